@@ -1,0 +1,204 @@
+"""One loop, two speeds: bind a policy's `choose` into a loop, compiled if it is marked `@compiled`.
+
+The same code object runs either way. Compiled loops are kept on disk under a digest of the code of the
+loop, of the policy and of every function they call, so an edited policy is never run from a stale file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import tempfile
+from collections import namedtuple
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
+from typing import Any, TypeVar
+
+import numpy as np
+
+from hybrid_scheduler.errors import PolicyError
+
+F = TypeVar("F", bound=Callable[..., Any])
+Function = Callable[..., Any]
+
+# Without Numba's reference counts: the loop owns all arrays and allocates none, and counting them for every
+# task took twenty times as long as the scheduling itself.
+_FAST = {"error_model": "numpy", "nogil": True, "_nrt": False}
+_COUNTED = {"error_model": "numpy", "nogil": True}
+
+on_compile: list[Callable[[str], None]] = []
+"""Called with a policy's name before its loop is compiled for the first time; front ends add themselves."""
+
+
+def compiled(function: F) -> F:
+    """Mark `choose` or `plan` for compilation; in it, `self` offers the numbers and arrays of the object."""
+    function.__dict__["__compiled__"] = True
+    return function
+
+
+def jitable(function: F) -> F:
+    """Let compiled policies and loops call a function that allocates nothing; in Python it stays plain."""
+    from numba.extending import register_jitable
+
+    registered: F = register_jitable(forceinline=True, **_FAST)(function)
+    return registered
+
+
+def is_compiled(function: Function) -> bool:
+    """Whether a function or method is marked `@compiled`."""
+    return bool(getattr(function, "__compiled__", False))
+
+
+def interpreted_loop(loop: FunctionType, decide: Function) -> Function:
+    """Return the loop as plain Python with `decide(self, task, view)` bound in."""
+    bound = FunctionType(loop.__code__, {**loop.__globals__, "decide": decide}, loop.__name__)
+    return bound
+
+
+_loops: dict[tuple[str, tuple[str, ...]], tuple[Function, type]] = {}
+
+
+def compiled_loop(loop: FunctionType, decide: Function, owner: object) -> tuple[Function, Any]:
+    """Return the compiled loop for `decide`, and what stands for `self` in it."""
+    state = {key: value for key, value in vars(owner).items() if _is_plain(key, value)}
+    key = (f"{type(owner).__name__}_{loop.__name__}_{_fingerprint_once(loop, decide)}", tuple(state))
+    if key not in _loops:
+        _loops[key] = _specialise(loop, decide, *key)
+    function, self_type = _loops[key]
+    return function, self_type(*(_frozen(value) for value in state.values()))
+
+
+def _is_plain(key: str, value: object) -> bool:
+    return not key.startswith("_") and isinstance(value, bool | int | float | np.ndarray | np.generic)
+
+
+def _frozen(value: Any) -> Any:
+    # One type per kind of number: 1 and 1.0 would otherwise be two compilations.
+    return value if isinstance(value, np.ndarray | bool) else value.item() if isinstance(value, np.generic) else value
+
+
+def _specialise(loop: FunctionType, decide: Function, name: str, state: tuple[str, ...]) -> tuple[Function, type]:
+    fields = hashlib.sha256(" ".join(state).encode()).hexdigest()[:8]
+    marker = cache_directory() / f"{name}_{fields}.py"
+    if not marker.exists():
+        for listener in on_compile:
+            listener(name.split("_")[0])
+        marker.write_text("# Marks compiled loops; safe to delete.\n", encoding="utf-8")
+    # Numba stores types by reference, so the type of `self` needs a module that can be looked up by name.
+    module = ModuleType(f"hybrid_scheduler_loop_{marker.stem}")
+    sys.modules[module.__name__] = module
+    self_type = namedtuple("Self", state, module=module.__name__)  # type: ignore[misc]  # fields known at run time only
+    module.__dict__["Self"] = self_type
+    fast = _jit(loop, decide, marker, _FAST)
+    slow = _jit(loop, decide, marker.with_name(f"{marker.stem}_counted.py"), _COUNTED)
+    return _first_that_compiles(fast, slow, decide), self_type
+
+
+def _jit(loop: FunctionType, decide: Function, marker: Path, options: dict[str, Any]) -> Function:
+    from numba import njit
+
+    marker.touch()
+    jitted = njit(**options)(decide)
+    code = loop.__code__.replace(co_filename=str(marker))
+    bound = FunctionType(code, {**loop.__globals__, "decide": jitted}, loop.__name__)
+    bound.__module__ = f"hybrid_scheduler_loop_{marker.stem}"
+    function: Function = njit(cache=True, **options)(bound)
+    return function
+
+
+def _first_that_compiles(fast: Function, slow: Function, decide: Function) -> Function:
+    """Policies that allocate arrays need reference counts; all others do without."""
+    from numba.core.errors import NumbaError
+
+    chosen: list[Function] = []
+
+    def run(*arguments: Any) -> Any:
+        if chosen:
+            return chosen[0](*arguments)
+        errors = []
+        for function in (fast, slow):
+            try:
+                answer = function(*arguments)
+            except NumbaError as error:
+                errors.append(error)
+            else:
+                chosen.append(function)
+                return answer
+        raise _not_compilable(decide, errors[-1])
+
+    return run
+
+
+def _not_compilable(decide: Function, error: Exception) -> PolicyError:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    telling = [line for line in lines if not line.startswith(("Failed in", "During", "File", "<source", "-", "^"))]
+    reason = telling[0][:120] if telling else type(error).__name__
+    return PolicyError(
+        f"{decide.__qualname__} cannot be compiled ({reason}): keep changing state in NumPy arrays set in __init__, "
+        "call only functions that Numba knows, or remove @compiled"
+    )
+
+
+def cache_directory() -> Path:
+    """Return where compiled loops are kept: HMS_CACHE_DIR, the user's cache, or a temporary folder."""
+    home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    wanted = Path(os.environ.get("HMS_CACHE_DIR") or Path(home) / "hybrid-ml-scheduler")
+    for folder in (wanted, Path(tempfile.gettempdir()) / "hybrid-ml-scheduler"):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError:
+            continue
+        if os.access(folder, os.W_OK):
+            return folder
+    raise PolicyError(f"no writable folder for compiled loops: set HMS_CACHE_DIR (tried {wanted})")
+
+
+@lru_cache(maxsize=256)
+def _fingerprint_once(loop: Function, decide: Function) -> str:
+    return fingerprint(loop, decide)
+
+
+def fingerprint(*functions: Function) -> str:
+    """Return a digest of functions and of all that they call."""
+    digest = hashlib.sha256(f"{_FAST}{numba_version()}".encode())
+    for part in _parts(list(functions), set()):
+        digest.update(part.encode())
+    return digest.hexdigest()[:16]
+
+
+def numba_version() -> str:
+    """Return the version of Numba, whose files another version cannot read."""
+    from importlib.metadata import version
+
+    return version("numba")
+
+
+def _parts(functions: list[Function], seen: set[int]) -> Iterator[str]:
+    for function in functions:
+        plain = getattr(function, "py_func", function)
+        code = getattr(plain, "__code__", None)
+        if code is None or id(code) in seen:
+            continue
+        seen.add(id(code))
+        yield from _code_parts(code)
+        names = {name: plain.__globals__.get(name) for name in sorted(_names(code))}
+        names |= {f"{n}'": cell.cell_contents for n, cell in zip(code.co_freevars, plain.__closure__ or (), strict=True)}
+        yield from (f"{name}={value!r};" for name, value in names.items() if isinstance(value, int | float | str))
+        yield from _parts([value for value in names.values() if callable(value)], seen)
+
+
+def _code_parts(code: CodeType) -> Iterator[str]:
+    yield f"{code.co_name}:{code.co_code.hex()}:{code.co_names}:"
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _code_parts(constant)
+        else:
+            yield f"{constant!r};"
+
+
+def _names(code: CodeType) -> set[str]:
+    inner = [_names(constant) for constant in code.co_consts if isinstance(constant, CodeType)]
+    return set(code.co_names).union(*inner)

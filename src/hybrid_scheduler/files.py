@@ -1,0 +1,59 @@
+"""Writing files so that nothing is ever half-written."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from hybrid_scheduler.errors import InputError
+
+
+@contextmanager
+def written_whole(path: str | Path) -> Iterator[Path]:
+    """Hand out a temporary path that replaces `path` only if the block ends well; makes missing folders."""
+    target = Path(path)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=target.suffix)
+    except OSError as error:
+        raise InputError(f"cannot write {target} ({error.strerror}): choose another path") from None
+    os.close(handle)
+    scratch = Path(name)
+    try:
+        yield scratch
+        scratch.chmod(0o644)
+        scratch.replace(target)
+    except OSError as error:
+        raise InputError(f"cannot write {target} ({error.strerror or error}): free space or choose another path") from None
+    finally:
+        scratch.unlink(missing_ok=True)
+
+
+@contextmanager
+def new_directory(path: str | Path) -> Iterator[Path]:
+    """Hand out a temporary folder that becomes `path` only if the block ends well; never replaces results."""
+    target = Path(path)
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise InputError(f"{target} exists and is not empty: choose another folder or remove it first")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        scratch = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
+    except OSError as error:
+        raise InputError(f"cannot write {target} ({error.strerror}): choose another folder") from None
+    try:
+        yield scratch
+        scratch.chmod(0o755)
+        scratch.replace(target)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def sha256(path: str | Path) -> str:
+    """Return the SHA-256 of a file."""
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

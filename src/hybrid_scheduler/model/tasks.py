@@ -1,0 +1,275 @@
+"""A task is work that arrives; `Tasks` holds many of them as columns, checked once and trusted afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from hybrid_scheduler.errors import InputError, RowError
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+DURATION_SCALE = 1e-6
+"""Seconds per unit of N^1.5: `k` of the base duration."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One task, as a person writes it down; `measured` maps device classes to seconds of the whole task."""
+
+    task_id: int
+    size: float
+    compute_intensity: float
+    memory_required: float
+    arrival_time: float = 0.0
+    dependencies: tuple[int, ...] = ()
+    duration_estimate: float | None = None
+    measured: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Edges:
+    """Which task waits for which, as rows: the parents of row i are `parents[start[i]:start[i + 1]]`."""
+
+    start: Ints
+    parents: Ints
+    megabytes: Floats
+
+    def of(self, row: int) -> Ints:
+        """Return the rows that row `row` waits for."""
+        return self.parents[self.start[row] : self.start[row + 1]]
+
+    @property
+    def child(self) -> Ints:
+        """The waiting row of every edge."""
+        return np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
+
+    def turned(self) -> Edges:
+        """Return the same edges seen from the parents: rows become children."""
+        order = np.argsort(self.parents, kind="stable")
+        counts = np.bincount(self.parents, minlength=len(self.start) - 1)
+        start = np.concatenate([[0], np.cumsum(counts)])
+        return Edges(start.astype(np.int64), self.child[order], self.megabytes[order])
+
+
+def no_edges(count: int) -> Edges:
+    """Return the edges of `count` independent tasks."""
+    return Edges(np.zeros(count + 1, np.int64), np.empty(0, np.int64), np.empty(0))
+
+
+def base_duration(size: Floats, intensity: Floats, scale: float = DURATION_SCALE) -> Floats:
+    """Return the base duration k·N^1.5/(I + 0.5) in seconds."""
+    base: Floats = scale * size * np.sqrt(size) / (intensity + 0.5)
+    return base
+
+
+@dataclass(frozen=True, eq=False)
+class Tasks:
+    """Tasks as columns, one row per task, in any order of arrival."""
+
+    size: Floats
+    compute_intensity: Floats
+    memory_required: Floats
+    arrival_time: Floats
+    task_id: Ints
+    duration_estimate: Floats
+    edges: Edges
+    measured: Mapping[str, Floats] = field(default_factory=dict)
+
+    @classmethod
+    def build(
+        cls,
+        size: npt.ArrayLike,
+        compute_intensity: npt.ArrayLike,
+        memory_required: npt.ArrayLike,
+        arrival_time: npt.ArrayLike | None = None,
+        task_id: npt.ArrayLike | None = None,
+        duration_estimate: npt.ArrayLike | None = None,
+        edges: Edges | None = None,
+        measured: Mapping[str, npt.ArrayLike] | None = None,
+    ) -> Tasks:
+        """Check the columns and build tasks; NaN or missing duration estimates follow the formula."""
+        sizes = _column("size", size)
+        count = len(sizes)
+        intensity = _column("compute_intensity", compute_intensity, count)
+        base = base_duration(sizes, intensity)
+        if duration_estimate is not None:
+            given = _column("duration_estimate", duration_estimate, count)
+            base = np.where(np.isnan(given), base, given)
+        tasks = cls(
+            size=sizes,
+            compute_intensity=intensity,
+            memory_required=_column("memory_required", memory_required, count),
+            arrival_time=np.zeros(count) if arrival_time is None else _column("arrival_time", arrival_time, count),
+            task_id=np.arange(count) if task_id is None else np.ascontiguousarray(task_id, np.int64),
+            duration_estimate=base,
+            edges=edges or no_edges(count),
+            measured={name: _column(f"time_{name}", times, count) for name, times in (measured or {}).items()},
+        )
+        _check(tasks)
+        return tasks
+
+    @classmethod
+    def of(cls, tasks: Tasks | Iterable[Task]) -> Tasks:
+        """Turn a list of `Task` into columns; columns pass through."""
+        if isinstance(tasks, Tasks):
+            return tasks
+        rows = list(tasks)
+        classes = sorted({name for task in rows for name in task.measured})
+        nan = float("nan")
+        return cls.build(
+            size=[task.size for task in rows],
+            compute_intensity=[task.compute_intensity for task in rows],
+            memory_required=[task.memory_required for task in rows],
+            arrival_time=[task.arrival_time for task in rows],
+            task_id=[task.task_id for task in rows],
+            duration_estimate=[nan if t.duration_estimate is None else t.duration_estimate for t in rows],
+            edges=edges_from_ids([task.task_id for task in rows], [task.dependencies for task in rows]),
+            measured={name: [task.measured.get(name, nan) for task in rows] for name in classes},
+        )
+
+    def __len__(self) -> int:
+        return len(self.size)
+
+    def __iter__(self) -> Iterator[Task]:
+        return (self[row] for row in range(len(self)))
+
+    def __getitem__(self, row: int) -> Task:
+        return Task(
+            task_id=int(self.task_id[row]),
+            size=float(self.size[row]),
+            compute_intensity=float(self.compute_intensity[row]),
+            memory_required=float(self.memory_required[row]),
+            arrival_time=float(self.arrival_time[row]),
+            dependencies=tuple(int(i) for i in self.task_id[self.edges.of(row)]) if self.has_edges else (),
+            duration_estimate=float(self.duration_estimate[row]),
+            measured={
+                name: float(times[row]) for name, times in self.measured.items() if not np.isnan(times[row])
+            },
+        )
+
+    @property
+    def has_edges(self) -> bool:
+        """Whether any task waits for another."""
+        return len(self.edges.parents) > 0
+
+    @cached_property
+    def children(self) -> Edges:
+        """The edges seen from the parents."""
+        return self.edges.turned()
+
+    @cached_property
+    def topological(self) -> Ints:
+        """Rows in an order in which every parent comes before its children."""
+        return topological_order(self.edges, self.task_id)
+
+    @cached_property
+    def in_order(self) -> bool:
+        """Whether the rows stand in order of arrival."""
+        return bool(np.all(self.arrival_time[1:] >= self.arrival_time[:-1]))
+
+    def arriving_at(self, arrival_time: npt.ArrayLike) -> Tasks:
+        """Return the same tasks with other arrival times."""
+        return replace(self, arrival_time=_column("arrival_time", arrival_time, len(self)))
+
+    def part(self, first: int, last: int) -> Tasks:
+        """Return independent tasks `first` … `last - 1` as tasks of their own."""
+        if self.has_edges:
+            raise InputError("tasks with dependencies cannot be cut into parts: simulate them whole")
+        cut = slice(first, last)
+        return replace(
+            self,
+            size=self.size[cut],
+            compute_intensity=self.compute_intensity[cut],
+            memory_required=self.memory_required[cut],
+            arrival_time=self.arrival_time[cut],
+            task_id=self.task_id[cut],
+            duration_estimate=self.duration_estimate[cut],
+            edges=no_edges(len(self.size[cut])),
+            measured={name: times[cut] for name, times in self.measured.items()},
+        )
+
+
+def edges_from_ids(
+    task_ids: Sequence[int], dependencies: Sequence[Sequence[int]], megabytes: Sequence[Sequence[float]] | None = None
+) -> Edges:
+    """Turn lists of parents' ids into edges between rows; an unknown parent is an error that names it."""
+    row_of = {task_id: row for row, task_id in enumerate(task_ids)}
+    start, parents, weights = [0], [], []
+    for row, ids in enumerate(dependencies):
+        for position, parent in enumerate(ids):
+            if parent not in row_of:
+                raise RowError(
+                    row,
+                    f"task {task_ids[row]} depends on task {parent}, which does not exist: "
+                    "add that task or remove the dependency",
+                )
+            parents.append(row_of[parent])
+            weights.append(megabytes[row][position] if megabytes else 0.0)
+        start.append(len(parents))
+    return Edges(np.array(start, np.int64), np.array(parents, np.int64), np.array(weights, np.float64))
+
+
+def topological_order(edges: Edges, task_id: Ints) -> Ints:
+    """Return rows with parents before children (Kahn); a cycle is an error that names a task on it."""
+    count = len(edges.start) - 1
+    children = edges.turned()
+    missing = np.diff(edges.start)
+    order: list[int] = [int(row) for row in np.flatnonzero(missing == 0)]
+    missing = missing.copy()
+    for row in order:  # grows while it is walked
+        for child in children.of(row):
+            missing[child] -= 1
+            if missing[child] == 0:
+                order.append(int(child))
+    if len(order) < count:
+        stuck = int(np.flatnonzero(missing > 0)[0])
+        raise RowError(
+            stuck, f"dependencies form a cycle through task {task_id[stuck]}: remove one dependency on the cycle"
+        )
+    return np.array(order, np.int64)
+
+
+def _column(name: str, values: npt.ArrayLike, count: int | None = None) -> Floats:
+    column = np.ascontiguousarray(values, dtype=np.float64)
+    if column.ndim != 1 or (count is not None and len(column) != count):
+        raise InputError(f"column '{name}' has shape {column.shape}, expected ({count or 'n'},): one value a task")
+    return column
+
+
+def _check(tasks: Tasks) -> None:
+    size, intensity = tasks.size, tasks.compute_intensity
+    _require("size", size, np.isfinite(size) & (size > 0), "a number above 0")
+    _require(
+        "compute_intensity", intensity, (intensity >= 0) & (intensity <= 1), "a number from 0 to 1"
+    )
+    memory, arrival, base = tasks.memory_required, tasks.arrival_time, tasks.duration_estimate
+    _require("memory_required", memory, np.isfinite(memory) & (memory >= 0), "megabytes, 0 or more")
+    _require("arrival_time", arrival, np.isfinite(arrival) & (arrival >= 0), "seconds, 0 or more")
+    _require("duration_estimate", base, np.isfinite(base) & (base > 0), "seconds above 0")
+    for name, times in tasks.measured.items():
+        _require(f"time_{name}", times, np.isnan(times) | (times > 0), "seconds above 0, inf or empty")
+    _check_ids(tasks.task_id)
+    if tasks.has_edges:
+        _ = tasks.topological  # raises on a cycle
+
+
+def _require(name: str, column: Floats, good: npt.NDArray[np.bool_], expected: str) -> None:
+    if not good.all():
+        row = int(np.argmin(good))
+        raise RowError(row, f"{name} is {column[row]:g}, expected {expected}: correct or drop this row")
+
+
+def _check_ids(task_id: Ints) -> None:
+    if len(task_id) and bool(np.all(task_id[1:] > task_id[:-1])):
+        return
+    order = np.argsort(task_id, kind="stable")
+    same = np.flatnonzero(np.diff(task_id[order]) == 0)
+    if len(same):
+        row = int(order[same[0] + 1])
+        raise RowError(row, f"task_id {task_id[row]} appears twice: ids must be unique")

@@ -1,0 +1,102 @@
+"""The formulas: how long a whole task takes on a class of devices, and which tasks no device can run.
+
+Nothing else in the package knows them. Shares are linear: a share f of a task takes f times its time.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from hybrid_scheduler.errors import InputError
+from hybrid_scheduler.model.cluster import GPU, KINDS, Cluster
+from hybrid_scheduler.model.placements import NO_DEVICE, NO_MEMORY, NO_PARENT, RAN
+from hybrid_scheduler.model.tasks import Floats, Ints, Tasks
+
+
+def class_times(tasks: Tasks, cluster: Cluster) -> Floats:
+    """Return seconds of every whole task on every class; measured times replace the formulas."""
+    classes = cluster.classes
+    times = _formula(
+        tasks.duration_estimate,
+        tasks.compute_intensity,
+        tasks.memory_required,
+        np.array([KINDS[each.kind] == GPU for each in classes]),
+        np.array([each.speedup_slope for each in classes], np.float64),
+        np.array([each.speed for each in classes], np.float64),
+        np.array([each.bandwidth for each in classes], np.float64),
+    )
+    for column, each in enumerate(classes):
+        if each.name in tasks.measured:
+            measured = tasks.measured[each.name]
+            times[:, column] = np.where(np.isnan(measured), times[:, column], measured)
+    if tasks.measured and not any(each.name in tasks.measured for each in classes):
+        raise InputError(
+            f"the tasks carry measured times of {', '.join(tasks.measured)}, the cluster has "
+            f"{', '.join(each.name for each in classes)}: name the cluster's classes like the measurements"
+        )
+    return times
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def _formula(
+    base: Floats,
+    intensity: Floats,
+    memory: Floats,
+    is_gpu: npt.NDArray[np.bool_],
+    slope: Floats,
+    speed: Floats,
+    bandwidth: Floats,
+) -> Floats:
+    count, classes = len(base), len(speed)
+    times = np.empty((count, classes))
+    for i in range(count):
+        for c in range(classes):
+            if is_gpu[c]:
+                speedup = 1.0 + slope[c] * intensity[i]
+                times[i, c] = base[i] / (speedup * speed[c]) + memory[i] / bandwidth[c]
+            else:
+                times[i, c] = base[i] / speed[c]
+    return times
+
+
+def fastest(times: Floats, cluster: Cluster) -> Floats:
+    """Return the shortest possible seconds of every task: split between the best CPU and the best GPU.
+
+    The shares are chosen so that both end together: t_cpu·t_gpu/(t_cpu + t_gpu).
+    """
+    present = cluster.counts > 0
+    is_gpu = np.array([each.kind == "gpu" for each in cluster.classes])
+    count = len(times)
+    best_cpu = times[:, present & ~is_gpu].min(axis=1, initial=np.inf)
+    best_gpu = times[:, present & is_gpu].min(axis=1, initial=np.inf) if count else np.empty(0)
+    # A class that cannot run the task has speed 0, so speeds add up without special cases.
+    combined: Floats = 1.0 / (1.0 / best_cpu + 1.0 / best_gpu)
+    return combined
+
+
+def rejections(tasks: Tasks, times: Floats, cluster: Cluster) -> npt.NDArray[np.uint8]:
+    """Say for every task whether some device can run it whole (`RAN`) or why none can."""
+    memory = np.array([each.memory for each in cluster.classes])
+    status: npt.NDArray[np.uint8] = _unfit(tasks.memory_required, times, memory, cluster.counts)
+    if tasks.has_edges and status.any():
+        for row in tasks.topological:
+            if status[row] == RAN and status[tasks.edges.of(row)].any():
+                status[row] = NO_PARENT
+    return status
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def _unfit(need: Floats, times: Floats, memory: Floats, counts: Ints) -> npt.NDArray[np.uint8]:
+    status = np.empty(len(need), np.uint8)
+    for i in range(len(need)):
+        status[i] = NO_DEVICE
+        for c in range(len(memory)):
+            if counts[c] == 0 or not np.isfinite(times[i, c]):
+                continue
+            if need[i] <= memory[c]:
+                status[i] = RAN
+                break
+            status[i] = NO_MEMORY
+    return status

@@ -1,0 +1,177 @@
+"""Tables of what there is: a name, where its class lives, what it does. Nothing is imported until asked for."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+from hybrid_scheduler.errors import InputError, SchedulerError, unknown_name
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of a registry."""
+
+    name: str
+    target: str  # "module:attribute"
+    summary: str = ""
+    sighted: str = ""  # schedulers: what it knows of the true times
+    featured: bool = False  # takes part when nothing else is asked for
+
+    def load(self) -> Any:
+        """Import the module and return the attribute."""
+        module, _, attribute = self.target.partition(":")
+        return getattr(importlib.import_module(module), attribute)
+
+
+@dataclass(frozen=True)
+class Registry:
+    """Names of one kind; plug-in packages add theirs through the entry-point group."""
+
+    kind: str
+    group: str
+    entries: tuple[Entry, ...]
+    hint: str = ""
+    adapter: str = ""  # "module:function" that makes an object of a plain function
+    _extra: dict[str, Entry] = field(default_factory=dict)
+
+    @cached_property
+    def _installed(self) -> dict[str, Entry]:
+        found = {each.name: each for each in self.entries}
+        for point in entry_points(group=self.group):
+            if point.name not in found:
+                found[point.name] = Entry(point.name, point.value, f"plug-in from {point.module}", "see plug-in")
+        return found
+
+    @property
+    def table(self) -> dict[str, Entry]:
+        """All entries by name: built-in, installed, registered by hand."""
+        return {**self._installed, **self._extra}
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.table.values())
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.table
+
+    @property
+    def featured(self) -> list[str]:
+        """Names that take part by default."""
+        return [each.name for each in self if each.featured]
+
+    def add(self, name: str, target: str, summary: str = "") -> None:
+        """Register a name for this process."""
+        self._extra[name] = Entry(name, target, summary)
+
+    def load(self, name: str) -> Any:
+        """Return what a name stands for."""
+        if name not in self.table:
+            raise unknown_name(self.kind, name, self.table, self.hint)
+        return self.table[name].load()
+
+    def create(self, spec: str, **defaults: Any) -> Any:
+        """Build the object of a spec: `name`, `name:option=value:…`, or `file.py:Name` for one's own file.
+
+        `defaults` are handed over where the constructor takes them; options in the spec win.
+        """
+        target, given = self._resolve(spec)
+        if inspect.isfunction(target) and self.adapter:
+            return Entry("adapter", self.adapter).load()(target, **given)
+        if not callable(target):
+            raise InputError(f"{self.kind} '{spec}' is no class or function: name one that can be called")
+        accepted = inspect.signature(target).parameters
+        for key in given:
+            if key not in accepted:
+                raise unknown_name(f"option of {self.kind} '{spec.split(':')[0]}':", key, accepted)
+        options = {key: value for key, value in defaults.items() if key in accepted} | given
+        try:
+            return target(**options)
+        except TypeError as error:
+            raise InputError(f"{self.kind} '{spec}' cannot be built ({error}): check its options") from None
+
+    def _resolve(self, spec: str) -> tuple[Any, dict[str, Any]]:
+        name, *rest = spec.split(":")
+        if name.endswith(".py"):
+            attribute = rest.pop(0) if rest and "=" not in rest[0] else ""
+            return _from_file(Path(name), attribute), _options(spec, rest)
+        return self.load(name), _options(spec, rest)
+
+
+def _options(spec: str, parts: list[str]) -> dict[str, Any]:
+    options = {}
+    for part in parts:
+        key, equals, text = part.partition("=")
+        if not equals:
+            raise InputError(f"'{spec}': '{part}' is no option, write name:option=value")
+        options[key] = _value(text)
+    return options
+
+
+def _value(text: str) -> Any:
+    words: dict[str, Any] = {"true": True, "false": False, "none": None}
+    if text.lower() in words:
+        return words[text.lower()]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _from_file(path: Path, attribute: str) -> Any:
+    if not path.is_file():
+        raise InputError(f"policy file {path} does not exist: check the path")
+    spec = importlib.util.spec_from_file_location(f"hms_policy_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise InputError(f"policy file {path} cannot be imported: it must be Python")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except SchedulerError:
+        raise
+    except Exception as error:
+        raise InputError(f"policy file {path} cannot be imported ({type(error).__name__}: {error})") from error
+    own = {
+        name: value
+        for name, value in vars(module).items()
+        if getattr(value, "__module__", None) == module.__name__ and callable(value) and not name.startswith("_")
+    }
+    if attribute in own:
+        return own[attribute]
+    if attribute or len(own) != 1:
+        wanted = attribute or "(none given)"
+        raise unknown_name(f"policy in {path}:", wanted, own, f"write {path}:Name")
+    return next(iter(own.values()))
+
+
+def _builtin(name: str, target: str, sighted: str, summary: str, featured: bool = False) -> Entry:
+    return Entry(name, f"hybrid_scheduler.schedulers.{target}", summary, sighted, featured)
+
+
+schedulers = Registry(
+    "scheduler",
+    "hybrid_scheduler.schedulers",
+    (
+        _builtin("round_robin", "round_robin:RoundRobin", "no", "GPU, CPU, GPU, CPU …, over the GPUs in turn", True),
+        _builtin("random", "random:Random", "no", "a random share on a random GPU", True),
+        _builtin("greedy", "greedy:Greedy", "no", "GPU share = compute intensity, least-loaded GPU", True),
+        _builtin("oracle", "oracle:Oracle", "yes", "every share in 5 % steps on every GPU, earliest finish", True),
+        _builtin("eft", "eft:EarliestFinish", "yes", "whole task where it ends first (StarPU's dm)", True),
+        _builtin("min_min", "batch:MinMin", "yes", "of the ready tasks, the one that ends first goes first"),
+        _builtin("max_min", "batch:MaxMin", "yes", "of the ready tasks, the one that ends last goes first"),
+        _builtin("sufferage", "batch:Sufferage", "yes", "the task that loses most without its best device first"),
+        _builtin("heft", "heft:Heft", "yes", "upward rank, insertion into the earliest gap (graphs)"),
+        _builtin("peft", "heft:Peft", "yes", "optimistic cost table looks one step ahead (graphs)"),
+        _builtin("price", "price:Price", "yes", "the device class with the smallest price · time", True),
+    ),
+    hint="hms schedulers shows the table",
+    adapter="hybrid_scheduler.schedulers.scheduler:from_function",
+)

@@ -1,0 +1,1 @@
+"""One file per policy; `registry.schedulers` is the table of their names."""

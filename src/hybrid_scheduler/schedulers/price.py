@@ -1,0 +1,39 @@
+"""Price: every second on a device class has a price; a task goes where its time costs least."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hybrid_scheduler.bounds import work_prices
+from hybrid_scheduler.compiled import compiled
+from hybrid_scheduler.model.tasks import Floats, Tasks
+from hybrid_scheduler.schedulers.scheduler import Scheduler
+from hybrid_scheduler.view import TaskView, View, can_run, finish_on
+
+
+class Price(Scheduler):
+    """Uses the prices that prove the lower bound; leaves a GPU to the task that needs it more."""
+
+    name = "price"
+
+    def __init__(self) -> None:
+        self.prices = np.ones(1)
+
+    def prepare(self, tasks: Tasks, times: Floats, view: View) -> None:
+        """Find the prices of this block: the dual of its assignment to classes."""
+        counts = np.bincount(view.device_class, minlength=times.shape[1])
+        self.prices = work_prices(times, counts)
+
+    @compiled
+    def choose(self, task: TaskView, view: View) -> tuple[float, int]:
+        """Take the class with the smallest price · time, and in it the device that ends first."""
+        best, cheapest, earliest = 0, np.inf, np.inf
+        for device in range(len(view.free)):
+            if not can_run(task, view, device):
+                continue
+            number = view.device_class[device]
+            price = self.prices[number] * task.times[number]
+            finish = finish_on(task, view, device)
+            if price < cheapest or (price == cheapest and finish < earliest):
+                best, cheapest, earliest = device, price, finish
+        return float(view.kind[best]), best

@@ -1,0 +1,83 @@
+"""A scheduler answers `choose`: which share of a task goes to a GPU, and which device takes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar
+
+from hybrid_scheduler.compiled import compiled, is_compiled
+from hybrid_scheduler.errors import SchedulerError
+from hybrid_scheduler.model.placements import Placements
+from hybrid_scheduler.model.tasks import Floats, Ints, Tasks
+from hybrid_scheduler.view import TaskView, View
+
+
+class Scheduler:
+    """Base of all policies: override `choose`, and what else the policy needs.
+
+    Mark `choose` (or `plan`) with `@compiled` and it runs compiled inside the loop; `self` then offers the
+    object's public numbers and arrays, and state that changes belongs in arrays.
+    """
+
+    name: str = ""
+    sighted: ClassVar[bool] = True
+    """Whether `task.times` holds the true times; a policy that sets this to False provably never sees them."""
+    order: Ints | None = None
+    """Set by `prepare` to decide tasks in this order of rows instead of as they become ready."""
+    window: int = 4096
+    """Most tasks that `plan` is handed at once."""
+    learn_every: int = 0
+    """How many tasks pass between two calls of `learn`; 0 is never."""
+
+    def choose(self, task: TaskView, view: View) -> tuple[float, int]:
+        """Return (gpu_fraction, device) for one task."""
+        raise SchedulerError(f"scheduler '{self.name}' has no choose: override choose or plan")
+
+    def plan(self, batch: Any, view: View) -> Any:
+        """Return (order, gpu_fractions, devices) for tasks that are ready together; replaces `choose`."""
+        raise SchedulerError(f"scheduler '{self.name}' has no plan: override choose or plan")
+
+    @property
+    def plans(self) -> bool:
+        """Whether this policy decides in batches."""
+        return type(self).plan is not Scheduler.plan
+
+    def prepare(self, tasks: Tasks, times: Floats, view: View) -> None:
+        """Look at a block of tasks before its first decision; `times` is NaN unless `sighted`."""
+
+    def learn(self, placements: Placements) -> None:
+        """Learn from what became of the last block."""
+
+    def save(self, path: str | Path) -> None:
+        """Write what was learnt to a file."""
+        raise SchedulerError(f"scheduler '{self.name}' learns nothing, so there is nothing to save")
+
+    def load(self, path: str | Path) -> None:
+        """Read what was learnt from a file."""
+        raise SchedulerError(f"scheduler '{self.name}' learns nothing, so there is nothing to load")
+
+    def explain(self, task: TaskView, view: View) -> list[dict[str, float | str | bool]]:
+        """Return one line per candidate device: the times this policy sees, and which one it takes."""
+        from hybrid_scheduler.schedulers.explain import explain
+
+        return explain(self, task, view)
+
+
+def from_function(function: Callable[[TaskView, View], tuple[float, int]], **options: Any) -> Scheduler:
+    """Make a scheduler of a plain function `choose(task, view)`, compiled if it is marked `@compiled`."""
+    if options:
+        raise SchedulerError(f"policy function '{function.__name__}' takes no options, got {', '.join(options)}")
+    inner = function
+    if is_compiled(function):
+        from numba import njit
+
+        inner = njit(error_model="numpy", nogil=True)(function)
+
+    def choose(self: Scheduler, task: TaskView, view: View) -> tuple[float, int]:  # noqa: ARG001
+        return inner(task, view)
+
+    method = compiled(choose) if is_compiled(function) else choose
+    members = {"choose": method, "name": function.__name__, "__doc__": function.__doc__}
+    built: Scheduler = type(function.__name__, (Scheduler,), members)()
+    return built

@@ -1,0 +1,182 @@
+"""`VirtualMultiGPU` is a simulated cluster: it turns tasks into placements by asking a scheduler."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hybrid_scheduler import registry
+from hybrid_scheduler.compiled import compiled_loop, interpreted_loop, is_compiled
+from hybrid_scheduler.errors import InputError, PolicyError
+from hybrid_scheduler.loop import Columns, Fault, Out, Queue, push, walk, walk_batches
+from hybrid_scheduler.metrics import measure
+from hybrid_scheduler.model.cluster import Cluster
+from hybrid_scheduler.model.placements import RAN, Placements
+from hybrid_scheduler.model.tasks import Edges, Floats, Ints, Task, Tasks, no_edges
+from hybrid_scheduler.physics import class_times, rejections
+from hybrid_scheduler.view import view_of
+
+if TYPE_CHECKING:
+    from hybrid_scheduler.schedulers.scheduler import Scheduler
+
+MODES = ("queued", "isolated")
+BASELINES = ("round_robin", "random", "greedy")
+
+
+class VirtualMultiGPU:
+    """A cluster in simulated time; it remembers its devices' clocks from one block of tasks to the next."""
+
+    def __init__(
+        self,
+        num_gpus: int = 4,
+        memory_per_gpu: float = 8000,
+        *,
+        cluster: Cluster | None = None,
+        mode: str = "queued",
+    ) -> None:
+        if mode not in MODES:
+            raise InputError(f"mode is '{mode}', expected {' or '.join(MODES)}")
+        self.cluster = cluster or Cluster.default(num_gpus, memory_per_gpu)
+        self.queued = mode == "queued"
+        self.view = view_of(self.cluster)
+
+    def reset(self) -> None:
+        """Free every device and set its clock to 0."""
+        self.view.free[:] = 0.0
+        self.view.arrives[:] = 0.0
+
+    def run(self, tasks: Tasks | Iterable[Task], scheduler: Scheduler, *, interpreted: bool = False) -> Placements:
+        """Reset, then simulate the tasks."""
+        self.reset()
+        return self.step(Tasks.of(tasks), scheduler, interpreted=interpreted)
+
+    def step(
+        self, tasks: Tasks, scheduler: Scheduler, *, times: Floats | None = None, interpreted: bool = False
+    ) -> Placements:
+        """Simulate a block of tasks that arrive after those of the blocks before.
+
+        `times` are the block's class times if the caller has them; `interpreted` runs the loop in plain
+        Python even for a compiled scheduler.
+        """
+        true = class_times(tasks, self.cluster) if times is None else times
+        seen = true if scheduler.sighted else np.full((1, true.shape[1]), np.nan)
+        out = _empty_placements(tasks, rejections(tasks, true, self.cluster))
+        scheduler.prepare(tasks, seen, self.view)
+        queue, steps = _queue(tasks, out, scheduler.order)
+        run, policy = _bound_loop(scheduler, interpreted)
+        fault = run(
+            policy, _columns(tasks, seen, true), queue, steps, self.view, out, self.queued, int(scheduler.window)
+        )
+        if fault[0] >= 0:
+            raise _policy_error(scheduler, Fault(*fault), tasks, self.cluster)
+        return Placements(tasks=tasks, cluster=self.cluster, times=true, **out._asdict())
+
+    def evaluate_baseline_schedulers(
+        self, tasks: Tasks | Iterable[Task], schedulers: Iterable[str] = BASELINES, seed: int = 0
+    ) -> dict[str, dict[str, float]]:
+        """Run each baseline on the same tasks; return its makespan, average and longest task time, and more."""
+        columns = Tasks.of(tasks)
+        results = {}
+        for name in schedulers:
+            placements = self.run(columns, registry.schedulers.create(name, seed=seed))
+            figures = measure(placements)
+            results[name] = {
+                "makespan": figures["makespan"],
+                "avg_time": figures["mean_execution"],
+                "max_time": float(np.nanmax(placements.execution, initial=0.0)),
+                "total_time": figures["total_time"],
+                "energy": figures["energy"],
+                "cost": figures["cost"],
+            }
+        return results
+
+
+def _columns(tasks: Tasks, seen: Floats, true: Floats) -> Columns:
+    children: Edges = tasks.children if tasks.has_edges else no_edges(0)
+    return Columns(
+        size=tasks.size,
+        compute_intensity=tasks.compute_intensity,
+        memory_required=tasks.memory_required,
+        arrival_time=tasks.arrival_time,
+        duration_estimate=tasks.duration_estimate,
+        parent_start=tasks.edges.start,
+        parents=tasks.edges.parents,
+        megabytes=tasks.edges.megabytes,
+        child_start=children.start,
+        children=children.parents,
+        seen=seen,
+        true=true,
+    )
+
+
+def _empty_placements(tasks: Tasks, status: np.ndarray[Any, np.dtype[np.uint8]]) -> Out:
+    count = len(tasks)
+    fill = np.empty if not status.any() else lambda n: np.full(n, np.nan)  # rejected rows stay NaN
+    return Out(
+        gpu_fraction=fill(count),
+        gpu=np.full(count, -1, np.int32) if status.any() else np.empty(count, np.int32),
+        cpu=np.full(count, -1, np.int32) if status.any() else np.empty(count, np.int32),
+        gpu_start=fill(count),
+        cpu_start=fill(count),
+        ready=tasks.arrival_time.copy() if tasks.has_edges else tasks.arrival_time,
+        finish=fill(count),
+        status=status,
+    )
+
+
+def _queue(tasks: Tasks, out: Out, planned: Ints | None) -> tuple[Queue, int]:
+    runs = out.status == RAN
+    steps = int(np.count_nonzero(runs))
+    none, size = np.empty(0, np.int64), np.zeros(1, np.int64)
+    missing = np.diff(tasks.edges.start) if tasks.has_edges else none
+    if tasks.has_edges and planned is None:
+        queue = Queue(none, np.empty(steps, np.int64), missing, size)
+        for row in np.flatnonzero(runs & (missing == 0)):
+            push(queue, row, out.ready)
+        return queue, steps
+    if planned is None and tasks.in_order and steps == len(tasks):
+        return Queue(none, none, missing, size), steps
+    order = np.argsort(tasks.arrival_time, kind="stable") if planned is None else planned
+    return Queue(order[runs[order]], none, missing, size), steps
+
+
+def _bound_loop(scheduler: Scheduler, interpreted: bool) -> tuple[Callable[..., Any], Any]:
+    plans = scheduler.plans
+    loop = walk_batches if plans else walk
+    method = type(scheduler).plan if plans else type(scheduler).choose
+    if is_compiled(method) and not interpreted:
+        return compiled_loop(loop, method, scheduler)
+    if plans:
+        return interpreted_loop(loop, method), scheduler
+    return interpreted_loop(loop, _checked(scheduler)), scheduler
+
+
+def _checked(scheduler: Scheduler) -> Callable[..., tuple[float, int]]:
+    def decide(policy: Scheduler, task: Any, view: Any) -> tuple[float, int]:
+        answer = policy.choose(task, view)
+        try:
+            gpu_fraction, device = answer
+            return float(gpu_fraction), operator.index(device)
+        except (TypeError, ValueError):
+            raise PolicyError(
+                f"scheduler '{scheduler.name}' answered {answer!r} for task row {task.row}: "
+                "choose returns (gpu_fraction, device), such as (1.0, 2)"
+            ) from None
+
+    return decide
+
+
+def _policy_error(scheduler: Scheduler, fault: Fault, tasks: Tasks, cluster: Cluster) -> PolicyError:
+    where = f"scheduler '{scheduler.name}' chose gpu_fraction {fault.gpu_fraction:g} on device {fault.device}"
+    last = len(cluster.devices) - 1
+    gpus = ", ".join(str(index) for index in cluster.gpus[:8]) + (" …" if len(cluster.gpus) > 8 else "")
+    if not 0.0 <= fault.gpu_fraction <= 1.0:
+        rule = "gpu_fraction is a number from 0 to 1"
+    elif not 0 <= fault.device <= last:
+        rule = f"devices are 0 to {last}"
+    else:
+        rule = f"that device is a CPU and takes no GPU share; GPUs are {gpus or 'none here'}"
+    return PolicyError(f"{where} for task {tasks.task_id[fault.row]} (row {fault.row}): {rule}")
