@@ -92,24 +92,25 @@ def _specialise(loop: FunctionType, decide: Function, name: str, state: tuple[st
     sys.modules[module.__name__] = module
     self_type = namedtuple("Self", state, module=module.__name__)  # type: ignore[misc]  # fields known at run time only
     module.__dict__["Self"] = self_type
-    fast = _jit(loop, decide, marker, _FAST)
-    slow = _jit(loop, decide, marker.with_name(f"{marker.stem}_counted.py"), _COUNTED)
-    return _first_that_compiles(fast, slow, decide), self_type
+    fast = _jit(loop, decide, marker, module.__name__, _FAST)
+    slow = _jit(loop, decide, marker.with_name(f"{marker.stem}_counted.py"), module.__name__, _COUNTED)
+    variants = [slow] if loop.__name__ == "walk_batches" else [fast, slow]  # batches are gathered into new arrays
+    return _first_that_compiles(variants, decide), self_type
 
 
-def _jit(loop: FunctionType, decide: Function, marker: Path, options: dict[str, Any]) -> Function:
+def _jit(loop: FunctionType, decide: Function, marker: Path, module: str, options: dict[str, Any]) -> Function:
     from numba import njit
 
     marker.touch()
     jitted = njit(**options)(decide)
     code = loop.__code__.replace(co_filename=str(marker))
     bound = FunctionType(code, {**loop.__globals__, "decide": jitted}, loop.__name__)
-    bound.__module__ = f"hybrid_scheduler_loop_{marker.stem}"
+    bound.__module__ = module
     function: Function = njit(cache=True, **options)(bound)
     return function
 
 
-def _first_that_compiles(fast: Function, slow: Function, decide: Function) -> Function:
+def _first_that_compiles(variants: list[Function], decide: Function) -> Function:
     """Policies that allocate arrays need reference counts; all others do without."""
     from numba.core.errors import NumbaError
 
@@ -119,7 +120,7 @@ def _first_that_compiles(fast: Function, slow: Function, decide: Function) -> Fu
         if chosen:
             return chosen[0](*arguments)
         errors = []
-        for function in (fast, slow):
+        for function in variants:
             try:
                 answer = function(*arguments)
             except NumbaError as error:

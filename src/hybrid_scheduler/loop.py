@@ -148,7 +148,7 @@ def batch_of(rows: Ints, tasks: Columns, out: Out) -> Batch:
         tasks.compute_intensity[rows],
         tasks.memory_required[rows],
         out.ready[rows],
-        tasks.seen[rows] if len(tasks.seen) == len(tasks.size) else tasks.seen,
+        tasks.seen[rows] if len(tasks.seen) == len(tasks.size) else tasks.seen[np.zeros_like(rows)],
     )
 
 

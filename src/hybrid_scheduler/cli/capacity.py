@@ -1,0 +1,51 @@
+"""`hms capacity`: the highest arrival rate that each policy sustains."""
+
+from __future__ import annotations
+
+import typer
+
+from hybrid_scheduler.cli import options, show
+
+
+def capacity(
+    workload: options.Workload = "mixed",
+    schedulers: options.Schedulers = "",
+    tasks: options.Tasks = None,
+    seeds: options.Seeds = "3",
+    cluster: options.ClusterFile = None,
+    gpus: options.Gpus = None,
+    json: options.Json = False,
+) -> None:
+    """Find the highest arrival rate at which each policy's queue stays stable."""
+    from hybrid_scheduler.capacity import NUM_TASKS, STABLE_GROWTH
+    from hybrid_scheduler.capacity import capacity as find
+    from hybrid_scheduler.runs import to_json
+    from hybrid_scheduler.workload.source import Source
+
+    machine, numbers = options.cluster_of(cluster, gpus), options.seeds_of(seeds)
+    source = Source.of(workload, tasks, None, None)
+    source = source if source.is_file or tasks else Source.of(workload, NUM_TASKS)
+    specs = options.schedulers_of(schedulers)
+    found = {}
+    with show.progress("searching", quiet=json) as progress:
+        for number, spec in enumerate(specs):
+            progress(number, len(specs))
+            found[spec] = find(source, spec, machine, numbers)
+    if json:
+        rows = {
+            spec: {
+                "capacity": each.rate.mean,
+                "intervals": {"capacity": [each.rate.low, each.rate.high]},
+                "load": each.load.mean,
+            }
+            for spec, each in found.items()
+        }
+        typer.echo(to_json({"workload": {"source": source.name}, "seeds": list(numbers), "schedulers": rows}), nl=False)
+        return
+    console = show.console()
+    console.print(f"{source.name} on {machine.describe()}, {len(numbers)} seeds, simulated", soft_wrap=True)
+    table = show.table("scheduler", "tasks/s", "95 % interval", "of the optimum")
+    for spec, each in sorted(found.items(), key=lambda item: -item[1].rate.mean):
+        table.add_row(spec, f"{each.rate.mean:.1f}", f"[{each.rate.low:.1f}, {each.rate.high:.1f}]", f"{each.load.mean:.1%}")
+    console.print(table)
+    console.print(f"stable: the backlog grows by less than {STABLE_GROWTH:g} s per second; the optimum is offered load 1")

@@ -1,0 +1,131 @@
+"""`hms compare`: race policies on one workload over several seeds."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hybrid_scheduler.cli import options, show
+
+if TYPE_CHECKING:
+    from hybrid_scheduler.race import Result
+
+
+def compare(
+    workload: options.Workload = "mixed",
+    schedulers: options.Schedulers = "",
+    tasks: options.Tasks = None,
+    seeds: options.Seeds = "10",
+    load: options.Load = None,
+    rate: options.Rate = None,
+    mode: Annotated[str, typer.Option("--mode", help="queued (tasks wait) or isolated (devices always free).")] = "queued",
+    cluster: options.ClusterFile = None,
+    gpus: options.Gpus = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Keep the run in this new folder.")] = None,
+    plot: Annotated[Path | None, typer.Option("--plot", help="Write a bar chart with intervals to this PNG.")] = None,
+    json: options.Json = False,
+) -> None:
+    """Race policies on the same tasks and print how far each is from the certified bound."""
+    from hybrid_scheduler import race, runs
+    from hybrid_scheduler.workload.source import Source
+
+    comparison = race.Comparison(
+        source=Source.of(workload, tasks, rate, load),
+        schedulers=options.schedulers_of(schedulers),
+        cluster=options.cluster_of(cluster, gpus),
+        mode=mode,
+        seeds=options.seeds_of(seeds),
+    )
+    with show.progress("racing", quiet=json) as progress:
+        result = race.compare(comparison, progress)
+    if plot:
+        from hybrid_scheduler.reports.makespan_over_bound import plot_makespan_over_bound, save_figure
+
+        save_figure(plot_makespan_over_bound(result), plot)
+    if out:
+        runs.save(result, out, ["hms", *sys.argv[1:]])
+    if json:
+        typer.echo(runs.to_json(runs.to_document(result)), nl=False)
+    else:
+        _print(result)
+        for path in filter(None, (plot, out)):
+            typer.echo(f"wrote {path}")
+
+
+def _print(result: Result) -> None:
+    console = show.console()
+    comparison, first = result.comparison, result.outcomes[0]
+    isolated = comparison.mode == "isolated"
+    score = "execution_over_best" if isolated else "makespan_over_bound"
+    bound = sum(outcome.bound.makespan for outcome in result.outcomes) / len(result.outcomes)
+    seeds = f"{len(comparison.seeds)} seed{'s' if len(comparison.seeds) > 1 else ''}"
+    console.print(
+        f"[bold]{Path(comparison.source.name).name}[/bold]: {first.workload['num_tasks']:,} tasks, "
+        f"{_pace(result)}, {comparison.cluster.describe()}, {comparison.mode}, {seeds}, simulated",
+        soft_wrap=True,
+    )
+    if isolated:
+        console.print("every device is always free; 1.000 is the closed-form optimum of each task\n")
+    else:
+        prices = ", ".join(f"{name} {price:.3g}" for name, price in first.bound.prices.items() if price)
+        proof = f"prices {prices}" if prices else "longest chain"
+        console.print(f"certified bound {show.quantity(bound, 's')}: nobody can be faster ({proof})\n")
+    table = show.table("scheduler", "time / best" if isolated else "makespan / bound", "turnaround", "p99", "energy", "cost")
+    for spec in result.ranking(score):
+        each = result.interval(spec, score)
+        spread = f" [{each.low:.3f}, {each.high:.3f}]" if len(result.outcomes) > 1 else ""
+        table.add_row(
+            _shortened(spec),
+            f"{each.mean:.3f}{spread}",
+            show.quantity(result.interval(spec, "mean_turnaround").mean, "s"),
+            show.quantity(result.interval(spec, "p99_turnaround").mean, "s"),
+            show.quantity(result.interval(spec, "energy").mean, "J"),
+            show.quantity(result.interval(spec, "cost").mean, "$"),
+        )
+    console.print(table)
+    for line in _verdict(result, score):
+        console.print(line)
+
+
+def _pace(result: Result) -> str:
+    source, workload = result.comparison.source, result.outcomes[0].workload
+    if source.load is not None:
+        return f"load {source.load:g}"
+    rate = workload["arrival_rate"]
+    return "all at once" if rate == float("inf") else f"{rate:.3g} tasks/s"
+
+
+def _shortened(spec: str) -> str:
+    name = Path(spec).name if ".py" in spec else spec
+    return name if len(name) <= 22 else name[:21] + "…"
+
+
+def _verdict(result: Result, score: str) -> list[str]:
+    """Say in words who wins, by how much over the next one, and what was lost on the way."""
+    ranking = result.ranking(score)
+    if len(ranking) < 2:
+        return []
+    best, second = ranking[0], ranking[1]
+    base = result.interval(second, score).mean
+    gap = result.difference(best, second, score)
+    wins = sum(a < b for a, b in zip(result.values(best, score), result.values(second, score), strict=True))
+    seeds = len(result.outcomes)
+    lines = [
+        f"{_shortened(best)} leads {_shortened(second)} by {-gap.mean / base:.1%} "
+        f"(95 % interval {-gap.high / base:.1%} to {-gap.low / base:.1%}), better on {wins} of {seeds} seeds"
+        if seeds > 1
+        else f"{_shortened(best)} leads {_shortened(second)} by {-gap.mean / base:.1%} (one seed: no interval)"
+    ]
+    if seeds > 1 and not gap.excludes_zero():
+        lines[0] = f"{_shortened(best)} and {_shortened(second)} cannot be told apart on {seeds} seeds"
+    rejected = {spec: result.interval(spec, "rejected").mean for spec in ranking}
+    if max(rejected.values()) > 0:
+        lines.append(f"{max(rejected.values()):g} tasks a seed fit no device and were rejected")
+    spilled = {spec: result.interval(spec, "spilled").mean for spec in ranking}
+    worst = max(spilled, key=lambda spec: spilled[spec])
+    if spilled[worst] > 0:
+        lines.append(f"tasks that did not fit where they were sent: up to {spilled[worst]:g} a seed ({_shortened(worst)})")
+    return lines

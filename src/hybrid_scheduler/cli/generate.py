@@ -1,0 +1,35 @@
+"""`hms generate`: draw a workload and write it as CSV."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hybrid_scheduler.cli import options, show
+
+
+def generate(
+    preset: Annotated[str, typer.Argument(help="mixed, long_tail, pareto, gpu_friendly, cpu_friendly, bursty, heavy, "
+                                          "layered, fork_join or cholesky.")] = "mixed",
+    out: Annotated[Path, typer.Option("--out", "-o", help="The CSV file to write.")] = Path("tasks.csv"),
+    tasks: options.Tasks = None,
+    seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same tasks.")] = 42,
+    load: options.Load = None,
+    rate: options.Rate = None,
+    cluster: options.ClusterFile = None,
+    gpus: options.Gpus = None,
+) -> None:
+    """Draw tasks and write them to a CSV file."""
+    from hybrid_scheduler.workload import WorkloadGenerator
+
+    generator = WorkloadGenerator(seed)
+    generator.generate_preset(preset, tasks, rate=rate, load=load, cluster=options.cluster_of(cluster, gpus))
+    generator.save_workload(out)
+    figures = generator.get_statistics()
+    typer.echo(
+        f"wrote {out}: {figures['num_tasks']:,} tasks, mean size {figures['avg_size']:.0f}, "
+        f"mean intensity {figures['avg_intensity']:.2f}, mean base duration {show.quantity(figures['avg_duration'], 's')}, "
+        f"last arrival {show.quantity(figures['total_duration'], 's')}, {figures['num_dependencies']:,} dependencies"
+    )

@@ -1,0 +1,70 @@
+"""Options that several commands share, and how their words become objects."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hybrid_scheduler.errors import InputError
+
+if TYPE_CHECKING:
+    from hybrid_scheduler.model.cluster import Cluster
+
+Workload = Annotated[
+    str,
+    typer.Argument(
+        help="A preset (mixed, long_tail, pareto, gpu_friendly, cpu_friendly, bursty, heavy, layered, fork_join, "
+        "cholesky) or a CSV file of tasks."
+    ),
+]
+Schedulers = Annotated[
+    str,
+    typer.Option(
+        "--schedulers",
+        "-s",
+        help="Names with commas; name:option=value sets an option, file.py:Name takes your own policy, 'all' is all.",
+    ),
+]
+Tasks = Annotated[int | None, typer.Option("--tasks", "-n", help="How many tasks; the preset's own number if absent.")]
+Rate = Annotated[float | None, typer.Option("--rate", help="Arrivals per second.")]
+Load = Annotated[float | None, typer.Option("--load", help="Offered load: 1 is all that the cluster can do at best.")]
+Seeds = Annotated[str, typer.Option("--seeds", help="How many seeds (10), or a list such as 3,7,9.")]
+ClusterFile = Annotated[Path | None, typer.Option("--cluster", help="A YAML file with nodes and device classes.")]
+Gpus = Annotated[int | None, typer.Option("--gpus", help="Number of GPUs beside one CPU, without a cluster file.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+
+
+def seeds_of(text: str) -> tuple[int, ...]:
+    """Turn '10' into seeds 0 … 9 and '3,7' into seeds 3 and 7."""
+    try:
+        numbers = tuple(int(part) for part in text.split(",") if part.strip())
+    except ValueError:
+        numbers = ()
+    seeds = numbers if "," in text else tuple(range(*numbers[:1]))
+    if not seeds or min(seeds) < 0 or len(set(seeds)) < len(seeds):
+        raise InputError(f"--seeds is '{text}', expected a number of seeds above 0, or different ones such as 3,7,9")
+    return seeds
+
+
+def schedulers_of(text: str) -> tuple[str, ...]:
+    """Turn names with commas into specs; empty means the featured ones."""
+    from hybrid_scheduler import registry
+
+    if text == "all":
+        return tuple(registry.schedulers.table)
+    return tuple(part.strip() for part in text.split(",") if part.strip()) or tuple(registry.schedulers.featured)
+
+
+def cluster_of(path: Path | None, gpus: int | None) -> Cluster:
+    """Return the cluster of a file, or one CPU with `gpus` GPUs."""
+    from hybrid_scheduler.model.cluster import Cluster
+
+    if path is not None and gpus is not None:
+        raise InputError("both --cluster and --gpus were given: give one of them")
+    if path is not None:
+        return Cluster.from_yaml(path)
+    if gpus is not None and gpus < 0:
+        raise InputError(f"--gpus is {gpus}, expected 0 or more")
+    return Cluster.default(4 if gpus is None else gpus)

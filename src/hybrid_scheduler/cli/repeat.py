@@ -1,0 +1,29 @@
+"""`hms repeat`: run a kept comparison again and check that every bit is the same."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hybrid_scheduler.cli import show
+from hybrid_scheduler.errors import SchedulerError
+
+
+def repeat(directory: Annotated[Path, typer.Argument(help="A folder that hms compare --out wrote.")]) -> None:
+    """Run a kept comparison again from its manifest and compare the measures bit by bit."""
+    from hybrid_scheduler import race, runs
+
+    manifest = runs.load_manifest(directory)
+    with show.progress("racing again", quiet=False) as progress:
+        result = race.compare(runs.comparison_of(manifest), progress)
+    digest = hashlib.sha256(runs.measures_table(result).encode()).hexdigest()
+    if digest != manifest["sha256"][runs.MEASURES]:
+        made = manifest["environment"]
+        raise SchedulerError(
+            f"{directory} was not repeated bit for bit: it was made by version {manifest['version']} with "
+            f"numpy {made['numpy']}, numba {made['numba']} on {made['platform']}; use the same to repeat it"
+        )
+    typer.echo(f"repeated bit for bit: {len(result.outcomes)} seeds, {len(result.comparison.schedulers)} schedulers")

@@ -1,0 +1,84 @@
+"""How things look on a terminal: numbers with units, tables of at most 80 columns, progress on stderr."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
+
+
+def quantity(value: float, unit: str) -> str:
+    """Write a number with three digits and a prefix: 0.00123 s is '1.23 ms'."""
+    if value != value:  # NaN
+        return "–"
+    if value == 0 or abs(value) == float("inf"):
+        return f"{value:g} {unit}"
+    if unit == "$":
+        return f"${value:.3g}"
+    scale, prefix = next(((s, p) for s, p in PREFIXES if abs(value) >= 0.9995 * s), PREFIXES[-1])
+    if unit == "s" and scale > 1:
+        scale, prefix = 1.0, ""  # nobody says kiloseconds
+    number = value / scale
+    digits = 0 if abs(number) >= 99.95 else 1 if abs(number) >= 9.995 else 2
+    return f"{number:.{digits}f} {prefix}{unit}"
+
+
+def console() -> Console:
+    """Return the terminal, 80 columns wide unless it says otherwise."""
+    from rich.console import Console
+
+    wide = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 80
+    return Console(width=wide, highlight=False)
+
+
+def table(*columns: str) -> Table:
+    """Return an empty table; the first column is text, the others are numbers."""
+    from rich import box
+    from rich.table import Table
+
+    built = Table(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
+    for number, name in enumerate(columns):
+        built.add_column(name, justify="right" if number else "left", no_wrap=True)
+    return built
+
+
+@contextmanager
+def progress(title: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+    """Show a progress bar on stderr while a block runs, and say once when something is being compiled."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from hybrid_scheduler.compiled import on_compile
+
+    errors = Console(stderr=True)
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=errors,
+        transient=True,
+        disable=quiet or not errors.is_terminal,
+    )
+    told: list[str] = []
+
+    def say(name: str) -> None:
+        if not told and not quiet:
+            bar.console.print("compiling the loop for these policies, once …", style="dim")
+        told.append(name)
+
+    on_compile.append(say)
+    try:
+        with bar:
+            task = bar.add_task(title, total=None)
+            yield lambda done, total: bar.update(task, completed=done, total=total)
+    finally:
+        on_compile.remove(say)
