@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -282,7 +283,7 @@ def _longest_chain(
 def _verify_path(bound: Bound, tasks: Tasks, shortest: Floats) -> float:
     rows = {int(task_id): row for row, task_id in enumerate(tasks.task_id)}
     chain = [rows[task_id] for task_id in bound.path]
-    linked = all(one in tasks.edges.of(other) for one, other in zip(chain, chain[1:], strict=False))
+    linked = all(one in tasks.edges.of(other) for one, other in pairwise(chain))
     if not linked or not chain:
         return -np.inf
     return float(tasks.arrival_time[chain[0]] + shortest[chain].sum())

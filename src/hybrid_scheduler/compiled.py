@@ -52,16 +52,15 @@ def is_compiled(function: Function) -> bool:
     return bool(getattr(function, "__compiled__", False))
 
 
-def interpreted_loop(loop: FunctionType, decide: Function) -> Function:
+def interpreted_loop(loop: Function, decide: Function) -> Function:
     """Return the loop as plain Python with `decide(self, task, view)` bound in."""
-    bound = FunctionType(loop.__code__, {**loop.__globals__, "decide": decide}, loop.__name__)
-    return bound
+    return FunctionType(loop.__code__, {**loop.__globals__, "decide": decide}, loop.__name__)
 
 
 _loops: dict[tuple[str, tuple[str, ...]], tuple[Function, type]] = {}
 
 
-def compiled_loop(loop: FunctionType, decide: Function, owner: object) -> tuple[Function, Any]:
+def compiled_loop(loop: Function, decide: Function, owner: object) -> tuple[Function, Any]:
     """Return the compiled loop for `decide`, and what stands for `self` in it."""
     state = {key: value for key, value in vars(owner).items() if _is_plain(key, value)}
     key = (f"{type(owner).__name__}_{loop.__name__}_{_fingerprint_once(loop, decide)}", tuple(state))
@@ -80,7 +79,7 @@ def _frozen(value: Any) -> Any:
     return value if isinstance(value, np.ndarray | bool) else value.item() if isinstance(value, np.generic) else value
 
 
-def _specialise(loop: FunctionType, decide: Function, name: str, state: tuple[str, ...]) -> tuple[Function, type]:
+def _specialise(loop: Function, decide: Function, name: str, state: tuple[str, ...]) -> tuple[Function, type]:
     fields = hashlib.sha256(" ".join(state).encode()).hexdigest()[:8]
     marker = cache_directory() / f"{name}_{fields}.py"
     if not marker.exists():
@@ -98,7 +97,7 @@ def _specialise(loop: FunctionType, decide: Function, name: str, state: tuple[st
     return _first_that_compiles(variants, decide), self_type
 
 
-def _jit(loop: FunctionType, decide: Function, marker: Path, module: str, options: dict[str, Any]) -> Function:
+def _jit(loop: Function, decide: Function, marker: Path, module: str, options: dict[str, Any]) -> Function:
     from numba import njit
 
     marker.touch()
@@ -186,7 +185,9 @@ def _parts(functions: list[Function], seen: set[int]) -> Iterator[str]:
         seen.add(id(code))
         yield from _code_parts(code)
         names = {name: plain.__globals__.get(name) for name in sorted(_names(code))}
-        names |= {f"{n}'": cell.cell_contents for n, cell in zip(code.co_freevars, plain.__closure__ or (), strict=True)}
+        names |= {
+            f"{n}'": cell.cell_contents for n, cell in zip(code.co_freevars, plain.__closure__ or (), strict=True)
+        }
         yield from (f"{name}={value!r};" for name, value in names.items() if isinstance(value, int | float | str))
         yield from _parts([value for value in names.values() if callable(value)], seen)
 

@@ -29,7 +29,9 @@ def written_whole(path: str | Path) -> Iterator[Path]:
         scratch.chmod(0o644)
         scratch.replace(target)
     except OSError as error:
-        raise InputError(f"cannot write {target} ({error.strerror or error}): free space or choose another path") from None
+        raise InputError(
+            f"cannot write {target} ({error.strerror or error}): free space or choose another path"
+        ) from None
     finally:
         scratch.unlink(missing_ok=True)
 

@@ -1,12 +1,11 @@
 """THE loop: tasks in, placements out; `place` is the only function in which simulated time passes.
 
-Everything here is plain Python that Numba can also compile. `decide` is not defined in this file: it is
-the policy's `choose` or `plan`, bound in by `compiled.py`.
+Everything here is plain Python that Numba can also compile. `decide` is a placeholder: it becomes
+the policy's `choose` or `plan`, put in its place by `compiled.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +18,10 @@ from hybrid_scheduler.model.placements import RAN, SPILLED
 from hybrid_scheduler.model.tasks import Floats, Ints
 from hybrid_scheduler.view import TaskView, View, cpu_beside
 
-decide: Callable[..., Any]
+
+def decide(policy: Any, task: Any, view: View) -> Any:
+    """Stand for the policy's `choose` or `plan`, which takes this name's place when a loop is bound."""
+    raise NotImplementedError("bind a policy first: see compiled.py")
 
 
 class Columns(NamedTuple):
@@ -80,8 +82,15 @@ class Batch(NamedTuple):
     times: Floats
 
 
-def walk(
-    policy: Any, tasks: Columns, queue: Queue, steps: int, view: View, out: Out, queued: bool, window: int
+def walk(  # both loops are called alike, so this one takes a window too
+    policy: Any,
+    tasks: Columns,
+    queue: Queue,
+    steps: int,
+    view: View,
+    out: Out,
+    queued: bool,
+    window: int,  # noqa: ARG001
 ) -> Fault:
     """Let the policy decide task by task in the order in which they become ready."""
     has_edges = len(tasks.parents) > 0
@@ -163,9 +172,7 @@ def is_possible(gpu_fraction: float, device: int, view: View) -> bool:
 
 
 @jitable
-def place(
-    row: int, gpu_fraction: float, device: int, tasks: Columns, view: View, out: Out, queued: bool
-) -> None:
+def place(row: int, gpu_fraction: float, device: int, tasks: Columns, view: View, out: Out, queued: bool) -> None:
     """Run a task where the policy said, or where it fits, and move the clocks of its devices."""
     times = tasks.true[row]
     memory = tasks.memory_required[row]

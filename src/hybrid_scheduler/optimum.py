@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
@@ -39,7 +40,9 @@ def optimum(tasks: Tasks, cluster: Cluster, time_limit: float = 60.0, gap: float
     times = class_times(tasks, cluster)
     if len(tasks) == 0 or rejections(tasks, times, cluster).any():
         raise InputError("the exact optimum needs tasks that all fit some device: drop those that are rejected")
-    seconds = np.where(tasks.memory_required[:, None] <= cluster.per_device("memory"), times[:, cluster.class_index], np.inf)
+    seconds = np.where(
+        tasks.memory_required[:, None] <= cluster.per_device("memory"), times[:, cluster.class_index], np.inf
+    )
     known = whole_task_bound(tasks, cluster).makespan
     result = _solve(seconds, cluster.class_index, known, time_limit, gap)
     if result.x is None:
@@ -53,7 +56,7 @@ def optimum(tasks: Tasks, cluster: Cluster, time_limit: float = 60.0, gap: float
     return Optimum(float(loads.max()), min(lower, float(loads.max())), device, bool(result.status == 0))
 
 
-def _solve(seconds: Floats, class_index: Ints, scale: float, time_limit: float, gap: float):  # type: ignore[no-untyped-def]  # noqa: ANN202
+def _solve(seconds: Floats, class_index: Ints, scale: float, time_limit: float, gap: float) -> Any:
     """Minimise T over T and one 0/1 variable per (task, device), in units of the known bound."""
     tasks, devices = seconds.shape
     allowed = np.isfinite(seconds)

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,7 @@ class Lane:
         cuts = [*range(0, len(tasks), every), len(tasks)]
         parts = [
             self._step(tasks.part(first, last), None if times is None else times[first:last])
-            for first, last in zip(cuts, cuts[1:], strict=False)
+            for first, last in pairwise(cuts)
         ]
         return joined(parts, tasks)
 
@@ -177,7 +178,9 @@ def _one_seed(comparison: Comparison, seed: int) -> Outcome:
         placements = raced[spec][0]
         figures = measure(placements, bound.makespan)
         figures["execution_over_best"] = figures["total_time"] / best_execution if best_execution else float("nan")
-        figures["regret"] = float(np.mean((placements.turnaround - oracle.turnaround)[oracle.ran])) if oracle.ran.any() else 0.0
+        figures["regret"] = (
+            float(np.mean((placements.turnaround - oracle.turnaround)[oracle.ran])) if oracle.ran.any() else 0.0
+        )
         measures[spec] = figures
     seconds = {spec: raced[spec][1] / max(1, len(tasks)) for spec in comparison.schedulers}
     return Outcome(seed, comparison.source.describe(tasks), bound, measures, seconds)

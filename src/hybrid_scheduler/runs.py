@@ -99,7 +99,9 @@ def measures_table(result: Result) -> str:
     writer.writerow(["seed", "scheduler", "bound", *names])
     for outcome in result.outcomes:
         for spec, figures in outcome.measures.items():
-            writer.writerow([outcome.seed, spec, repr(outcome.bound.makespan), *(repr(figures[name]) for name in names)])
+            writer.writerow(
+                [outcome.seed, spec, repr(outcome.bound.makespan), *(repr(figures[name]) for name in names)]
+            )
     return out.getvalue()
 
 
@@ -146,11 +148,15 @@ def load_manifest(directory: str | Path) -> dict[str, Any]:
         manifest = json.loads(path.read_text(encoding="utf-8"))
         schema = manifest["schema"]
     except FileNotFoundError:
-        raise InputError(f"{directory} is no run directory (no {MANIFEST}): give the folder of hms compare --out") from None
+        raise InputError(
+            f"{directory} is no run directory (no {MANIFEST}): give the folder of hms compare --out"
+        ) from None
     except (ValueError, KeyError, TypeError, OSError):
         raise InputError(f"{path} is torn or no manifest: repeat the comparison with hms compare --out") from None
     if schema > SCHEMA:
-        raise InputError(f"{path} was written by a newer version (schema {schema}, known {SCHEMA}): upgrade to read it")
+        raise InputError(
+            f"{path} was written by a newer version (schema {schema}, known {SCHEMA}): upgrade to read it"
+        )
     if not isinstance(manifest, dict):
         raise InputError(f"{path} is torn or no manifest: repeat the comparison with hms compare --out")
     return manifest

@@ -68,7 +68,14 @@ class VirtualMultiGPU:
         queue, steps = _queue(tasks, out, scheduler.order)
         run, policy = _bound_loop(scheduler, interpreted)
         fault = run(
-            policy, _columns(tasks, seen, true), queue, steps, self.view, out, self.queued, int(scheduler.window)
+            policy,
+            _columns(tasks, seen, true),
+            queue,
+            steps,
+            self.view,
+            out,
+            self.queued,
+            int(scheduler.window),
         )
         if fault[0] >= 0:
             raise _policy_error(scheduler, Fault(*fault), tasks, self.cluster)
@@ -135,7 +142,7 @@ def _queue(tasks: Tasks, out: Out, planned: Ints | None) -> tuple[Queue, int]:
     if tasks.has_edges and planned is None:
         queue = Queue(none, np.empty(steps, np.int64), missing, size)
         for row in np.flatnonzero(runs & (missing == 0)):
-            push(queue, row, out.ready)
+            push(queue, int(row), out.ready)
         return queue, steps
     if planned is None and tasks.in_order and steps == len(tasks):
         return Queue(none, none, missing, size), steps

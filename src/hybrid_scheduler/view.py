@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from hybrid_scheduler.compiled import jitable
 
+from hybrid_scheduler.compiled import jitable
 from hybrid_scheduler.model.cluster import GPU, KINDS, Cluster
 from hybrid_scheduler.model.tasks import Floats, Ints
 

@@ -17,7 +17,9 @@ def bound(
     rate: options.Rate = None,
     cluster: options.ClusterFile = None,
     gpus: options.Gpus = None,
-    exact: Annotated[bool, typer.Option("--exact", help="Also find the exact optimum of whole tasks (one batch).")] = False,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Also find the exact optimum of whole tasks (one batch).")
+    ] = False,
     json: options.Json = False,
 ) -> None:
     """Print a time below which no schedule can end, with the prices that prove it."""
@@ -45,7 +47,11 @@ def bound(
         from hybrid_scheduler.optimum import optimum
 
         best = optimum(columns.arriving_at([0.0] * len(columns)), machine)
-        document["optimum"] = {"makespan": best.makespan, "lower_bound": best.lower_bound, "proved": best.proved}
+        document["optimum"] = {
+            "makespan": best.makespan,
+            "lower_bound": best.lower_bound,
+            "proved": best.proved,
+        }
     if json:
         typer.echo(to_json(document), nl=False)
         return
@@ -60,7 +66,9 @@ def bound(
     typer.echo(f"checked independently: {'yes' if checked else 'NO, please report this'}")
     if exact:
         word = "optimal" if document["optimum"]["proved"] else "best found"
-        typer.echo(f"whole tasks as one batch at time 0: {show.quantity(best.makespan, 's')}, {word} (gap {best.gap:.2%})")
+        typer.echo(
+            f"whole tasks as one batch at time 0: {show.quantity(best.makespan, 's')}, {word} (gap {best.gap:.2%})"
+        )
 
 
 def _ends(path: tuple[int, ...]) -> str:

@@ -40,12 +40,22 @@ def capacity(
             }
             for spec, each in found.items()
         }
-        typer.echo(to_json({"workload": {"source": source.name}, "seeds": list(numbers), "schedulers": rows}), nl=False)
+        typer.echo(
+            to_json({"workload": {"source": source.name}, "seeds": list(numbers), "schedulers": rows}),
+            nl=False,
+        )
         return
     console = show.console()
     console.print(f"{source.name} on {machine.describe()}, {len(numbers)} seeds, simulated", soft_wrap=True)
     table = show.table("scheduler", "tasks/s", "95 % interval", "of the optimum")
     for spec, each in sorted(found.items(), key=lambda item: -item[1].rate.mean):
-        table.add_row(spec, f"{each.rate.mean:.1f}", f"[{each.rate.low:.1f}, {each.rate.high:.1f}]", f"{each.load.mean:.1%}")
+        table.add_row(
+            spec,
+            f"{each.rate.mean:.1f}",
+            f"[{each.rate.low:.1f}, {each.rate.high:.1f}]",
+            f"{each.load.mean:.1%}",
+        )
     console.print(table)
-    console.print(f"stable: the backlog grows by less than {STABLE_GROWTH:g} s per second; the optimum is offered load 1")
+    console.print(
+        f"stable: the backlog grows by less than {STABLE_GROWTH:g} s per second; the optimum is offered load 1"
+    )

@@ -21,7 +21,9 @@ def compare(
     seeds: options.Seeds = "10",
     load: options.Load = None,
     rate: options.Rate = None,
-    mode: Annotated[str, typer.Option("--mode", help="queued (tasks wait) or isolated (devices always free).")] = "queued",
+    mode: Annotated[
+        str, typer.Option("--mode", help="queued (tasks wait) or isolated (devices always free).")
+    ] = "queued",
     cluster: options.ClusterFile = None,
     gpus: options.Gpus = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Keep the run in this new folder.")] = None,
@@ -73,7 +75,9 @@ def _print(result: Result) -> None:
         prices = ", ".join(f"{name} {price:.3g}" for name, price in first.bound.prices.items() if price)
         proof = f"prices {prices}" if prices else "longest chain"
         console.print(f"certified bound {show.quantity(bound, 's')}: nobody can be faster ({proof})\n")
-    table = show.table("scheduler", "time / best" if isolated else "makespan / bound", "turnaround", "p99", "energy", "cost")
+    table = show.table(
+        "scheduler", "time / best" if isolated else "makespan / bound", "turnaround", "p99", "energy", "cost"
+    )
     for spec in result.ranking(score):
         each = result.interval(spec, score)
         spread = f" [{each.low:.3f}, {each.high:.3f}]" if len(result.outcomes) > 1 else ""
@@ -127,5 +131,7 @@ def _verdict(result: Result, score: str) -> list[str]:
     spilled = {spec: result.interval(spec, "spilled").mean for spec in ranking}
     worst = max(spilled, key=lambda spec: spilled[spec])
     if spilled[worst] > 0:
-        lines.append(f"tasks that did not fit where they were sent: up to {spilled[worst]:g} a seed ({_shortened(worst)})")
+        lines.append(
+            f"tasks that did not fit where they were sent: up to {spilled[worst]:g} a seed ({_shortened(worst)})"
+        )
     return lines

@@ -11,8 +11,13 @@ from hybrid_scheduler.cli import options, show
 
 
 def generate(
-    preset: Annotated[str, typer.Argument(help="mixed, long_tail, pareto, gpu_friendly, cpu_friendly, bursty, heavy, "
-                                          "layered, fork_join or cholesky.")] = "mixed",
+    preset: Annotated[
+        str,
+        typer.Argument(
+            help="mixed, long_tail, pareto, gpu_friendly, cpu_friendly, bursty, heavy, "
+            "layered, fork_join or cholesky."
+        ),
+    ] = "mixed",
     out: Annotated[Path, typer.Option("--out", "-o", help="The CSV file to write.")] = Path("tasks.csv"),
     tasks: options.Tasks = None,
     seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same tasks.")] = 42,
@@ -30,6 +35,8 @@ def generate(
     figures = generator.get_statistics()
     typer.echo(
         f"wrote {out}: {figures['num_tasks']:,} tasks, mean size {figures['avg_size']:.0f}, "
-        f"mean intensity {figures['avg_intensity']:.2f}, mean base duration {show.quantity(figures['avg_duration'], 's')}, "
-        f"last arrival {show.quantity(figures['total_duration'], 's')}, {figures['num_dependencies']:,} dependencies"
+        f"mean intensity {figures['avg_intensity']:.2f}, "
+        f"mean base duration {show.quantity(figures['avg_duration'], 's')}, "
+        f"last arrival {show.quantity(figures['total_duration'], 's')}, "
+        f"{figures['num_dependencies']:,} dependencies"
     )

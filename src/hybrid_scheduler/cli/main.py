@@ -28,7 +28,9 @@ app.command("repeat")(repeat.repeat)
 
 
 @app.callback(invoke_without_command=True)
-def front_door(version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False) -> None:
+def front_door(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
+) -> None:
     """Race CPU/GPU scheduling policies on one stream of tasks and see how far each is from a proven optimum."""
     if version:
         typer.echo(__version__)

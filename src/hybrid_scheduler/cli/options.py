@@ -27,7 +27,9 @@ Schedulers = Annotated[
         help="Names with commas; name:option=value sets an option, file.py:Name takes your own policy, 'all' is all.",
     ),
 ]
-Tasks = Annotated[int | None, typer.Option("--tasks", "-n", help="How many tasks; the preset's own number if absent.")]
+Tasks = Annotated[
+    int | None, typer.Option("--tasks", "-n", help="How many tasks; the preset's own number if absent.")
+]
 Rate = Annotated[float | None, typer.Option("--rate", help="Arrivals per second.")]
 Load = Annotated[float | None, typer.Option("--load", help="Offered load: 1 is all that the cluster can do at best.")]
 Seeds = Annotated[str, typer.Option("--seeds", help="How many seeds (10), or a list such as 3,7,9.")]

@@ -13,7 +13,10 @@ def schedulers(json: options.Json = False) -> None:
     from hybrid_scheduler.runs import to_json
 
     if json:
-        rows = {each.name: {"summary": each.summary, "knows_times": each.sighted, "module": each.target} for each in registry.schedulers}
+        rows = {
+            each.name: {"summary": each.summary, "knows_times": each.sighted, "module": each.target}
+            for each in registry.schedulers
+        }
         typer.echo(to_json({"schedulers": rows}), nl=False)
         return
     table = show.table("name", "knows times", "decides by")

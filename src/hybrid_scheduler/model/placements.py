@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -49,12 +49,13 @@ class Placements:
     @cached_property
     def ran(self) -> npt.NDArray[np.bool_]:
         """Rows that were executed."""
-        return self.status <= SPILLED
+        ran: npt.NDArray[np.bool_] = self.status <= SPILLED
+        return ran
 
     @property
     def rejected(self) -> npt.NDArray[np.bool_]:
         """Rows that no device can run."""
-        return self.status > SPILLED
+        return ~self.ran
 
     @property
     def spilled(self) -> npt.NDArray[np.bool_]:
@@ -116,14 +117,11 @@ class Placements:
     @cached_property
     def busy(self) -> Floats:
         """Busy seconds of every device."""
-        count = len(self.cluster.devices)
-        return sum(
-            (
-                np.bincount(device[device >= 0], weights=seconds[device >= 0], minlength=count)
-                for device, seconds in ((self.gpu, self.gpu_seconds), (self.cpu, self.cpu_seconds))
-            ),
-            start=np.zeros(count),
-        )
+        busy = np.zeros(len(self.cluster.devices))
+        for device, seconds in ((self.gpu, self.gpu_seconds), (self.cpu, self.cpu_seconds)):
+            used = device >= 0
+            busy += np.bincount(device[used], weights=seconds[used], minlength=len(busy))
+        return busy
 
     @cached_property
     def makespan(self) -> float:
@@ -143,7 +141,7 @@ class Placements:
 def joined(parts: list[Placements], tasks: Tasks) -> Placements:
     """Put placements of consecutive blocks of `tasks` together."""
 
-    def column(name: str) -> npt.NDArray[np.generic]:
+    def column(name: str) -> Any:
         return np.concatenate([getattr(part, name) for part in parts])
 
     names = ("times", "gpu_fraction", "gpu", "cpu", "gpu_start", "cpu_start", "ready", "finish", "status")

@@ -148,9 +148,7 @@ class Tasks:
             arrival_time=float(self.arrival_time[row]),
             dependencies=tuple(int(i) for i in self.task_id[self.edges.of(row)]) if self.has_edges else (),
             duration_estimate=float(self.duration_estimate[row]),
-            measured={
-                name: float(times[row]) for name, times in self.measured.items() if not np.isnan(times[row])
-            },
+            measured={name: float(times[row]) for name, times in self.measured.items() if not np.isnan(times[row])},
         )
 
     @property
@@ -196,7 +194,9 @@ class Tasks:
 
 
 def edges_from_ids(
-    task_ids: Sequence[int], dependencies: Sequence[Sequence[int]], megabytes: Sequence[Sequence[float]] | None = None
+    task_ids: Sequence[int],
+    dependencies: Sequence[Sequence[int]],
+    megabytes: Sequence[Sequence[float]] | None = None,
 ) -> Edges:
     """Turn lists of parents' ids into edges between rows; an unknown parent is an error that names it."""
     row_of = {task_id: row for row, task_id in enumerate(task_ids)}
@@ -230,7 +230,8 @@ def topological_order(edges: Edges, task_id: Ints) -> Ints:
     if len(order) < count:
         stuck = int(np.flatnonzero(missing > 0)[0])
         raise RowError(
-            stuck, f"dependencies form a cycle through task {task_id[stuck]}: remove one dependency on the cycle"
+            stuck,
+            f"dependencies form a cycle through task {task_id[stuck]}: remove one dependency on the cycle",
         )
     return np.array(order, np.int64)
 
@@ -245,9 +246,7 @@ def _column(name: str, values: npt.ArrayLike, count: int | None = None) -> Float
 def _check(tasks: Tasks) -> None:
     size, intensity = tasks.size, tasks.compute_intensity
     _require("size", size, np.isfinite(size) & (size > 0), "a number above 0")
-    _require(
-        "compute_intensity", intensity, (intensity >= 0) & (intensity <= 1), "a number from 0 to 1"
-    )
+    _require("compute_intensity", intensity, (intensity >= 0) & (intensity <= 1), "a number from 0 to 1")
     memory, arrival, base = tasks.memory_required, tasks.arrival_time, tasks.duration_estimate
     _require("memory_required", memory, np.isfinite(memory) & (memory >= 0), "megabytes, 0 or more")
     _require("arrival_time", arrival, np.isfinite(arrival) & (arrival >= 0), "seconds, 0 or more")

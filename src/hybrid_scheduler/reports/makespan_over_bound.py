@@ -59,7 +59,7 @@ def plot_makespan_over_bound(result: Result, ax: Axes | None = None) -> Axes:
 
 def save_figure(ax: Axes, path: str | Path) -> None:
     """Write a figure to a file; the ending gives the format."""
-    figure = ax.get_figure()
+    figure = ax.get_figure(root=True)
     if figure is not None:
         with written_whole(path) as scratch:
             figure.savefig(scratch, dpi=150, format=Path(path).suffix.lstrip(".") or "png")

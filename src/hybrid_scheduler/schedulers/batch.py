@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 from numba.extending import register_jitable
-from hybrid_scheduler.compiled import jitable
 
-from hybrid_scheduler.compiled import compiled
+from hybrid_scheduler.compiled import compiled, jitable
 from hybrid_scheduler.loop import Batch
 from hybrid_scheduler.model.tasks import Floats, Ints
 from hybrid_scheduler.schedulers.scheduler import Scheduler
@@ -89,9 +88,7 @@ def map_batch(batch: Batch, view: View, rule: int) -> tuple[Ints, Floats, Ints]:
 
 
 @jitable
-def look(
-    task: int, batch: Batch, view: View, free: Floats, rule: int, device: Ints, score: Floats
-) -> None:
+def look(task: int, batch: Batch, view: View, free: Floats, rule: int, device: Ints, score: Floats) -> None:
     """Find a task's best device and its score; the lowest score goes first."""
     best, first, second = 0, np.inf, np.inf
     for d in range(len(free)):

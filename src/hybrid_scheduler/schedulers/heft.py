@@ -33,7 +33,7 @@ class _StaticPlan(Scheduler):
         seconds = np.where(tasks.memory_required[:, None] <= view.memory, seconds, np.inf)
         priority, outlook = self.rank(tasks, seconds, view)
         edges, children = tasks.edges, tasks.children
-        rows = _list_order(priority, edges.start, edges.parents, children.start, children.parents)
+        rows = _list_order(priority, np.diff(edges.start), children.start, children.parents)
         self.device, start = _insert(
             rows, seconds, outlook, tasks.arrival_time, edges.start, edges.parents, edges.megabytes, view
         )
@@ -107,9 +107,7 @@ def _upward_rank(topological: Ints, mean: Floats, moves: Floats, child_start: In
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
-def _optimistic_costs(
-    topological: Ints, seconds: Floats, moves: Floats, child_start: Ints, children: Ints
-) -> Floats:
+def _optimistic_costs(topological: Ints, seconds: Floats, moves: Floats, child_start: Ints, children: Ints) -> Floats:
     devices = seconds.shape[1]
     table = np.zeros((len(seconds), devices))
     for row in topological[::-1]:
@@ -123,12 +121,9 @@ def _optimistic_costs(
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
-def _list_order(
-    priority: Floats, parent_start: Ints, parents: Ints, child_start: Ints, children: Ints
-) -> Ints:
+def _list_order(priority: Floats, missing: Ints, child_start: Ints, children: Ints) -> Ints:
     """Rows by priority, highest first, but never before their parents."""
     count = len(priority)
-    missing = parent_start[1:] - parent_start[:-1]
     heap = [(-priority[row], row) for row in range(count) if missing[row] == 0]
     heapify(heap)
     order = np.empty(count, np.int64)

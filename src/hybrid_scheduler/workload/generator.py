@@ -63,7 +63,9 @@ class WorkloadGenerator:
         """
         kind = preset(name)
         tasks = self._draw(kind, kind.num_tasks if num_tasks is None else num_tasks)
-        return self._keep(paced(tasks, cluster or Cluster.default(), rate=rate, load=load, batch=kind.graph is not None))
+        return self._keep(
+            paced(tasks, cluster or Cluster.default(), rate=rate, load=load, batch=kind.graph is not None)
+        )
 
     def _draw(self, kind: Preset, count: int) -> Tasks:
         """Draw tasks with gaps of mean 1 s; every column has its own stream of random numbers."""
@@ -138,7 +140,12 @@ def statistics(tasks: Tasks) -> dict[str, float]:
 
 
 def paced(
-    tasks: Tasks, cluster: Cluster, *, rate: float | None = None, load: float | None = None, batch: bool = False
+    tasks: Tasks,
+    cluster: Cluster,
+    *,
+    rate: float | None = None,
+    load: float | None = None,
+    batch: bool = False,
 ) -> Tasks:
     """Stretch the arrivals of tasks to a rate or an offered load; neither is load 0.9, or 0 s for a batch."""
     if rate is not None and load is not None:

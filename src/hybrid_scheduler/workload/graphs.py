@@ -28,12 +28,12 @@ def layered(generator: np.random.Generator, count: int) -> Graph:
     parents: list[list[int]] = []
     previous: list[int] = []
     while len(parents) < count:
-        size = int(min(generator.integers(max(1, width // 2), 2 * width), count - len(parents)))
+        size = min(int(generator.integers(max(1, width // 2), 2 * width)), count - len(parents))
         first = len(parents)
         for _ in range(size):
-            wanted = int(min(generator.integers(1, 4), len(previous)))
-            chosen = generator.choice(previous, wanted, replace=False) if wanted else []
-            parents.append(sorted(int(row) for row in chosen))
+            wanted = min(int(generator.integers(1, 4)), len(previous))
+            chosen = generator.permutation(len(previous))[:wanted]
+            parents.append(sorted(previous[position] for position in chosen))
         previous = list(range(first, first + size))
     return Graph(parents)
 
@@ -45,7 +45,7 @@ def fork_join(generator: np.random.Generator, count: int) -> Graph:
     while len(parents) < count:
         fork = len(parents)
         parents.append([fork - 1] if fork else [])
-        branches = int(min(generator.integers(max(1, width // 2), 2 * width), count - len(parents)))
+        branches = min(int(generator.integers(max(1, width // 2), 2 * width)), count - len(parents))
         parents.extend([fork] for _ in range(branches))
         if len(parents) < count:
             parents.append(list(range(fork + 1, fork + 1 + branches)) or [fork])

@@ -68,7 +68,13 @@ class Source:
     def describe(self, tasks: Tasks) -> dict[str, Any]:
         """Return the shape of a seed's tasks and a digest of their columns."""
         digest = hashlib.sha256()
-        for column in (tasks.size, tasks.compute_intensity, tasks.memory_required, tasks.arrival_time, tasks.edges.parents):
+        for column in (
+            tasks.size,
+            tasks.compute_intensity,
+            tasks.memory_required,
+            tasks.arrival_time,
+            tasks.edges.parents,
+        ):
             digest.update(np.ascontiguousarray(column).tobytes())
         return {"source": self.name, **statistics(tasks), "digest": digest.hexdigest()}
 

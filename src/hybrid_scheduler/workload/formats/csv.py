@@ -30,7 +30,9 @@ def to_frame(tasks: Tasks) -> pd.DataFrame:
     import pandas as pd
 
     ids = tasks.task_id
-    parents = [";".join(str(ids[p]) for p in tasks.edges.of(row)) for row in range(len(tasks))] if tasks.has_edges else ""
+    parents = (
+        [";".join(str(ids[p]) for p in tasks.edges.of(row)) for row in range(len(tasks))] if tasks.has_edges else ""
+    )
     columns = {
         "task_id": ids,
         "size": tasks.size,
@@ -73,7 +75,9 @@ def from_frame(frame: pd.DataFrame) -> Tasks:
             )
     if len(frame) == 0:
         raise InputError("there are no tasks, only a header: add a line for every task")
-    columns = {name: _numbers(frame, name) for name in (*REQUIRED, "arrival_time", "duration_estimate") if name in frame}
+    columns = {
+        name: _numbers(frame, name) for name in (*REQUIRED, "arrival_time", "duration_estimate") if name in frame
+    }
     ids = _ids(frame) if "task_id" in frame else np.arange(len(frame))
     measured = {
         name.removeprefix(MEASURED): _numbers(frame, name) for name in frame.columns if str(name).startswith(MEASURED)
