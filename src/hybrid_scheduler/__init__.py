@@ -20,14 +20,14 @@ _HOMES = {
     "VirtualMultiGPU": "simulator",
     "WorkloadGenerator": "workload",
     "compare": "race",
-    "compiled": "compiled",
+    "compiled": "compiling",
     "lower_bound": "bounds",
     "verify_bound": "bounds",
 }
 
 if TYPE_CHECKING:
     from hybrid_scheduler.bounds import lower_bound, verify_bound
-    from hybrid_scheduler.compiled import compiled
+    from hybrid_scheduler.compiling import compiled
     from hybrid_scheduler.model import Cluster, Decision, DeviceClass, Placements, Task, Tasks
     from hybrid_scheduler.race import compare
     from hybrid_scheduler.schedulers.scheduler import Scheduler

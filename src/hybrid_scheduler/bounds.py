@@ -37,7 +37,7 @@ class Bound:
     prices: dict[str, float]
     since: float = 0.0  # work: the bound counts tasks that arrive at or after this time
     path: tuple[int, ...] = ()  # path: task ids of a chain in which each waits for the one before
-    limit: float = np.inf  # whole: no task may run where it takes longer than this
+    limit: float = np.inf  # whole: a schedule that ends before this runs no task where it takes as long
 
     def __str__(self) -> str:
         if self.kind == "path":
@@ -64,29 +64,28 @@ def isolated_bound(tasks: Tasks, cluster: Cluster, times: Floats | None = None) 
 
 
 def whole_task_bound(tasks: Tasks, cluster: Cluster) -> Bound:
-    """Return a sharper bound for a batch of tasks that are never split (Lenstra, Shmoys, Tardos).
+    """Return a sharper bound for a batch of tasks that are never split (after Lenstra, Shmoys, Tardos 1990).
 
-    If even with tasks kept off the classes where they take longer than T the work needs more than T, no
-    schedule of whole tasks ends by T.
+    A schedule that ends before `limit` runs no task where it takes that long. If without those places the work
+    needs at least `limit`, no schedule of whole tasks ends before it.
     """
     seconds = class_times(tasks, cluster)
-    low = max(lower_bound(tasks, cluster, seconds).makespan, float(seconds.min(axis=1).max(initial=0.0)))
-    best = Bound(low, "whole", _named(work_prices(seconds, cluster.counts), cluster), limit=low)
-    candidates = np.unique(seconds[np.isfinite(seconds) & (seconds > low)])
+    seconds = seconds[rejections(tasks, seconds, cluster) == RAN]
+    best = _limited(seconds, np.inf, cluster)
+    candidates = np.unique(seconds[np.isfinite(seconds)])
     first, last = 0, len(candidates)
-    while first < last:  # the largest T whose own restriction still proves it
+    while first < last:  # the larger the limit, the smaller the work: the best bound is where they cross
         middle = (first + last) // 2
-        limit = float(np.nextafter(candidates[middle], 0.0))
-        restricted = np.where(seconds > limit, np.inf, seconds)
-        prices = work_prices(restricted, cluster.counts)
-        value = _work(restricted, prices)
-        if value > limit:
-            best, first = Bound(limit, "whole", _named(prices, cluster), limit=limit), middle + 1
-        else:
-            if value > best.makespan:
-                best = Bound(value, "whole", _named(prices, cluster), limit=value)
-            last = middle
+        found = _limited(seconds, float(candidates[middle]), cluster)
+        best = max(best, found, key=lambda bound: bound.makespan)
+        first, last = (middle + 1, last) if found.makespan == found.limit else (first, middle)
     return best
+
+
+def _limited(seconds: Floats, limit: float, cluster: Cluster) -> Bound:
+    restricted = np.where(seconds >= limit, np.inf, seconds)
+    prices = work_prices(restricted, cluster.counts)
+    return Bound(min(limit, _work(restricted, prices)), "whole", _named(prices, cluster), limit=limit)
 
 
 def verify_bound(bound: Bound, tasks: Tasks, cluster: Cluster, tolerance: float = 1e-9) -> bool:
@@ -100,11 +99,11 @@ def verify_bound(bound: Bound, tasks: Tasks, cluster: Cluster, tolerance: float 
     if (prices < 0).any() or float(prices @ cluster.counts) > slack:
         return False
     if bound.kind == "whole":
-        # Either a schedule ends after `limit`, or it keeps to it and then needs this much work.
-        times = np.where(times > bound.limit, np.inf, times)
+        # A schedule ends at `limit` or later, or it runs no task where it takes that long and needs this much work.
+        times = np.where(times >= bound.limit, np.inf, times)
         return min(bound.limit, _work(times[runs], prices)) >= bound.makespan / slack
     late = runs & (tasks.arrival_time >= bound.since)
-    return bound.since + _work(times[late], prices) >= bound.makespan / slack
+    return bool(late.any()) and bound.since + _work(times[late], prices) >= bound.makespan / slack
 
 
 def work_prices(times: Floats, counts: Ints) -> Floats:

@@ -1,7 +1,7 @@
 """THE loop: tasks in, placements out; `place` is the only function in which simulated time passes.
 
 Everything here is plain Python that Numba can also compile. `decide` is a placeholder: it becomes
-the policy's `choose` or `plan`, put in its place by `compiled.py`.
+the policy's `choose` or `plan`, put in its place by `compiling.py`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from numba.extending import register_jitable
 
-from hybrid_scheduler.compiled import jitable
+from hybrid_scheduler.compiling import jitable
 from hybrid_scheduler.model.cluster import GPU
 from hybrid_scheduler.model.placements import RAN, SPILLED
 from hybrid_scheduler.model.tasks import Floats, Ints
@@ -21,7 +21,7 @@ from hybrid_scheduler.view import TaskView, View, cpu_beside
 
 def decide(policy: Any, task: Any, view: View) -> Any:
     """Stand for the policy's `choose` or `plan`, which takes this name's place when a loop is bound."""
-    raise NotImplementedError("bind a policy first: see compiled.py")
+    raise NotImplementedError("bind a policy first: see compiling.py")
 
 
 class Columns(NamedTuple):

@@ -72,8 +72,9 @@ def fastest(times: Floats, cluster: Cluster) -> Floats:
     best_cpu = times[:, present & ~is_gpu].min(axis=1, initial=np.inf)
     best_gpu = times[:, present & is_gpu].min(axis=1, initial=np.inf) if count else np.empty(0)
     # A class that cannot run the task has speed 0, so speeds add up without special cases.
-    combined: Floats = 1.0 / (1.0 / best_cpu + 1.0 / best_gpu)
-    return combined
+    speed = 1.0 / best_cpu + 1.0 / best_gpu
+    shortest: Floats = np.divide(1.0, speed, out=np.full(count, np.inf), where=speed > 0)
+    return shortest
 
 
 def rejections(tasks: Tasks, times: Floats, cluster: Cluster) -> npt.NDArray[np.uint8]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hybrid_scheduler import registry
-from hybrid_scheduler.compiled import compiled_loop, interpreted_loop, is_compiled
+from hybrid_scheduler.compiling import compiled_loop, interpreted_loop, is_compiled
 from hybrid_scheduler.errors import InputError, PolicyError
 from hybrid_scheduler.loop import Columns, Fault, Out, Queue, push, walk, walk_batches
 from hybrid_scheduler.metrics import measure

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hybrid_scheduler.compiled import jitable
+from hybrid_scheduler.compiling import jitable
 from hybrid_scheduler.model.cluster import GPU, KINDS, Cluster
 from hybrid_scheduler.model.tasks import Floats, Ints
 

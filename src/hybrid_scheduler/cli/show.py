@@ -56,7 +56,7 @@ def progress(title: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from hybrid_scheduler.compiled import on_compile
+    from hybrid_scheduler.compiling import on_compile
 
     errors = Console(stderr=True)
     bar = Progress(

@@ -60,7 +60,8 @@ class Placements:
     @property
     def spilled(self) -> npt.NDArray[np.bool_]:
         """Rows that ran elsewhere than the scheduler said, because they do not fit there."""
-        return self.status == SPILLED
+        spilled: npt.NDArray[np.bool_] = self.status == SPILLED
+        return spilled
 
     @cached_property
     def gpu_seconds(self) -> Floats:

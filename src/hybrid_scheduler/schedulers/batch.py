@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba.extending import register_jitable
 
-from hybrid_scheduler.compiled import compiled, jitable
+from hybrid_scheduler.compiling import compiled, jitable
 from hybrid_scheduler.loop import Batch
 from hybrid_scheduler.model.tasks import Floats, Ints
 from hybrid_scheduler.schedulers.scheduler import Scheduler

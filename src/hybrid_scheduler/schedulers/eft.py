@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hybrid_scheduler.compiled import compiled
+from hybrid_scheduler.compiling import compiled
 from hybrid_scheduler.schedulers.scheduler import Scheduler
 from hybrid_scheduler.view import TaskView, View, finish_on
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hybrid_scheduler.compiled import compiled
+from hybrid_scheduler.compiling import compiled
 from hybrid_scheduler.schedulers.scheduler import Scheduler
 from hybrid_scheduler.view import TaskView, View, least_loaded_cpu, least_loaded_gpu
 

@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 from numba.extending import register_jitable
 
-from hybrid_scheduler.compiled import compiled
+from hybrid_scheduler.compiling import compiled
 from hybrid_scheduler.loop import move_time
 from hybrid_scheduler.model.tasks import Floats, Ints, Tasks
 from hybrid_scheduler.schedulers.scheduler import Scheduler

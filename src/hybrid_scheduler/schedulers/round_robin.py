@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hybrid_scheduler.compiled import compiled
+from hybrid_scheduler.compiling import compiled
 from hybrid_scheduler.model.cluster import GPU
 from hybrid_scheduler.model.tasks import Floats, Tasks
 from hybrid_scheduler.schedulers.scheduler import Scheduler

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
-from hybrid_scheduler.compiled import compiled, is_compiled
+from hybrid_scheduler.compiling import compiled, is_compiled
 from hybrid_scheduler.errors import SchedulerError
 from hybrid_scheduler.model.placements import Placements
 from hybrid_scheduler.model.tasks import Floats, Ints, Tasks
@@ -70,9 +70,9 @@ def from_function(function: Callable[[TaskView, View], tuple[float, int]], **opt
         raise SchedulerError(f"policy function '{function.__name__}' takes no options, got {', '.join(options)}")
     inner = function
     if is_compiled(function):
-        from numba import njit
+        from numba.extending import register_jitable
 
-        inner = njit(error_model="numpy", nogil=True)(function)
+        inner = register_jitable(function)
 
     def choose(self: Scheduler, task: TaskView, view: View) -> tuple[float, int]:  # noqa: ARG001
         return inner(task, view)

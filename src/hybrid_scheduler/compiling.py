@@ -118,11 +118,11 @@ def _first_that_compiles(variants: list[Function], decide: Function) -> Function
     def run(*arguments: Any) -> Any:
         if chosen:
             return chosen[0](*arguments)
-        errors = []
+        errors: list[Exception] = []
         for function in variants:
             try:
                 answer = function(*arguments)
-            except NumbaError as error:
+            except (NumbaError, NotImplementedError) as error:  # the latter: no code for assigning to self
                 errors.append(error)
             else:
                 chosen.append(function)

@@ -1,0 +1,135 @@
+"""What every registered scheduler must do, plug-ins included."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from checks import check_schedule
+from hybrid_scheduler import registry
+from hybrid_scheduler.bounds import isolated_bound, lower_bound, verify_bound
+from hybrid_scheduler.model import Cluster, Placements, Tasks
+from hybrid_scheduler.race import race
+from hybrid_scheduler.simulator import VirtualMultiGPU
+from instances import CLUSTERS, TWO_NODES, instances, workload
+
+NAMES = sorted(registry.schedulers.table)
+COLUMNS = ("gpu_fraction", "gpu", "cpu", "gpu_start", "cpu_start", "ready", "finish", "status")
+every_scheduler = pytest.mark.parametrize("name", NAMES)
+
+
+def run(name: str, tasks: Tasks, cluster: Cluster, *, interpreted: bool = False, mode: str = "queued") -> Placements:
+    machine = VirtualMultiGPU(cluster=cluster, mode=mode)
+    return machine.run(tasks, registry.schedulers.create(name, seed=7), interpreted=interpreted)
+
+
+def assert_same(one: Placements, other: Placements) -> None:
+    for column in COLUMNS:
+        assert np.array_equal(getattr(one, column), getattr(other, column), equal_nan=True), column
+
+
+@every_scheduler
+@pytest.mark.parametrize("cluster", CLUSTERS.values(), ids=CLUSTERS.keys())
+@pytest.mark.parametrize("preset", ["mixed", "cpu_friendly", "bursty", "layered", "cholesky"])
+def test_makes_a_valid_schedule(name: str, cluster: Cluster, preset: str) -> None:
+    load = None if preset in ("layered", "cholesky") else 1.1
+    check_schedule(run(name, workload(preset, 120, load=load), cluster))
+
+
+@every_scheduler
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(instance=instances())
+def test_makes_a_valid_schedule_no_shorter_than_the_bound_on_any_instance(
+    name: str, instance: tuple[Tasks, Cluster]
+) -> None:
+    tasks, cluster = instance
+    placements = run(name, tasks, cluster)
+    check_schedule(placements)
+    bound = lower_bound(tasks, cluster)
+    assert bound.makespan <= placements.makespan * (1 + 1e-9)
+    assert verify_bound(bound, tasks, cluster)
+
+
+@every_scheduler
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(instance=instances())
+def test_runs_compiled_and_interpreted_to_the_same_bits(name: str, instance: tuple[Tasks, Cluster]) -> None:
+    tasks, cluster = instance
+    assert_same(run(name, tasks, cluster), run(name, tasks, cluster, interpreted=True))
+
+
+@every_scheduler
+def test_isolated_race_has_no_waiting(name: str) -> None:
+    tasks = workload("mixed", 150, load=3.0)
+    placements = run(name, tasks, TWO_NODES, mode="isolated")
+    check_schedule(placements, queued=False)
+    assert np.allclose(placements.waiting[placements.ran], 0.0, atol=1e-9)
+    assert isolated_bound(tasks, TWO_NODES).makespan <= placements.makespan * (1 + 1e-9)
+
+
+@every_scheduler
+def test_gives_the_same_placements_twice(name: str) -> None:
+    tasks = workload("long_tail", 150)
+    assert_same(run(name, tasks, Cluster.default()), run(name, tasks, Cluster.default()))
+
+
+def test_the_order_of_lanes_does_not_matter() -> None:
+    tasks, cluster = workload("mixed", 200), Cluster.default()
+    forward, backward = race(tasks, NAMES, cluster, seed=3), race(tasks, NAMES[::-1], cluster, seed=3)
+    for name in NAMES:
+        assert_same(forward[name][0], backward[name][0])
+
+
+def test_the_hash_seed_does_not_matter() -> None:
+    code = (
+        "import hashlib; from hybrid_scheduler import registry; from hybrid_scheduler.race import race;"
+        "from hybrid_scheduler.model import Cluster; from hybrid_scheduler.workload import WorkloadGenerator;"
+        "tasks = WorkloadGenerator(5).generate_preset('layered', 60);"
+        "raced = race(tasks, sorted(registry.schedulers.table), Cluster.default(), seed=3);"
+        "print(hashlib.sha256(b''.join(raced[n][0].finish.tobytes() for n in sorted(raced))).hexdigest())"
+    )
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("0", "1", "4242")
+    }
+    assert len(digests) == 1
+
+
+@every_scheduler
+def test_a_policy_that_claims_not_to_know_the_times_never_sees_them(name: str) -> None:
+    scheduler = registry.schedulers.create(name, seed=1)
+    entry = registry.schedulers.table[name]
+    assert entry.sighted == ("yes" if scheduler.sighted else "no")
+    if not scheduler.sighted:
+        tasks = workload("mixed", 60)
+        fake = np.full((len(tasks), 2), 1.0)
+        fake[:, 1] = np.linspace(0.1, 3.0, len(tasks))
+        machine = VirtualMultiGPU(mode="isolated")
+        other = machine.step(tasks, registry.schedulers.create(name, seed=1), times=fake)
+        assert np.array_equal(machine.step(tasks, scheduler).gpu_fraction, other.gpu_fraction)
+
+
+@every_scheduler
+@given(seed=st.integers(0, 1000))
+@settings(max_examples=5, deadline=None)
+def test_blocks_do_not_change_what_task_by_task_policies_do(name: str, seed: int) -> None:
+    scheduler = registry.schedulers.create(name, seed=seed)
+    if scheduler.plans or name in ("heft", "peft", "price"):
+        return  # these look at a whole block, so its size is part of what they know
+    tasks = workload("mixed", 90, seed=seed)
+    whole = VirtualMultiGPU().run(tasks, registry.schedulers.create(name, seed=seed))
+    machine = VirtualMultiGPU()
+    parts = [machine.step(tasks.part(first, first + 30), scheduler) for first in (0, 30, 60)]
+    assert np.array_equal(whole.finish, np.concatenate([part.finish for part in parts]))

@@ -1,0 +1,92 @@
+"""The house: dependencies point one way, heavy libraries have one home, and help is light."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1] / "src" / "hybrid_scheduler"
+FLOORS = [
+    {"errors", "files", "compiling", "registry"},
+    {"model"},
+    {"physics", "view", "metrics"},
+    {"loop", "bounds"},
+    {"simulator", "optimum"},
+    {"schedulers", "workload", "workload_generator"},
+    {"race", "capacity"},
+    {"runs", "reports"},
+    {"cli"},
+]
+"""From the ground up: a room may call on its own floor and on those below."""
+HOMES = {
+    "numba": {"compiling", "physics", "bounds", "loop", "schedulers"},
+    "scipy": {"bounds", "optimum"},
+    "pandas": {"workload"},
+    "matplotlib": {"reports"},
+    "typer": {"cli"},
+    "rich": {"cli"},
+    "yaml": {"model"},
+}
+
+
+def modules() -> Iterator[tuple[str, Path]]:
+    for path in sorted(ROOT.rglob("*.py")):
+        room = path.relative_to(ROOT).parts[0].removesuffix(".py")
+        if room != "__init__":
+            yield room, path
+
+
+def imported(path: Path, everywhere: bool) -> Iterator[str]:
+    """Names imported at the top of a file, or anywhere in it; type-checking imports do not count."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    nodes = [node for node in ast.walk(tree) if not isinstance(node, ast.If)] if everywhere else tree.body
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def floor(room: str) -> int:
+    return next(number for number, rooms in enumerate(FLOORS) if room in rooms)
+
+
+def test_every_room_is_on_the_plan() -> None:
+    assert {room for room, _ in modules()} == set().union(*FLOORS)
+
+
+@pytest.mark.parametrize(
+    ("room", "path"), list(modules()), ids=lambda each: each if isinstance(each, str) else each.stem
+)
+def test_imports_point_down(room: str, path: Path) -> None:
+    for name in imported(path, everywhere=False):
+        parts = name.split(".")
+        if parts[0] == "hybrid_scheduler" and len(parts) > 1 and not parts[1].startswith("__"):
+            assert floor(parts[1]) <= floor(room), f"{room} calls up on {parts[1]}"
+
+
+@pytest.mark.parametrize("library", HOMES)
+def test_heavy_libraries_have_their_homes(library: str) -> None:
+    users = {
+        room for room, path in modules() for name in imported(path, everywhere=True) if name.split(".")[0] == library
+    }
+    assert users <= HOMES[library]
+
+
+def test_help_loads_nothing_heavy() -> None:
+    code = (
+        "import sys; sys.argv = ['hms', '--help']\n"
+        "from hybrid_scheduler.cli.main import run\n"
+        "try:\n    run()\nexcept SystemExit:\n    pass\n"
+        "heavy = {'numpy', 'numba', 'scipy', 'pandas', 'matplotlib', 'yaml'} & set(sys.modules)\n"
+        "sys.exit(f'help loads {heavy}' if heavy else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "compare" in done.stdout
