@@ -32,6 +32,9 @@ lint: $(READY) ## check style, types and the shape of the imports
 bench: $(READY) ## measure speed against other tools, as ratios in one run
 	@$(BIN)/python -m benchmarks
 
+docs: $(READY) ## write the tables that the docs take from the code
+	@$(BIN)/python docs/tables.py
+
 lock: $(READY) ## write the installed versions to constraints.txt
 	@$(BIN)/python -m pip freeze --exclude-editable | grep -v '@' > constraints.txt
 
@@ -39,4 +42,4 @@ clean: ## remove .venv, caches and compiled benchmarks
 	@rm -rf $(VENV) benchmarks/build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	@find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.PHONY: help setup run test lint bench lock clean
+.PHONY: help setup run test lint bench docs lock clean

@@ -1,14 +1,15 @@
 /* The same system as `eft` on one CPU and four GPUs, by hand: what a C programmer would write.
- * Reads the task columns, computes the physics, writes the placement columns. */
+ * Reads the task columns (base durations among them, as the simulator does), computes the times on both
+ * classes, writes the placement columns. */
 #include <math.h>
 #include <stdint.h>
 
-void eft_loop(int64_t count, const double *size, const double *intensity, const double *memory,
+void eft_loop(int64_t count, const double *base_of, const double *intensity, const double *memory,
               const double *arrival, int64_t devices, double bandwidth, double gpu_memory, double *gpu_fraction,
               int32_t *gpu, int32_t *cpu, double *gpu_start, double *cpu_start, double *finish, uint8_t *status) {
   double free_at[16] = {0};
   for (int64_t i = 0; i < count; i++) {
-    double base = 1e-6 * size[i] * sqrt(size[i]) / (intensity[i] + 0.5);
+    double base = base_of[i];
     double on_gpu = base / (1.0 + 3.0 * intensity[i]) + memory[i] / bandwidth;
     double start = arrival[i] > free_at[0] ? arrival[i] : free_at[0];
     double best = start + base;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -70,6 +71,7 @@ def refused(finished: Finished, *says: str) -> None:
     lines = finished.err.splitlines()
     assert len(lines) == 1, f"expected one line on stderr, got:\n{finished.err}"
     assert lines[0].startswith("hms: "), lines[0]
+    assert not re.search(r"known:\s*(\(|$)", lines[0]), f"names no alternative: {lines[0]}"
     for words in says:
         assert words in lines[0], f"{words!r} is not in: {lines[0]}"
     assert finished.out == ""

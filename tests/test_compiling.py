@@ -111,3 +111,17 @@ def test_an_unusable_cache_directory_falls_back_to_a_temporary_one(
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("HMS_CACHE_DIR", str(tmp_path / "file" / "cache"))
     assert cache_directory().is_dir()
+
+
+def test_a_torn_file_in_the_cache_is_compiled_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HMS_CACHE_DIR", str(tmp_path))
+    tasks = workload("mixed", 20)
+    makespans = []
+    for _ in range(2):
+        monkeypatch.setattr(module, "_loops", {})
+        makespans.append(VirtualMultiGPU().run(tasks, Threshold()).makespan)
+        files = list(tmp_path.rglob("*.nbc"))
+        assert files
+        for file in files:
+            file.write_bytes(b"torn")
+    assert makespans[0] == makespans[1]

@@ -12,6 +12,7 @@ import sys
 import tempfile
 from collections import namedtuple
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
@@ -45,6 +46,17 @@ def jitable(function: F) -> F:
 
     registered: F = register_jitable(forceinline=True, **_FAST)(function)
     return registered
+
+
+def in_threads(work: Callable[[int, int], None], count: int, least: int = 200_000) -> None:
+    """Do compiled work on rows `first` … `last - 1`, on all cores if there are many rows."""
+    workers = min(os.cpu_count() or 1, count // least)
+    if workers < 2:
+        work(0, count)
+        return
+    cuts = [count * number // workers for number in range(workers + 1)]
+    with ThreadPoolExecutor(workers) as pool:
+        list(pool.map(work, cuts[:-1], cuts[1:]))
 
 
 def is_compiled(function: Function) -> bool:
@@ -101,7 +113,10 @@ def _jit(loop: Function, decide: Function, marker: Path, module: str, options: d
     from numba import njit
 
     marker.touch()
-    jitted = njit(**options)(decide)
+    # Whatever module the policy comes from (a notebook, exec), the copy has one that can be found again.
+    policy = FunctionType(decide.__code__, decide.__globals__, decide.__name__, None, decide.__closure__)
+    policy.__module__ = module
+    jitted = njit(**options)(policy)
     code = loop.__code__.replace(co_filename=str(marker))
     bound = FunctionType(code, {**loop.__globals__, "decide": jitted}, loop.__name__)
     bound.__module__ = module
@@ -116,20 +131,37 @@ def _first_that_compiles(variants: list[Function], decide: Function) -> Function
     chosen: list[Function] = []
 
     def run(*arguments: Any) -> Any:
-        if chosen:
-            return chosen[0](*arguments)
         errors: list[Exception] = []
-        for function in variants:
+        for function in variants if not chosen else ():
             try:
-                answer = function(*arguments)
+                _compile(function, arguments)
             except (NumbaError, NotImplementedError) as error:  # the latter: no code for assigning to self
                 errors.append(error)
             else:
                 chosen.append(function)
-                return answer
-        raise _not_compilable(decide, errors[-1])
+                break
+        if not chosen:
+            raise _not_compilable(decide, errors[-1]) from errors[-1]
+        return chosen[0](*arguments)
 
     return run
+
+
+def _compile(function: Any, arguments: tuple[Any, ...]) -> None:
+    """Compile for these arguments or load from disk; a file that cannot be read is replaced."""
+    from numba import typeof
+    from numba.core.errors import NumbaError
+
+    signature = tuple(typeof(argument) for argument in arguments)  # type: ignore[no-untyped-call]
+    try:
+        function.compile(signature)
+    except (NumbaError, NotImplementedError):
+        raise
+    except Exception:  # noqa: BLE001  # unpickling a torn or foreign file can raise anything
+        marker = Path(function.py_func.__code__.co_filename)
+        for stale in (marker.parent / "__pycache__").glob(f"{marker.stem}.*"):
+            stale.unlink(missing_ok=True)
+        function.compile(signature)
 
 
 def _not_compilable(decide: Function, error: Exception) -> PolicyError:

@@ -16,7 +16,7 @@ from hybrid_scheduler.compiling import jitable
 from hybrid_scheduler.model.cluster import GPU
 from hybrid_scheduler.model.placements import RAN, SPILLED
 from hybrid_scheduler.model.tasks import Floats, Ints
-from hybrid_scheduler.view import TaskView, View, cpu_beside
+from hybrid_scheduler.view import TaskView, View, cpu_beside, soonest
 
 
 def decide(policy: Any, task: Any, view: View) -> Any:
@@ -94,7 +94,7 @@ def walk(  # both loops are called alike, so this one takes a window too
 ) -> Fault:
     """Let the policy decide task by task in the order in which they become ready."""
     has_edges = len(tasks.parents) > 0
-    moves_data = tasks.megabytes.any()
+    moves_data = len(view.arrives) > 0
     sighted = len(tasks.seen) == len(tasks.size)
     for step in range(steps):
         row = next_row(queue, step, out)
@@ -124,7 +124,7 @@ def walk_batches(
 ) -> Fault:
     """Let the policy decide in batches: whatever is ready when a device runs out of work."""
     has_edges = len(tasks.parents) > 0
-    moves_data = tasks.megabytes.any()
+    moves_data = len(view.arrives) > 0
     rows = np.empty(min(window, steps), np.int64)
     step = 0
     while step < steps:
@@ -176,43 +176,59 @@ def place(row: int, gpu_fraction: float, device: int, tasks: Columns, view: View
     """Run a task where the policy said, or where it fits, and move the clocks of its devices."""
     times = tasks.true[row]
     memory = tasks.memory_required[row]
-    gpu, cpu = device, device
-    if view.kind[device] == GPU:
-        cpu = cpu_beside(view, device) if gpu_fraction < 1.0 else -1
+    whole = gpu_fraction == view.kind[device]  # all of it on the device that was named
+    if whole and takes(1.0, device, times, memory, view):
+        run_whole(row, device, times, view, out, queued)
+        return
     share = gpu_fraction
-    if share > 0.0 and not takes(share, gpu, times, memory, view):
+    cpu = device if view.kind[device] != GPU else cpu_beside(view, device)
+    if share > 0.0 and not takes(share, device, times, memory, view):
         share = 0.0
-        cpu = cpu_beside(view, device)
         out.status[row] = SPILLED
-    if share < 1.0 and not takes(1.0 - share, cpu, times, memory, view):
-        gpu = anywhere(times, memory, view)
-        share, cpu = (1.0, -1) if view.kind[gpu] == GPU else (0.0, gpu)
+    if share == 1.0:
+        run_whole(row, device, times, view, out, queued)
+    elif not takes(1.0 - share, cpu, times, memory, view):
         out.status[row] = SPILLED
+        run_whole(row, anywhere(times, memory, view), times, view, out, queued)
+    elif share == 0.0:
+        run_whole(row, cpu, times, view, out, queued)
+    else:
+        run_split(row, share, device, cpu, times, view, out, queued)
+
+
+@jitable
+def run_whole(row: int, device: int, times: Floats, view: View, out: Out, queued: bool) -> None:
+    """Run a whole task on one device; without a branch on its kind, which a processor guesses wrong too often."""
+    start, end = occupy(device, times[view.device_class[device]], out.ready[row], view, queued)
+    on_gpu = view.kind[device] == GPU
+    out.gpu_fraction[row] = 1.0 if on_gpu else 0.0
+    out.gpu[row] = device if on_gpu else -1
+    out.cpu[row] = -1 if on_gpu else device
+    out.gpu_start[row] = start if on_gpu else np.nan
+    out.cpu_start[row] = np.nan if on_gpu else start
+    out.finish[row] = end
+
+
+@jitable
+def run_split(row: int, share: float, gpu: int, cpu: int, times: Floats, view: View, out: Out, queued: bool) -> None:
+    """Run a share on a GPU and the rest on a CPU, side by side."""
     ready = out.ready[row]
-    finish = ready
+    gpu_start, gpu_end = occupy(gpu, share * times[view.device_class[gpu]], ready, view, queued)
+    cpu_start, cpu_end = occupy(cpu, (1.0 - share) * times[view.device_class[cpu]], ready, view, queued)
     out.gpu_fraction[row] = share
-    if share > 0.0:
-        start = max(ready, view.free[gpu], view.arrives[gpu])
-        finish = start + share * times[view.device_class[gpu]]
-        out.gpu[row] = gpu
-        out.gpu_start[row] = start
-        if queued:
-            view.free[gpu] = finish
-    else:
-        out.gpu[row] = -1
-        out.gpu_start[row] = np.nan
-    if share < 1.0:
-        start = max(ready, view.free[cpu], view.arrives[cpu])
-        end = start + (1.0 - share) * times[view.device_class[cpu]]
-        out.cpu[row] = cpu
-        out.cpu_start[row] = start
-        if queued:
-            view.free[cpu] = end
-        finish = max(finish, end)
-    else:
-        out.cpu[row] = -1
-        out.cpu_start[row] = np.nan
-    out.finish[row] = finish
+    out.gpu[row], out.cpu[row] = gpu, cpu
+    out.gpu_start[row], out.cpu_start[row] = gpu_start, cpu_start
+    out.finish[row] = max(gpu_end, cpu_end)
+
+
+@jitable
+def occupy(device: int, seconds: float, ready: float, view: View, queued: bool) -> tuple[float, float]:
+    """Let a device work as soon as it can; return start and end."""
+    start = soonest(ready, view, device)
+    end = start + seconds
+    if queued:
+        view.free[device] = end
+    return start, end
 
 
 @jitable

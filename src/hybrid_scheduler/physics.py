@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from hybrid_scheduler.compiling import in_threads
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.model.cluster import GPU, KINDS, Cluster
+from hybrid_scheduler.model.cluster import Cluster
 from hybrid_scheduler.model.placements import NO_DEVICE, NO_MEMORY, NO_PARENT, RAN
 from hybrid_scheduler.model.tasks import Floats, Ints, Tasks
 
@@ -18,15 +19,15 @@ from hybrid_scheduler.model.tasks import Floats, Ints, Tasks
 def class_times(tasks: Tasks, cluster: Cluster) -> Floats:
     """Return seconds of every whole task on every class; measured times replace the formulas."""
     classes = cluster.classes
-    times = _formula(
-        tasks.duration_estimate,
-        tasks.compute_intensity,
-        tasks.memory_required,
-        np.array([KINDS[each.kind] == GPU for each in classes]),
-        np.array([each.speedup_slope for each in classes], np.float64),
-        np.array([each.speed for each in classes], np.float64),
-        np.array([each.bandwidth for each in classes], np.float64),
-    )
+    times = np.empty((len(tasks), len(classes)))
+    figures = _figures(cluster)
+
+    def fill(first: int, last: int) -> None:
+        part = slice(first, last)
+        base, intensity, memory = tasks.duration_estimate, tasks.compute_intensity, tasks.memory_required
+        _fill(times[part], base[part], intensity[part], memory[part], figures)
+
+    in_threads(fill, len(tasks))
     for column, each in enumerate(classes):
         if each.name in tasks.measured:
             measured = tasks.measured[each.name]
@@ -39,26 +40,23 @@ def class_times(tasks: Tasks, cluster: Cluster) -> Floats:
     return times
 
 
+def _figures(cluster: Cluster) -> Floats:
+    """Speed-up slope, 1 / speed and 1 / bandwidth of every class; CPUs transfer nothing."""
+    rows = [
+        (each.speedup_slope, 1.0 / each.speed, 1.0 / each.bandwidth)
+        if each.kind == "gpu"
+        else (0.0, 1.0 / each.speed, 0.0)
+        for each in cluster.classes
+    ]
+    return np.array(rows, np.float64)
+
+
 @njit(cache=True, error_model="numpy", nogil=True)
-def _formula(
-    base: Floats,
-    intensity: Floats,
-    memory: Floats,
-    is_gpu: npt.NDArray[np.bool_],
-    slope: Floats,
-    speed: Floats,
-    bandwidth: Floats,
-) -> Floats:
-    count, classes = len(base), len(speed)
-    times = np.empty((count, classes))
-    for i in range(count):
-        for c in range(classes):
-            if is_gpu[c]:
-                speedup = 1.0 + slope[c] * intensity[i]
-                times[i, c] = base[i] / (speedup * speed[c]) + memory[i] / bandwidth[c]
-            else:
-                times[i, c] = base[i] / speed[c]
-    return times
+def _fill(times: Floats, base: Floats, intensity: Floats, memory: Floats, figures: Floats) -> None:
+    for i in range(len(base)):
+        for c in range(len(figures)):
+            slope, per_speed, per_bandwidth = figures[c]
+            times[i, c] = base[i] * per_speed / (1.0 + slope * intensity[i]) + memory[i] * per_bandwidth
 
 
 def fastest(times: Floats, cluster: Cluster) -> Floats:
@@ -80,6 +78,8 @@ def fastest(times: Floats, cluster: Cluster) -> Floats:
 def rejections(tasks: Tasks, times: Floats, cluster: Cluster) -> npt.NDArray[np.uint8]:
     """Say for every task whether some device can run it whole (`RAN`) or why none can."""
     memory = np.array([each.memory for each in cluster.classes])
+    if not tasks.measured and tasks.memory_required.max(initial=0.0) <= memory[cluster.counts > 0].max():
+        return np.full(len(tasks), RAN, np.uint8)  # the usual case: every task fits some device
     status: npt.NDArray[np.uint8] = _unfit(tasks.memory_required, times, memory, cluster.counts)
     if tasks.has_edges and status.any():
         for row in tasks.topological:

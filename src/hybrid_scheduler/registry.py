@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import inspect
+import sys
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -129,10 +131,12 @@ def _value(text: str) -> Any:
 def _from_file(path: Path, attribute: str) -> Any:
     if not path.is_file():
         raise InputError(f"policy file {path} does not exist: check the path")
-    spec = importlib.util.spec_from_file_location(f"hms_policy_{path.stem}", path)
+    name = f"hms_policy_{path.stem}_{zlib.crc32(str(path.resolve()).encode()):08x}"
+    spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise InputError(f"policy file {path} cannot be imported: it must be Python")
     module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # compiled policies are looked up by their module's name
     try:
         spec.loader.exec_module(module)
     except SchedulerError:

@@ -46,7 +46,6 @@ class VirtualMultiGPU:
     def reset(self) -> None:
         """Free every device and set its clock to 0."""
         self.view.free[:] = 0.0
-        self.view.arrives[:] = 0.0
 
     def run(self, tasks: Tasks | Iterable[Task], scheduler: Scheduler, *, interpreted: bool = False) -> Placements:
         """Reset, then simulate the tasks."""
@@ -66,13 +65,14 @@ class VirtualMultiGPU:
         out = _empty_placements(tasks, rejections(tasks, true, self.cluster))
         scheduler.prepare(tasks, seen, self.view)
         queue, steps = _queue(tasks, out, scheduler.order)
+        view = self.view._replace(arrives=np.zeros(len(self.view.free) if tasks.edges.megabytes.any() else 0))
         run, policy = _bound_loop(scheduler, interpreted)
         fault = run(
             policy,
             _columns(tasks, seen, true),
             queue,
             steps,
-            self.view,
+            view,
             out,
             self.queued,
             int(scheduler.window),
@@ -120,32 +120,38 @@ def _columns(tasks: Tasks, seen: Floats, true: Floats) -> Columns:
 
 
 def _empty_placements(tasks: Tasks, status: np.ndarray[Any, np.dtype[np.uint8]]) -> Out:
-    count = len(tasks)
-    fill = np.empty if not status.any() else lambda n: np.full(n, np.nan)  # rejected rows stay NaN
+    count, all_run = len(tasks), not status.any()
+
+    def floats() -> Floats:
+        return np.empty(count) if all_run else np.full(count, np.nan)  # rejected rows stay NaN
+
+    def devices() -> np.ndarray[Any, np.dtype[np.int32]]:
+        return np.empty(count, np.int32) if all_run else np.full(count, -1, np.int32)
+
     return Out(
-        gpu_fraction=fill(count),
-        gpu=np.full(count, -1, np.int32) if status.any() else np.empty(count, np.int32),
-        cpu=np.full(count, -1, np.int32) if status.any() else np.empty(count, np.int32),
-        gpu_start=fill(count),
-        cpu_start=fill(count),
+        gpu_fraction=floats(),
+        gpu=devices(),
+        cpu=devices(),
+        gpu_start=floats(),
+        cpu_start=floats(),
         ready=tasks.arrival_time.copy() if tasks.has_edges else tasks.arrival_time,
-        finish=fill(count),
+        finish=floats(),
         status=status,
     )
 
 
 def _queue(tasks: Tasks, out: Out, planned: Ints | None) -> tuple[Queue, int]:
-    runs = out.status == RAN
-    steps = int(np.count_nonzero(runs))
+    steps = len(tasks) - int(np.count_nonzero(out.status))
     none, size = np.empty(0, np.int64), np.zeros(1, np.int64)
     missing = np.diff(tasks.edges.start) if tasks.has_edges else none
+    if not tasks.has_edges and planned is None and tasks.in_order and steps == len(tasks):
+        return Queue(none, none, missing, size), steps
+    runs = out.status == RAN
     if tasks.has_edges and planned is None:
         queue = Queue(none, np.empty(steps, np.int64), missing, size)
         for row in np.flatnonzero(runs & (missing == 0)):
             push(queue, int(row), out.ready)
         return queue, steps
-    if planned is None and tasks.in_order and steps == len(tasks):
-        return Queue(none, none, missing, size), steps
     order = np.argsort(tasks.arrival_time, kind="stable") if planned is None else planned
     return Queue(order[runs[order]], none, missing, size), steps
 

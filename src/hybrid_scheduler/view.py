@@ -31,7 +31,7 @@ class View(NamedTuple):
     """The devices, one entry each: when they will be free and what they are."""
 
     free: Floats  # when the work queued so far will have ended
-    arrives: Floats  # when the data of the task's parents can be there, 0 if nothing moves
+    arrives: Floats  # when the data of the task's parents can be there; empty if no data moves
     kind: Ints  # 0 CPU, 1 GPU
     device_class: Ints
     node: Ints
@@ -54,7 +54,7 @@ def view_of(cluster: Cluster) -> View:
     first_of_node = np.searchsorted(node, np.arange(len(cluster.nodes))).astype(np.int64)
     return View(
         free=np.zeros(count),
-        arrives=np.zeros(count),
+        arrives=np.empty(0),
         kind=kind,
         device_class=cluster.class_index,
         node=node,
@@ -70,9 +70,18 @@ def view_of(cluster: Cluster) -> View:
 
 
 @jitable
+def soonest(ready: float, view: View, device: int) -> float:
+    """Return when a device can start something that is ready then, its data on the device."""
+    start = max(ready, view.free[device])
+    if len(view.arrives) > 0:
+        start = max(start, view.arrives[device])
+    return start
+
+
+@jitable
 def start_on(task: TaskView, view: View, device: int) -> float:
     """Return when the task could start on a device."""
-    return max(task.ready_time, view.free[device], view.arrives[device])
+    return soonest(task.ready_time, view, device)
 
 
 @jitable

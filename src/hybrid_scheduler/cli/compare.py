@@ -104,7 +104,8 @@ def _pace(result: Result) -> str:
 
 def _shortened(spec: str) -> str:
     name = Path(spec).name if ".py" in spec else spec
-    return name if len(name) <= 22 else name[:21] + "…"
+    widest = 14 if show.console().width <= 80 else 30
+    return name if len(name) <= widest else name[: widest - 1] + "…"
 
 
 def _verdict(result: Result, score: str) -> list[str]:

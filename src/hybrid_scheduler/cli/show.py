@@ -44,7 +44,7 @@ def table(*columns: str) -> Table:
     from rich import box
     from rich.table import Table
 
-    built = Table(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
+    built = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     for number, name in enumerate(columns):
         built.add_column(name, justify="right" if number else "left", no_wrap=True)
     return built

@@ -169,7 +169,9 @@ class Tasks:
     @cached_property
     def in_order(self) -> bool:
         """Whether the rows stand in order of arrival."""
-        return bool(np.all(self.arrival_time[1:] >= self.arrival_time[:-1]))
+        earlier, later, block = self.arrival_time[:-1], self.arrival_time[1:], 65_536
+        # In blocks: no large temporary array, and an early answer if they do not.
+        return all(np.all(earlier[k : k + block] <= later[k : k + block]) for k in range(0, len(earlier), block))
 
     def arriving_at(self, arrival_time: npt.ArrayLike) -> Tasks:
         """Return the same tasks with other arrival times."""

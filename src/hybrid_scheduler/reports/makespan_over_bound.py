@@ -51,7 +51,9 @@ def plot_makespan_over_bound(result: Result, ax: Axes | None = None) -> Axes:
     ax.set_xlim(0, 1.12 * max(each.high for each in intervals))
     ax.set_xlabel("makespan / certified bound (simulated)")
     comparison = result.comparison
-    title = f"{Path(comparison.source.name).name}, {comparison.cluster.describe()}, {len(comparison.seeds)} seeds"
+    load = f", load {comparison.source.load:g}" if comparison.source.load is not None else ""
+    seeds = f"{len(comparison.seeds)} seed{'s' if len(comparison.seeds) > 1 else ''}"
+    title = f"{Path(comparison.source.name).name}{load}, {comparison.cluster.describe()}, {seeds}"
     ax.set_title(title, fontsize=10, loc="left", pad=18)
     ax.spines[["top", "right"]].set_visible(False)
     return ax

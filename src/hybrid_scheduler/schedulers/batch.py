@@ -61,50 +61,57 @@ class Sufferage(_BatchMapping):
 @register_jitable(error_model="numpy")
 def map_batch(batch: Batch, view: View, rule: int) -> tuple[Ints, Floats, Ints]:
     """Map task after task; after each one only the tasks that wanted its device look again."""
-    count = len(batch.row)
+    ready, seconds = batch.ready_time, seconds_by_device(batch, view)
+    count = len(ready)
     free = view.free.copy()
     device = np.empty(count, np.int64)
     score = np.empty(count)
     left = np.arange(count)
     order = np.empty(count, np.int64)
     for task in range(count):
-        look(task, batch, view, free, rule, device, score)
+        device[task], score[task] = look(ready[task], seconds[task], free, rule)
     for position in range(count):
         chosen = 0
         for k in range(1, count - position):
             if score[left[k]] < score[left[chosen]]:
                 chosen = k
         task = left[chosen]
-        # Keep the rest in row order, so that ties are broken alike whatever came before.
-        left[chosen : count - position - 1] = left[chosen + 1 : count - position].copy()
+        for k in range(chosen, count - position - 1):  # keeps row order, so ties go to the lower row
+            left[k] = left[k + 1]
         order[position] = task
         used = device[task]
-        start = max(batch.ready_time[task], free[used])
-        free[used] = start + batch.times[task, view.device_class[used]]
+        free[used] = max(ready[task], free[used]) + seconds[task, used]
         for k in range(count - position - 1):
-            if rule == SUFFER or device[left[k]] == used:
-                look(left[k], batch, view, free, rule, device, score)
+            other = left[k]
+            if rule == SUFFER or device[other] == used:
+                device[other], score[other] = look(ready[other], seconds[other], free, rule)
     return order, view.kind[device].astype(np.float64), device
 
 
+@register_jitable(error_model="numpy")
+def seconds_by_device(batch: Batch, view: View) -> Floats:
+    """Return seconds by task and device; inf where the task does not fit."""
+    seconds = np.empty((len(batch.row), len(view.free)))
+    for task in range(len(seconds)):
+        for device in range(len(view.free)):
+            fits = batch.memory_required[task] <= view.memory[device]
+            seconds[task, device] = batch.times[task, view.device_class[device]] if fits else np.inf
+    return seconds
+
+
 @jitable
-def look(task: int, batch: Batch, view: View, free: Floats, rule: int, device: Ints, score: Floats) -> None:
-    """Find a task's best device and its score; the lowest score goes first."""
+def look(ready: float, seconds: Floats, free: Floats, rule: int) -> tuple[int, float]:
+    """Return a task's best device and its score; the lowest score goes first."""
     best, first, second = 0, np.inf, np.inf
-    for d in range(len(free)):
-        finish = max(batch.ready_time[task], free[d]) + batch.times[task, view.device_class[d]]
-        if batch.memory_required[task] > view.memory[d]:
-            finish = np.inf
+    for device in range(len(free)):
+        finish = max(ready, free[device]) + seconds[device]
         if finish < first:
-            best, first, second = d, finish, first
+            best, first, second = device, finish, first
         elif finish < second:
             second = finish
-    device[task] = best
     if rule == MIN:
-        score[task] = first
-    elif rule == MAX:
-        score[task] = -first
-    elif second == np.inf:
-        score[task] = -np.inf  # nowhere else to go: it would suffer most
-    else:
-        score[task] = first - second
+        return best, first
+    if rule == MAX:
+        return best, -first
+    # A task with nowhere else to go would suffer most.
+    return best, first - second if second < np.inf else -np.inf

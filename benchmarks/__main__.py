@@ -1,0 +1,63 @@
+"""Run all benchmarks, or those named: `python -m benchmarks eft_vs_c linear_time`."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+from rich.console import Console
+
+from benchmarks import report
+from benchmarks.rows import BenchmarkError, Row
+
+BENCHMARKS = {
+    "eft_vs_simpy": "against_simpy:eft_vs_simpy",
+    "eft_vs_c": "against_c:eft_vs_c",
+    "linear_time": "scaling:linear_time",
+    "memory_per_task": "memory:memory_per_task",
+    "bound_vs_race": "bound:bound_vs_race",
+    "min_min_vs_python": "batch:min_min_vs_python",
+    "interpreted_loop": "interpreted:interpreted_loop",
+}
+"""What can be measured, as module:function in this package; a function returns one row or more."""
+
+
+def main(names: list[str]) -> int:
+    """Measure, print the table, write the results; 2 for a wrong name, 1 if a row could not be measured."""
+    unknown = [name for name in names if name not in BENCHMARKS]
+    if unknown:
+        print(f"unknown benchmark {', '.join(unknown)}: known are {', '.join(BENCHMARKS)}", file=sys.stderr)
+        return 2
+    rows, errors = _measure_all(names or list(BENCHMARKS))
+    report.show(rows)
+    report.write(rows, merge=bool(names), failed=errors)
+    for name, error in errors.items():
+        print(f"FAILED {name}: {error}", file=sys.stderr)
+    return 1 if errors else 0
+
+
+def _measure_all(names: list[str]) -> tuple[list[Row], dict[str, str]]:
+    rows: list[Row] = []
+    errors: dict[str, str] = {}
+    with Console(stderr=True).status("") as status:
+        for name in names:
+            status.update(f"measuring {name} …")
+            try:
+                rows += _measure(name)
+            except BenchmarkError as error:
+                errors[name] = str(error)
+    return rows, errors
+
+
+def _measure(name: str) -> list[Row]:
+    module, _, function = BENCHMARKS[name].partition(":")
+    try:
+        found = importlib.import_module(f"benchmarks.{module}")
+    except ModuleNotFoundError as error:
+        raise BenchmarkError(f"needs the package {error.name}: pip install -e '.[bench]'") from error
+    rows: list[Row] = getattr(found, function)()
+    return rows
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,84 @@
+"""Write the tables that the docs take from the code: `python docs/tables.py` rewrites, `--check` only compares."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+
+from hybrid_scheduler import registry
+from hybrid_scheduler.metrics import MEASURES
+from hybrid_scheduler.workload.presets import PRESETS
+
+HERE = Path(__file__).parent
+RESULTS = HERE.parent / "benchmarks" / "results.json"
+
+
+def schedulers() -> str:
+    """Return the table of policies."""
+    rows = [f"| `{each.name}` | {each.sighted} | {each.summary} |" for each in registry.schedulers.entries]
+    return "\n".join(["| name | knows times | decides by |", "|---|---|---|", *rows])
+
+
+def measures() -> str:
+    """Return the table of measures."""
+    rows = [
+        f"| `{name}` | {each.unit} | {each.meaning}{'' if each.less_is_better else ' (more is better)'} |"
+        for name, each in MEASURES.items()
+    ]
+    return "\n".join(["| name | unit | meaning |", "|---|---|---|", *rows])
+
+
+def presets() -> str:
+    """Return the table of presets."""
+    rows = [f"| `{name}` | {each.num_tasks} | {each.summary} |" for name, each in PRESETS.items()]
+    return "\n".join(["| preset | tasks | what it is |", "|---|---|---|", *rows])
+
+
+def benchmarks() -> str:
+    """Return the last table of `make bench`."""
+    results = json.loads(RESULTS.read_text(encoding="utf-8"))
+    machine = results.pop("_machine", {})
+    rows = []
+    for name, row in results.items():
+        sign = "≤" if row.get("at_most") else "≥"
+        reached = "yes" if row["ok"] else "**no**"
+        rows.append(
+            f"| `{name}` | {row['ours']:.4g} | {row['theirs']:.4g} | {row['unit']} | {row['ratio']:.3g} "
+            f"| {sign} {row['target']:g} | {reached} |"
+        )
+    head = ["| row | ours | theirs | unit | ratio | target | reached |", "|---|---|---|---|---|---|---|"]
+    words = ", ".join(f"{key} {value}" for key, value in machine.items())
+    return "\n".join([*head, *rows, "", f"Measured on: {words}."])
+
+
+TABLES = {"schedulers": schedulers, "measures": measures, "presets": presets, "benchmarks": benchmarks}
+
+
+def filled(text: str) -> str:
+    """Return a page with every table between its two markers written anew."""
+
+    def write(match: re.Match[str]) -> str:
+        name = match[1]
+        return f"<!-- {name} -->\n\n{TABLES[name]()}\n\n<!-- end -->"
+
+    return re.sub(r"<!-- (\w+) -->\n.*?<!-- end -->", write, text, flags=re.DOTALL)
+
+
+def main() -> None:
+    """Rewrite the pages, or exit with 1 if one of them is out of date."""
+    stale = []
+    for page in sorted(HERE.glob("*.md")):
+        before = page.read_text(encoding="utf-8")
+        after = filled(before)
+        if before != after:
+            stale.append(page.name)
+            if "--check" not in sys.argv:
+                page.write_text(after, encoding="utf-8")
+    if stale and "--check" in sys.argv:
+        sys.exit(f"out of date: {', '.join(stale)}; run make docs")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,130 @@
+"""A file or folder appears whole or not at all, and nothing else is left behind."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+from pathlib import Path
+
+import pytest
+from helpers_cli import files_in
+
+from hybrid_scheduler.errors import InputError
+from hybrid_scheduler.files import new_directory, sha256, written_whole
+
+
+class _Broken(Exception):
+    pass
+
+
+def test_a_file_appears_only_when_the_block_has_ended(tmp_path: Path) -> None:
+    target = tmp_path / "a" / "b.csv"
+    with written_whole(target) as scratch:
+        scratch.write_text("new", encoding="utf-8")
+        assert not target.exists()
+        assert scratch.parent == target.parent
+        assert scratch.suffix == ".csv"
+    assert files_in(tmp_path) == {"a/": b"", "a/b.csv": b"new"}
+
+
+def test_a_block_that_fails_leaves_the_old_file_and_no_scratch(tmp_path: Path) -> None:
+    target = tmp_path / "old.csv"
+    target.write_text("old", encoding="utf-8")
+    with pytest.raises(_Broken), written_whole(target) as scratch:
+        scratch.write_text("half of the new", encoding="utf-8")
+        raise _Broken
+    assert files_in(tmp_path) == {"old.csv": b"old"}
+
+
+def test_a_full_disk_is_one_sentence_and_leaves_the_old_file(tmp_path: Path) -> None:
+    target = tmp_path / "old.csv"
+    target.write_text("old", encoding="utf-8")
+    with pytest.raises(InputError, match=r"cannot write .*old\.csv \(No space left on device\): free space"):
+        with written_whole(target):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    assert files_in(tmp_path) == {"old.csv": b"old"}
+
+
+def test_a_new_file_can_be_read_by_others_as_far_as_the_umask_allows(tmp_path: Path) -> None:
+    target = tmp_path / "shared.csv"
+    with written_whole(target) as scratch:
+        scratch.write_text("all may read", encoding="utf-8")
+    assert target.stat().st_mode & 0o777 == 0o644
+
+
+def test_a_folder_cannot_be_replaced_by_a_file(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(InputError, match=r"cannot write .*folder \(Is a directory\)"):
+        with written_whole(tmp_path / "folder") as scratch:
+            scratch.write_text("x", encoding="utf-8")
+    assert files_in(tmp_path) == {"folder/": b""}
+
+
+def test_a_file_below_a_file_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x", encoding="utf-8")
+    with pytest.raises(InputError, match=r"cannot write .*: choose another path"):
+        with written_whole(tmp_path / "file" / "inside.csv"):
+            pytest.fail("the block must not run")
+    assert files_in(tmp_path) == {"file": b"x"}
+
+
+def test_a_folder_appears_only_when_the_block_has_ended(tmp_path: Path) -> None:
+    target = tmp_path / "deep" / "run"
+    with new_directory(target) as scratch:
+        (scratch / "one.txt").write_text("1", encoding="utf-8")
+        assert not target.exists()
+    assert files_in(tmp_path) == {"deep/": b"", "deep/run/": b"", "deep/run/one.txt": b"1"}
+    assert target.stat().st_mode & 0o777 == 0o755
+
+
+def test_a_block_that_fails_leaves_no_folder(tmp_path: Path) -> None:
+    with pytest.raises(_Broken), new_directory(tmp_path / "run") as scratch:
+        (scratch / "one.txt").write_text("1", encoding="utf-8")
+        raise _Broken
+    assert files_in(tmp_path) == {}
+
+
+def test_a_full_disk_while_a_folder_is_filled_is_one_sentence_and_leaves_no_folder(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"cannot write .*run \(No space left on device\)"):
+        with new_directory(tmp_path / "run") as scratch:
+            (scratch / "one.txt").write_text("1", encoding="utf-8")
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    assert files_in(tmp_path) == {}
+
+
+def test_an_empty_folder_may_be_filled(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    with new_directory(tmp_path / "run") as scratch:
+        (scratch / "one.txt").write_text("1", encoding="utf-8")
+    assert files_in(tmp_path) == {"run/": b"", "run/one.txt": b"1"}
+
+
+@pytest.mark.parametrize("kind", ["a full folder", "a file"])
+def test_what_exists_is_never_replaced_by_a_folder(kind: str, tmp_path: Path) -> None:
+    target = tmp_path / "run"
+    if kind == "a file":
+        target.write_text("old", encoding="utf-8")
+    else:
+        target.mkdir()
+        (target / "old.txt").write_text("old", encoding="utf-8")
+    before = files_in(tmp_path)
+    with pytest.raises(InputError, match="exists and is not empty: choose another folder"):
+        with new_directory(target):
+            pytest.fail("the block must not run")
+    assert files_in(tmp_path) == before
+
+
+def test_a_folder_that_is_filled_meanwhile_by_someone_else_is_not_replaced(tmp_path: Path) -> None:
+    target = tmp_path / "run"
+    with pytest.raises(InputError, match=r"run.*(not empty|Directory not empty)"):
+        with new_directory(target) as scratch:
+            (scratch / "mine.txt").write_text("mine", encoding="utf-8")
+            target.mkdir()
+            (target / "theirs.txt").write_text("theirs", encoding="utf-8")
+    assert files_in(tmp_path) == {"run/": b"", "run/theirs.txt": b"theirs"}
+
+
+def test_a_digest_is_that_of_the_bytes(tmp_path: Path) -> None:
+    (tmp_path / "bytes").write_bytes(bytes(range(256)) * 1000)
+    assert sha256(tmp_path / "bytes") == hashlib.sha256(bytes(range(256)) * 1000).hexdigest()
