@@ -17,6 +17,7 @@ FLOORS = [
     {"physics", "view", "metrics"},
     {"loop", "bounds"},
     {"simulator", "optimum"},
+    {"learning", "ml_models"},
     {"schedulers", "workload", "workload_generator"},
     {"race", "capacity"},
     {"runs", "reports"},
@@ -24,8 +25,10 @@ FLOORS = [
 ]
 """From the ground up: a room may call on its own floor and on those below."""
 HOMES = {
-    "numba": {"compiling", "physics", "bounds", "loop", "schedulers"},
+    "numba": {"compiling", "physics", "bounds", "loop", "schedulers", "learning"},
     "scipy": {"bounds", "optimum"},
+    "sklearn": {"learning"},
+    "xgboost": {"learning"},
     "pandas": {"workload"},
     "matplotlib": {"reports"},
     "typer": {"cli"},
@@ -44,8 +47,10 @@ def modules() -> Iterator[tuple[str, Path]]:
 def imported(path: Path, everywhere: bool) -> Iterator[str]:
     """Names imported at the top of a file, or anywhere in it; type-checking imports do not count."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    nodes = [node for node in ast.walk(tree) if not isinstance(node, ast.If)] if everywhere else tree.body
-    for node in nodes:
+    tree.body = [
+        node for node in tree.body if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
+    ]
+    for node in ast.walk(tree) if everywhere else tree.body:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:

@@ -41,7 +41,7 @@ class VirtualMultiGPU:
             raise InputError(f"mode is '{mode}', expected {' or '.join(MODES)}")
         self.cluster = cluster or Cluster.default(num_gpus, memory_per_gpu)
         self.queued = mode == "queued"
-        self.view = view_of(self.cluster)
+        self.view = view_of(self.cluster, self.queued)
 
     def reset(self) -> None:
         """Free every device and set its clock to 0."""
@@ -79,7 +79,7 @@ class VirtualMultiGPU:
         )
         if fault[0] >= 0:
             raise _policy_error(scheduler, Fault(*fault), tasks, self.cluster)
-        return Placements(tasks=tasks, cluster=self.cluster, times=true, **out._asdict())
+        return Placements(tasks=tasks, cluster=self.cluster, times=true, queued=self.queued, **out._asdict())
 
     def evaluate_baseline_schedulers(
         self, tasks: Tasks | Iterable[Task], schedulers: Iterable[str] = BASELINES, seed: int = 0

@@ -43,9 +43,10 @@ class View(NamedTuple):
     first_cpu: Ints  # index of the first CPU of the device's node
     cpu_count: Ints  # how many CPUs that node has
     network: float  # MB/s between nodes
+    queued: bool  # False in the isolated race, where every device is always free
 
 
-def view_of(cluster: Cluster) -> View:
+def view_of(cluster: Cluster, queued: bool = True) -> View:
     """Return a view of the cluster with every device free."""
     count = len(cluster.devices)
     node = np.array([device.node for device in cluster.devices], np.int64)
@@ -66,6 +67,7 @@ def view_of(cluster: Cluster) -> View:
         first_cpu=first_of_node[node],
         cpu_count=cpus_of_node[node],
         network=float(cluster.network),
+        queued=queued,
     )
 
 

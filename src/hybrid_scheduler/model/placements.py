@@ -42,6 +42,7 @@ class Placements:
     ready: Floats
     finish: Floats
     status: npt.NDArray[np.uint8]
+    queued: bool = True  # False: the isolated race
 
     def __len__(self) -> int:
         return len(self.finish)

@@ -1,0 +1,1 @@
+"""What the learners share: features, labels, predictors, model files, training."""

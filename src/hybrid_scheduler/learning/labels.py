@@ -1,0 +1,55 @@
+"""Retrospective labels: which GPU share would have been best for tasks whose times are known by now."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hybrid_scheduler.bounds import work_prices
+from hybrid_scheduler.model.cluster import Cluster
+from hybrid_scheduler.model.tasks import Floats
+
+STEPS = 20
+
+
+def isolated_labels(times: Floats, cluster: Cluster, steps: int = STEPS) -> Floats:
+    """Return the oracle's share of every task: the best of 0, 5 %, … 100 % when all devices are free."""
+    cpu, gpu = best_times(times, cluster)
+    shares = np.linspace(0.0, 1.0, steps + 1)
+    # A class that cannot run a task takes for ever; its empty share takes no time.
+    with np.errstate(invalid="ignore"):
+        on_gpu = np.where(shares > 0, shares * gpu[:, None], 0.0)
+        on_cpu = np.where(shares < 1, (1.0 - shares) * cpu[:, None], 0.0)
+    best: Floats = shares[np.argmin(np.maximum(on_gpu, on_cpu), axis=1)]
+    return best
+
+
+def queued_labels(times: Floats, cluster: Cluster, energy_weight: float = 0.0) -> Floats:
+    """Return the share that the best use of the whole cluster gives every task of a window.
+
+    That is the LP optimum: a task goes to the class with the smallest price · time. `energy_weight` adds the
+    energy of the task, in units of the window's mean, to its price.
+    """
+    prices = work_prices(times, cluster.counts)
+    watts = np.array([each.watts for each in cluster.classes])
+    priced = np.where(cluster.counts > 0, times * prices, np.inf)
+    if energy_weight > 0:
+        energy = np.where(cluster.counts > 0, times * watts, np.inf)
+        scale = _mean_of_best(priced) / max(_mean_of_best(energy), 1e-300)
+        priced = (1.0 - energy_weight) * priced + energy_weight * scale * energy
+    is_gpu = np.array([each.kind == "gpu" for each in cluster.classes])
+    labels: Floats = is_gpu[np.argmin(priced, axis=1)].astype(np.float64)
+    return labels
+
+
+def best_times(times: Floats, cluster: Cluster) -> tuple[Floats, Floats]:
+    """Return every task's shortest whole time on a CPU and on a GPU; inf where there is none."""
+    present = cluster.counts > 0
+    is_gpu = np.array([each.kind == "gpu" for each in cluster.classes])
+    cpu = times[:, present & ~is_gpu].min(axis=1, initial=np.inf)
+    gpu = times[:, present & is_gpu].min(axis=1, initial=np.inf)
+    return cpu, gpu
+
+
+def _mean_of_best(values: Floats) -> float:
+    best = values.min(axis=1)
+    return float(best[np.isfinite(best)].mean()) if len(best) else 1.0

@@ -1,0 +1,98 @@
+"""Model files that keep loading: a pickle, and beside it a manifest that says what it is and its SHA-256.
+
+A pickle can run any code when it is read. It is therefore read only if its digest is the one in the manifest
+written with it, or if the caller says that the file is trusted. That protects against a file that was exchanged or
+damaged, not against someone who can write both files.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import pickle
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from hybrid_scheduler import __version__
+from hybrid_scheduler.errors import InputError
+from hybrid_scheduler.files import sha256, written_whole
+
+FORMAT = 1
+LIBRARIES = ("numpy", "scikit-learn", "torch", "xgboost-cpu")
+
+
+def manifest_path(path: str | Path) -> Path:
+    """Return where the manifest of a model file stands."""
+    return Path(f"{path}.json")
+
+
+def save_model(
+    model: Any, path: str | Path, *, kind: str, features: tuple[str, ...], training: dict[str, Any]
+) -> None:
+    """Write a model and its manifest; both appear whole or not at all."""
+    with written_whole(path) as scratch:
+        scratch.write_bytes(pickle.dumps(model, protocol=5))
+        manifest = {
+            "format": FORMAT,
+            "version": __version__,
+            "kind": kind,
+            "features": list(features),
+            "libraries": _versions(),
+            "training": training,
+            "sha256": sha256(scratch),
+        }
+    with written_whole(manifest_path(path)) as scratch:
+        scratch.write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
+
+
+def load_model(path: str | Path, *, kind: str, trusted: bool = False) -> Any:
+    """Read a model file after checking its manifest."""
+    file = Path(path)
+    if not file.is_file():
+        raise InputError(f"model file {path} does not exist: train one with hms train")
+    if not trusted:
+        check_manifest(read_manifest(path), path, kind)
+    try:
+        return pickle.load(io.BytesIO(file.read_bytes()))  # noqa: S301  # its digest was checked, or the caller vouches
+    except Exception as error:
+        raise InputError(f"model file {path} cannot be read ({type(error).__name__}): train it again") from error
+
+
+def read_manifest(path: str | Path) -> dict[str, Any]:
+    """Read the manifest beside a model file."""
+    beside = manifest_path(path)
+    try:
+        manifest = json.loads(beside.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(
+            f"model file {path} has no manifest ({beside.name}), so it is not read: train it again, "
+            "or pass trusted=True if you made it"
+        ) from None
+    except (ValueError, OSError):
+        raise InputError(f"manifest {beside} is torn: train the model again with hms train") from None
+    if not isinstance(manifest, dict) or not isinstance(manifest.get("format"), int):
+        raise InputError(f"{beside} is no manifest of a model: train the model again with hms train")
+    return manifest
+
+
+def check_manifest(manifest: dict[str, Any], path: str | Path, kind: str) -> None:
+    """Refuse a model of another format or kind, and one whose bytes are not those that were saved."""
+    if manifest["format"] > FORMAT:
+        raise InputError(f"{path} has format {manifest['format']}, this version reads up to {FORMAT}: upgrade")
+    if manifest.get("kind") != kind:
+        raise InputError(f"{path} holds a '{manifest.get('kind')}' model, expected '{kind}'")
+    if manifest.get("sha256") != sha256(path):
+        raise InputError(
+            f"{path} is not the file its manifest describes (SHA-256 differs): it is not read; train it again"
+        )
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for name in LIBRARIES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found

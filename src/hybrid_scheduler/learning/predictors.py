@@ -1,0 +1,234 @@
+"""Predictors of a number from features: a random forest, and XGBoost where it is installed.
+
+They follow scikit-learn's conventions (parameters in the constructor, fitted attributes end in `_`) and return the
+quality of a fit from `fit`, as the project's guide shows.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from hybrid_scheduler.errors import InputError, SchedulerError
+from hybrid_scheduler.learning.compiled_forest import CompiledForest, compile_forest
+from hybrid_scheduler.learning.model_file import load_model, save_model
+from hybrid_scheduler.model.tasks import Floats
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CV_FOLDS = 5
+
+
+class Predictor:
+    """What the predictors share: scaling, quality figures, names of features, files."""
+
+    kind = ""
+
+    def __init__(self, random_state: int = 0) -> None:
+        self.random_state = random_state
+        self.feature_names_: tuple[str, ...] = ()
+        self.model_: Any = None
+        self.mean_: Floats = np.empty(0)
+        self.scale_: Floats = np.empty(0)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # scikit-learn's signature
+        """Return the constructor's parameters."""
+        return {name: value for name, value in vars(self).items() if not name.endswith("_")}
+
+    def set_params(self, **params: Any) -> Self:
+        """Change parameters; an unknown one is an error."""
+        for name, value in params.items():
+            if name not in self.get_params():
+                raise InputError(f"{type(self).__name__} has no parameter '{name}': {', '.join(self.get_params())}")
+            setattr(self, name, value)
+        return self
+
+    def _new_estimator(self) -> Any:
+        raise NotImplementedError
+
+    def fit(
+        self,
+        X: npt.ArrayLike | pd.DataFrame,  # noqa: N803  # the field's names
+        y: npt.ArrayLike,
+        test_size: float = 0.2,
+        cv: int = CV_FOLDS,
+    ) -> dict[str, float]:
+        """Fit on a part of the rows, judge on the rest; return train_r2, test_r2, cv_r2 and errors.
+
+        `cv` is the number of folds of the cross-validation; 0 leaves it out (it costs as many fits more).
+        """
+        from sklearn.metrics import mean_absolute_error, r2_score
+        from sklearn.model_selection import train_test_split
+
+        rows, target = _matrix(X), np.asarray(y, np.float64).ravel()
+        _check_rows(rows, target, test_size)
+        self.feature_names_ = _names(X, rows.shape[1])
+        split = train_test_split(rows, target, test_size=test_size, random_state=self.random_state)
+        train, test, y_train, y_test = split
+        self._fit_rows(train, y_train)
+        predicted = self.predict(test)
+        results = {
+            "train_r2": float(r2_score(y_train, self.predict(train))),
+            "test_r2": float(r2_score(y_test, predicted)),
+            "mae": float(mean_absolute_error(y_test, predicted)),
+            "rmse": float(np.sqrt(np.mean((y_test - predicted) ** 2))),
+        }
+        return results | self._cross_validated(rows, target, cv)
+
+    def fit_all(self, rows: Floats, target: Floats, names: tuple[str, ...]) -> Self:
+        """Fit on all rows without judging; what online learning uses."""
+        self.feature_names_ = names
+        self._fit_rows(rows, target)
+        return self
+
+    def _fit_rows(self, rows: Floats, target: Floats) -> None:
+        from sklearn.preprocessing import StandardScaler
+
+        scaler = StandardScaler().fit(rows)
+        self.mean_, self.scale_ = scaler.mean_, scaler.scale_
+        self.model_ = self._new_estimator().fit((rows - self.mean_) / self.scale_, target)
+
+    def _cross_validated(self, rows: Floats, target: Floats, folds: int) -> dict[str, float]:
+        if folds < 2:
+            return {}
+        from sklearn.model_selection import cross_val_score
+
+        scores = cross_val_score(
+            self._new_estimator(), (rows - self.mean_) / self.scale_, target, cv=folds, scoring="r2"
+        )
+        return {"cv_r2": float(scores.mean()), "cv_r2_std": float(scores.std())}
+
+    def predict(self, X: npt.ArrayLike | pd.DataFrame) -> Floats:  # noqa: N803
+        """Return a prediction for every row."""
+        if self.model_ is None:
+            raise SchedulerError(f"this {type(self).__name__} has not been fitted: call fit or load first")
+        rows = _matrix(X)
+        if rows.shape[1] != len(self.mean_):
+            raise InputError(
+                f"{rows.shape[1]} features given, this model was fitted on {', '.join(self.feature_names_)}"
+            )
+        return np.asarray(self._predict_rows(rows), np.float64)
+
+    def _predict_rows(self, rows: Floats) -> Floats:
+        predicted: Floats = self.model_.predict((rows - self.mean_) / self.scale_)
+        return predicted
+
+    def feature_importance(self) -> dict[str, float]:
+        """Return how much each feature matters, largest first; they add up to 1."""
+        if self.model_ is None:
+            raise SchedulerError("feature importances exist once the model has been fitted: call fit first")
+        pairs = zip(self.feature_names_, self.model_.feature_importances_, strict=True)
+        return dict(sorted(((name, float(value)) for name, value in pairs), key=lambda pair: -pair[1]))
+
+    def save(self, path: str | Path, training: dict[str, Any] | None = None) -> None:
+        """Write the model and, beside it, its manifest."""
+        if self.model_ is None:
+            raise SchedulerError("there is no fitted model to save: call fit first")
+        save_model(self, path, kind=self.kind, features=self.feature_names_, training=training or {})
+
+    @classmethod
+    def load(cls, path: str | Path, *, trusted: bool = False) -> Self:
+        """Read a model whose digest matches its manifest; `trusted` skips that check (see the docs first)."""
+        model = load_model(path, kind=cls.kind, trusted=trusted)
+        if not isinstance(model, cls):
+            raise InputError(f"{path} holds a {type(model).__name__}, expected a {cls.__name__}")
+        return model
+
+
+class RandomForestPredictor(Predictor):
+    """A random forest whose predictions are walked by compiled code."""
+
+    kind = "random_forest"
+
+    def __init__(self, n_estimators: int = 100, max_depth: int = 15, random_state: int = 0, n_jobs: int = 1) -> None:
+        super().__init__(random_state)
+        self.n_estimators = n_estimators
+        self.max_depth = max_depth
+        self.n_jobs = n_jobs
+        self.compiled_: CompiledForest | None = None
+
+    def _new_estimator(self) -> Any:
+        from sklearn.ensemble import RandomForestRegressor
+
+        return RandomForestRegressor(
+            self.n_estimators, max_depth=self.max_depth, random_state=self.random_state, n_jobs=self.n_jobs
+        )
+
+    def _fit_rows(self, rows: Floats, target: Floats) -> None:
+        super()._fit_rows(rows, target)
+        self.compiled_ = compile_forest(self.model_, self.mean_, self.scale_)
+
+    def _predict_rows(self, rows: Floats) -> Floats:
+        if self.compiled_ is None:
+            self.compiled_ = compile_forest(self.model_, self.mean_, self.scale_)
+        return self.compiled_.predict(rows)
+
+    def contributions(self, row: Floats) -> dict[str, float]:
+        """Return how far each feature moves the prediction of one row from the forest's mean.
+
+        Going down a tree, every step changes the mean of the node; the change belongs to the feature asked.
+        """
+        asked = ((np.asarray(row, np.float64) - self.mean_) / self.scale_).astype(np.float32)[None, :]
+        moved = np.zeros(len(self.feature_names_))
+        for estimator in self.model_.estimators_:
+            tree = estimator.tree_
+            path = estimator.decision_path(asked).indices
+            means = tree.value[path, 0, 0]
+            np.add.at(moved, tree.feature[path[:-1]], np.diff(means))
+        return {name: float(each) for name, each in zip(self.feature_names_, moved / self.n_estimators, strict=True)}
+
+
+class XGBoostPredictor(Predictor):
+    """Gradient boosting by XGBoost, an optional extra."""
+
+    kind = "xgboost"
+
+    def __init__(
+        self, n_estimators: int = 100, max_depth: int = 7, learning_rate: float = 0.1, random_state: int = 0
+    ) -> None:
+        super().__init__(random_state)
+        self.n_estimators = n_estimators
+        self.max_depth = max_depth
+        self.learning_rate = learning_rate
+
+    def _new_estimator(self) -> Any:
+        try:
+            from xgboost import XGBRegressor
+        except ImportError:
+            raise SchedulerError(
+                "XGBoost is not installed: pip install 'hybrid-ml-scheduler[xgboost]', or use RandomForestPredictor"
+            ) from None
+        return XGBRegressor(
+            n_estimators=self.n_estimators,
+            max_depth=self.max_depth,
+            learning_rate=self.learning_rate,
+            random_state=self.random_state,
+            n_jobs=1,
+        )
+
+
+def _matrix(X: npt.ArrayLike | pd.DataFrame) -> Floats:  # noqa: N803
+    rows = np.asarray(X, np.float64)
+    if rows.ndim != 2:
+        raise InputError(f"features have shape {rows.shape}, expected rows and columns")
+    return rows
+
+
+def _names(X: npt.ArrayLike | pd.DataFrame, count: int) -> tuple[str, ...]:  # noqa: N803
+    columns = getattr(X, "columns", None)
+    return tuple(f"x{k}" for k in range(count)) if columns is None else tuple(str(name) for name in columns)
+
+
+def _check_rows(rows: Floats, target: Floats, test_size: float) -> None:
+    if len(rows) != len(target):
+        raise InputError(f"{len(rows)} rows of features and {len(target)} targets: they must be as many")
+    if len(rows) < 5:
+        raise InputError(f"{len(rows)} rows are too few to fit and judge a model: give at least 5")
+    if not 0 < test_size < 1:
+        raise InputError(f"test_size is {test_size}, expected a share between 0 and 1")
+    if not np.isfinite(rows).all() or not np.isfinite(target).all():
+        raise InputError("features and targets must be finite numbers: drop rows with NaN or inf")
