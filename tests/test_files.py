@@ -5,17 +5,38 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
-from helpers_cli import files_in
 
+from helpers_cli import files_in
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.files import new_directory, sha256, written_whole
 
+FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-class _Broken(Exception):
-    pass
+
+class PowerError(Exception):
+    """Stands for whatever may interrupt a program."""
+
+
+def _begin(context: AbstractContextManager[Path], then: Callable[[], object] = lambda: None) -> None:
+    """Write something into what is handed out, then let something happen."""
+    with context as scratch:
+        (scratch / "one.txt" if scratch.is_dir() else scratch).write_text("new", encoding="utf-8")
+        then()
+
+
+def _interrupt(context: AbstractContextManager[Path], error: Exception) -> None:
+    def fail() -> None:
+        raise error
+
+    _begin(context, fail)
+
+
+# --- files ---------------------------------------------------------------------------------------------------
 
 
 def test_a_file_appears_only_when_the_block_has_ended(tmp_path: Path) -> None:
@@ -28,12 +49,19 @@ def test_a_file_appears_only_when_the_block_has_ended(tmp_path: Path) -> None:
     assert files_in(tmp_path) == {"a/": b"", "a/b.csv": b"new"}
 
 
+def test_a_new_file_replaces_an_old_one_and_can_be_read_by_others(tmp_path: Path) -> None:
+    target = tmp_path / "old.csv"
+    target.write_text("old", encoding="utf-8")
+    _begin(written_whole(target))
+    assert files_in(tmp_path) == {"old.csv": b"new"}
+    assert target.stat().st_mode & 0o777 == 0o644
+
+
 def test_a_block_that_fails_leaves_the_old_file_and_no_scratch(tmp_path: Path) -> None:
     target = tmp_path / "old.csv"
     target.write_text("old", encoding="utf-8")
-    with pytest.raises(_Broken), written_whole(target) as scratch:
-        scratch.write_text("half of the new", encoding="utf-8")
-        raise _Broken
+    with pytest.raises(PowerError):
+        _interrupt(written_whole(target), PowerError())
     assert files_in(tmp_path) == {"old.csv": b"old"}
 
 
@@ -41,32 +69,25 @@ def test_a_full_disk_is_one_sentence_and_leaves_the_old_file(tmp_path: Path) -> 
     target = tmp_path / "old.csv"
     target.write_text("old", encoding="utf-8")
     with pytest.raises(InputError, match=r"cannot write .*old\.csv \(No space left on device\): free space"):
-        with written_whole(target):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        _interrupt(written_whole(target), FULL)
     assert files_in(tmp_path) == {"old.csv": b"old"}
-
-
-def test_a_new_file_can_be_read_by_others_as_far_as_the_umask_allows(tmp_path: Path) -> None:
-    target = tmp_path / "shared.csv"
-    with written_whole(target) as scratch:
-        scratch.write_text("all may read", encoding="utf-8")
-    assert target.stat().st_mode & 0o777 == 0o644
 
 
 def test_a_folder_cannot_be_replaced_by_a_file(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     with pytest.raises(InputError, match=r"cannot write .*folder \(Is a directory\)"):
-        with written_whole(tmp_path / "folder") as scratch:
-            scratch.write_text("x", encoding="utf-8")
+        _begin(written_whole(tmp_path / "folder"))
     assert files_in(tmp_path) == {"folder/": b""}
 
 
-def test_a_file_below_a_file_cannot_be_written(tmp_path: Path) -> None:
+def test_a_file_below_a_file_cannot_be_written_and_the_block_does_not_run(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x", encoding="utf-8")
     with pytest.raises(InputError, match=r"cannot write .*: choose another path"):
-        with written_whole(tmp_path / "file" / "inside.csv"):
-            pytest.fail("the block must not run")
+        _interrupt(written_whole(tmp_path / "file" / "inside.csv"), PowerError())
     assert files_in(tmp_path) == {"file": b"x"}
+
+
+# --- folders -------------------------------------------------------------------------------------------------
 
 
 def test_a_folder_appears_only_when_the_block_has_ended(tmp_path: Path) -> None:
@@ -79,29 +100,25 @@ def test_a_folder_appears_only_when_the_block_has_ended(tmp_path: Path) -> None:
 
 
 def test_a_block_that_fails_leaves_no_folder(tmp_path: Path) -> None:
-    with pytest.raises(_Broken), new_directory(tmp_path / "run") as scratch:
-        (scratch / "one.txt").write_text("1", encoding="utf-8")
-        raise _Broken
+    with pytest.raises(PowerError):
+        _interrupt(new_directory(tmp_path / "run"), PowerError())
     assert files_in(tmp_path) == {}
 
 
 def test_a_full_disk_while_a_folder_is_filled_is_one_sentence_and_leaves_no_folder(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"cannot write .*run \(No space left on device\)"):
-        with new_directory(tmp_path / "run") as scratch:
-            (scratch / "one.txt").write_text("1", encoding="utf-8")
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        _interrupt(new_directory(tmp_path / "run"), FULL)
     assert files_in(tmp_path) == {}
 
 
 def test_an_empty_folder_may_be_filled(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
-    with new_directory(tmp_path / "run") as scratch:
-        (scratch / "one.txt").write_text("1", encoding="utf-8")
-    assert files_in(tmp_path) == {"run/": b"", "run/one.txt": b"1"}
+    _begin(new_directory(tmp_path / "run"))
+    assert files_in(tmp_path) == {"run/": b"", "run/one.txt": b"new"}
 
 
 @pytest.mark.parametrize("kind", ["a full folder", "a file"])
-def test_what_exists_is_never_replaced_by_a_folder(kind: str, tmp_path: Path) -> None:
+def test_what_exists_is_never_replaced_by_a_folder_and_the_block_does_not_run(kind: str, tmp_path: Path) -> None:
     target = tmp_path / "run"
     if kind == "a file":
         target.write_text("old", encoding="utf-8")
@@ -110,18 +127,19 @@ def test_what_exists_is_never_replaced_by_a_folder(kind: str, tmp_path: Path) ->
         (target / "old.txt").write_text("old", encoding="utf-8")
     before = files_in(tmp_path)
     with pytest.raises(InputError, match="exists and is not empty: choose another folder"):
-        with new_directory(target):
-            pytest.fail("the block must not run")
+        _interrupt(new_directory(target), PowerError())
     assert files_in(tmp_path) == before
 
 
-def test_a_folder_that_is_filled_meanwhile_by_someone_else_is_not_replaced(tmp_path: Path) -> None:
+def test_a_folder_that_someone_else_fills_meanwhile_is_not_replaced(tmp_path: Path) -> None:
     target = tmp_path / "run"
-    with pytest.raises(InputError, match=r"run.*(not empty|Directory not empty)"):
-        with new_directory(target) as scratch:
-            (scratch / "mine.txt").write_text("mine", encoding="utf-8")
-            target.mkdir()
-            (target / "theirs.txt").write_text("theirs", encoding="utf-8")
+
+    def someone_else() -> None:
+        target.mkdir()
+        (target / "theirs.txt").write_text("theirs", encoding="utf-8")
+
+    with pytest.raises(InputError, match=r"run.* not empty"):
+        _begin(new_directory(target), someone_else)
     assert files_in(tmp_path) == {"run/": b"", "run/theirs.txt": b"theirs"}
 
 

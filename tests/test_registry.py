@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers_cli import hms_process, python, refused
 
+from helpers_cli import hms_process, python, refused
 from hybrid_scheduler import Scheduler, VirtualMultiGPU, WorkloadGenerator
 from hybrid_scheduler.errors import InputError, SchedulerError, UnknownNameError
-from hybrid_scheduler.registry import Entry, Registry, schedulers
+from hybrid_scheduler.registry import Registry, schedulers
 from hybrid_scheduler.schedulers.oracle import Oracle
 from hybrid_scheduler.schedulers.random import Random
 
@@ -249,7 +250,10 @@ def test_two_files_of_one_name_are_two_policies(tmp_path: Path) -> None:
     assert [_gpus(schedulers.create(spec)) for spec in specs] == [{1}, {2}]
 
 
-def test_an_edited_file_is_read_again_even_within_the_second_and_with_the_same_length(tmp_path: Path) -> None:
+def test_an_edited_file_is_read_again_even_within_the_second_and_with_the_same_length(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
     path = tmp_path / "mine.py"
     found = []
     for gpu in (1, 3):

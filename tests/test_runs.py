@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers_cli import Finished, files_in, hms, hms_process, refused
 
+from helpers_cli import Finished, files_in, hms, hms_process, refused
 from hybrid_scheduler import __version__
 from hybrid_scheduler.model import Cluster
 from hybrid_scheduler.race import Comparison, compare

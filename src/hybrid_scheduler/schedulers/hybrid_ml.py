@@ -23,7 +23,7 @@ from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.learning.features import FEATURES, task_features
 from hybrid_scheduler.learning.labels import isolated_labels, queued_labels
 from hybrid_scheduler.learning.model_file import load_model, save_model
-from hybrid_scheduler.learning.predictors import RandomForestPredictor
+from hybrid_scheduler.learning.predictors import Predictor, RandomForestPredictor
 from hybrid_scheduler.model.cluster import GPU, Cluster
 from hybrid_scheduler.model.placements import Placements
 from hybrid_scheduler.model.tasks import Floats, Tasks
@@ -37,12 +37,12 @@ TIME_UNIT, ENERGY_UNIT = 10.0, 500.0
 
 @dataclass
 class Models:
-    """The two forests of one state of knowledge: shares, and the logarithm of the times by class."""
+    """One state of knowledge: a model of the shares and, if it was learnt too, of the logarithm of times by class."""
 
-    share: RandomForestPredictor
-    seconds: RandomForestPredictor
-    typical: float  # mean of the tasks' shortest seconds in the window
-    classes: tuple[str, ...]
+    share: Predictor
+    seconds: RandomForestPredictor | None = None
+    typical: float = 1.0  # mean of the tasks' shortest seconds in the window
+    classes: tuple[str, ...] = ()
 
 
 class HybridML(Scheduler):
@@ -69,7 +69,7 @@ class HybridML(Scheduler):
         if not 0 <= energy_weight <= 1:
             raise InputError(f"hybrid_ml: energy_weight is {energy_weight}, expected a number from 0 to 1")
         self.energy_weight = float(energy_weight)
-        self.trained = False
+        self.timed = False  # whether times are known
         self.typical = 1.0
         self.share = np.empty(0)
         self.seconds = np.empty((0, 1))
@@ -90,13 +90,16 @@ class HybridML(Scheduler):
         """Predict a block at once: shares and seconds by class."""
         if self._models is None:
             # Nothing is known yet: lean like the greedy rule, and trust no times.
-            self.share, self.trained = tasks.compute_intensity, False
+            self.share = tasks.compute_intensity
+        else:
+            rows = task_features(tasks, self._models.share.feature_names_)
+            self.share = np.clip(self._models.share.predict(rows), 0.0, 1.0)
+        self.timed = self._models is not None and self._models.seconds is not None
+        if self._models is not None and self._models.seconds is not None:
+            self.seconds = np.exp(self._models.seconds.predict(task_features(tasks))).reshape(len(tasks), -1)
+            self.typical = self._models.typical
+        else:
             self.seconds = np.ones((len(tasks), int(view.device_class.max()) + 1))
-            return
-        rows = task_features(tasks)
-        self.share = np.clip(self._models.share.predict(rows), 0.0, 1.0)
-        self.seconds = np.exp(self._models.seconds.predict(rows)).reshape(len(tasks), -1)
-        self.typical, self.trained = self._models.typical, True
 
     @compiled
     def choose(self, task: TaskView, view: View) -> tuple[float, int]:
@@ -122,10 +125,10 @@ class HybridML(Scheduler):
             return (share if cpu >= 0 else 1.0), gpu
         now = task.ready_time
         gpu_wait, cpu_wait = max(view.free[gpu] - now, 0.0), max(view.free[cpu] - now, 0.0)
-        threshold = 0.5 + LEAN * (gpu_wait - cpu_wait) / self.typical if self.trained else 0.5
+        threshold = 0.5 + LEAN * (gpu_wait - cpu_wait) / self.typical if self.timed else 0.5
         threshold = min(max(threshold, 0.05), 0.95)
         device, other = (gpu, cpu) if share >= threshold else (cpu, gpu)
-        if self.trained and view.free[device] > now and view.free[other] <= now:
+        if self.timed and view.free[device] > now and view.free[other] <= now:
             sooner = now + seconds[view.device_class[other]]
             if sooner < view.free[device] + seconds[view.device_class[device]]:
                 device = other
@@ -189,9 +192,13 @@ class HybridML(Scheduler):
             raise InputError(f"{path} holds no forests of hybrid_ml: train them with hms train")
         self._models = models
 
+    def use(self, model: Predictor) -> None:
+        """Decide by a model of the shares that was trained elsewhere; times stay unknown."""
+        self._models = Models(share=model)
+
     def contributions(self, task: TaskView) -> dict[str, float]:
-        """Return how far each feature moves this task's predicted share."""
-        if self._models is None:
+        """Return how far each feature moves this task's predicted share; empty without a forest."""
+        if self._models is None or not isinstance(self._models.share, RandomForestPredictor):
             return {}
         size, intensity, memory = task.size, task.compute_intensity, task.memory_required
         row = np.array([size, intensity, memory, memory / (size + 1.0), intensity / (memory + 1.0)])

@@ -1,0 +1,133 @@
+"""An option that cannot be meant ends in one line that names it, what was given and what is expected."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from helpers_cli import files_in, hms, hms_process, refused
+
+PRESETS = "known: bursty, cholesky, cpu_friendly, fork_join, gpu_friendly, heavy, layered, long_tail, mixed, pareto"
+TASKS = "size,compute_intensity,memory_required\n100,0.5,10\n200,0.5,10\n300,0.5,10\n"
+
+REJECTED: dict[str, tuple[str, list[str]]] = {
+    "an unknown scheduler": (
+        "compare -s ratata",
+        ["unknown scheduler 'ratata'", "known: eft, greedy", "hms schedulers"],
+    ),
+    "a mistyped scheduler": ("compare -s oracel", ["'oracel'", "did you mean 'oracle'?", "hms schedulers"]),
+    "a mistyped scheduler among good ones": ("compare -s eft,gredy,heft", ["'gredy'", "did you mean 'greedy'?"]),
+    "a mistyped scheduler of capacity": ("capacity -s oracel --seeds 1", ["'oracel'", "did you mean 'oracle'?"]),
+    "an unknown preset": ("compare zzz", ["unknown preset 'zzz'", PRESETS, "path of a CSV file"]),
+    "a mistyped preset": ("compare mixd", ["'mixd'", "did you mean 'mixed'?", PRESETS]),
+    "a mistyped preset of generate": ("generate chol --out tasks.csv", ["'chol'", "'cholesky'?", PRESETS]),
+    "a mistyped preset of bound": ("bound layerd", ["'layerd'", "did you mean 'layered'?", PRESETS]),
+    "a mistyped preset of capacity": ("capacity layerd", ["'layerd'", "did you mean 'layered'?", PRESETS]),
+    "an unknown option of a scheduler": ("compare -s oracle:stp=1", ["'oracle'", "'stp'", "did you mean 'step'?"]),
+    "an option of a scheduler without any": ("compare -s eft:x=1", ["'eft'", "x", "option"]),
+    "an option without a value": ("compare -s oracle:step", ["'oracle:step'", "'step' is no option", "option=value"]),
+    "a value that is too large": ("compare -s oracle:step=2", ["step is 2", "at most 1", "0.05"]),
+    "a value that is NaN": ("compare -s oracle:step=nan", ["step is nan", "at most 1"]),
+    "a value that is a word": ("compare -s oracle:step=abc", ["'oracle:step=abc'", "check its options"]),
+    "a window that is a word": ("compare -s min_min:window=abc", ["min_min", "window", "abc"]),
+    "a negative seed of a scheduler": ("compare -s random:seed=-1", ["random", "seed", "-1"]),
+    "a scheduler named twice": ("compare -s eft,oracle,eft", ["named twice", "eft, oracle, eft", "each once"]),
+    "a rate and a load": ("compare --rate 5 --load 0.5", ["--rate and --load", "one of them"]),
+    "a rate and a load for generate": ("generate --rate 5 --load 0.5", ["rate", "load", "one of them"]),
+    "a load of 0": ("compare --load 0", ["load is 0.0", "above 0"]),
+    "a load that is NaN": ("compare --load nan", ["load is nan", "above 0"]),
+    "a load of -1": ("compare --load -1", ["load is -1.0", "above 0"]),
+    "an infinite load": ("compare --load inf", ["load is inf", "above 0"]),
+    "a rate of 0": ("compare --rate 0", ["rate is 0.0", "above 0"]),
+    "a rate that is NaN": ("generate --rate nan", ["rate is nan", "above 0"]),
+    "a rate of -1": ("bound --rate -1", ["rate is -1.0", "above 0"]),
+    "a load of 0 for a file": ("compare tasks.csv --load 0", ["load is 0.0", "above 0"]),
+    "0 tasks": ("compare --tasks 0", ["number of tasks is 0", "whole number above 0"]),
+    "-3 tasks": ("generate --tasks -3", ["number of tasks is -3", "whole number above 0"]),
+    "0 tasks of a graph": ("bound cholesky --tasks 0", ["number of tasks is 0", "whole number above 0"]),
+    "0 tasks of a file": ("compare tasks.csv --tasks 0 --seeds 1", ["number of tasks is 0", "whole number above 0"]),
+    "-1 tasks of a file": ("compare tasks.csv --tasks -1 --seeds 1", ["number of tasks is -1", "above 0"]),
+    "0 tasks of capacity": ("capacity -s eft --tasks 0 --seeds 1", ["number of tasks is 0", "above 0"]),
+    "too few tasks for a capacity": ("capacity -s eft --tasks 1 --seeds 1", ["capacity", "tasks"]),
+    "a capacity of a file without arrivals": ("capacity tasks.csv -s eft --seeds 1", ["tasks.csv", "arriv"]),
+    "0 seeds": ("compare --seeds 0", ["--seeds is '0'", "above 0", "3,7,9"]),
+    "-2 seeds": ("compare --seeds -2", ["--seeds is '-2'", "above 0"]),
+    "seeds that are a word": ("compare --seeds abc", ["--seeds is 'abc'", "above 0", "3,7,9"]),
+    "seeds that are a fraction": ("compare --seeds 1.5", ["--seeds is '1.5'", "above 0"]),
+    "the same seed twice": ("compare --seeds 1,1", ["--seeds is '1,1'", "different ones"]),
+    "a negative seed in a list": ("compare --seeds 3,-1", ["--seeds is '3,-1'"]),
+    "only a comma": ("compare --seeds ,", ["--seeds is ','"]),
+    "seeds of capacity that are a word": ("capacity --seeds abc", ["--seeds is 'abc'", "3,7,9"]),
+    "a negative seed of generate": ("generate --seed -1", ["seed", "-1", "0 or more"]),
+    "a negative seed of bound": ("bound --seed -1", ["seed", "-1", "0 or more"]),
+    "-1 GPUs": ("compare --gpus -1", ["--gpus is -1", "0 or more"]),
+    "an unknown mode": ("compare --mode foo --seeds 1 -n 5", ["mode is 'foo'", "queued or isolated"]),
+    "a figure of an unknown kind": (
+        "compare tasks.csv -s eft --seeds 1 --plot figure.xyz",
+        ["figure.xyz", "xyz", "png"],
+    ),
+    "a run of an empty folder": ("repeat .", ["no run directory", "manifest.json", "hms compare --out"]),
+    "a run of a missing folder": ("repeat nowhere", ["nowhere", "no run directory", "hms compare --out"]),
+}
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tasks.csv").write_text(TASKS, encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", REJECTED)
+def test_a_bad_option_is_refused_in_one_line_and_nothing_is_written(name: str, tmp_path: Path) -> None:
+    words, says = REJECTED[name]
+    before = files_in(tmp_path)
+    refused(hms(*words.split(" ")), *says)
+    assert files_in(tmp_path) == before
+
+
+@pytest.mark.parametrize("text", ["", " "])
+def test_seeds_without_a_number_are_refused(text: str) -> None:
+    refused(hms("compare", "--seeds", text), f"--seeds is '{text}'", "3,7,9")
+
+
+@pytest.mark.parametrize("window", ["0", "-5"])
+def test_a_window_without_room_for_a_task_is_refused(window: str, tmp_path: Path) -> None:
+    # As a process of its own: a loop that walks past the end of its window may take the interpreter with it.
+    finished = hms_process("compare", "tasks.csv", "-s", f"min_min:window={window}", "--seeds", "1", cwd=tmp_path)
+    refused(finished, "window", window, "above 0")
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        ("compare -n abc", "'--tasks'"),
+        ("compare --load much", "'--load'"),
+        ("compare --nosuch", "--nosuch"),
+        ("nosuch", "'nosuch'"),
+    ],
+)
+def test_words_that_the_parser_cannot_read_end_with_code_2_and_no_traceback(words: str, names: str) -> None:
+    finished = hms(*words.split(" "))
+    assert finished.code == 2
+    assert finished.out == ""
+    assert "Traceback" not in finished.err
+    assert names in finished.err
+
+
+def test_an_unknown_scheduler_is_found_before_any_task_is_simulated() -> None:
+    # 10 million tasks would take minutes; a name is checked first.
+    refused(hms("compare", "-n", "10000000", "-s", "eft,oracel"), "did you mean 'oracle'?")
+
+
+def test_zero_gpus_are_no_error() -> None:
+    finished = hms("bound", "-n", "5", "--gpus", "0")
+    assert finished.code == 0
+    assert finished.out.startswith("5 tasks on 1 node: 1 cpu\n")
+
+
+def test_asking_for_a_graph_in_part_says_why_not(tmp_path: Path) -> None:
+    (tmp_path / "graph.csv").write_text(
+        "task_id,size,compute_intensity,memory_required,dependencies\n0,5,0.5,1,\n1,5,0.5,1,0\n", encoding="utf-8"
+    )
+    refused(hms("bound", "graph.csv", "-n", "1"), "dependencies cannot be cut", "whole")

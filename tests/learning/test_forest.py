@@ -1,0 +1,170 @@
+"""Predictors and the compiled forest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from hybrid_scheduler.errors import InputError, SchedulerError
+from hybrid_scheduler.learning.compiled_forest import compile_forest
+from hybrid_scheduler.learning.features import FEATURES, task_features
+from hybrid_scheduler.learning.labels import isolated_labels, queued_labels
+from hybrid_scheduler.learning.offline_trainer import OfflineTrainer
+from hybrid_scheduler.learning.predictors import Predictor, RandomForestPredictor, XGBoostPredictor
+from hybrid_scheduler.model import Cluster, Tasks
+from hybrid_scheduler.physics import class_times
+from hybrid_scheduler.workload import WorkloadGenerator
+from instances import workload
+
+
+def data(count: int = 600) -> tuple[pd.DataFrame, np.ndarray[tuple[int], np.dtype[np.float64]]]:
+    generator = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"a": generator.uniform(0, 10, count), "b": generator.normal(0, 1, count), "c": np.ones(count)}
+    )
+    return frame, (np.sin(frame["a"]) + 0.1 * frame["b"]).to_numpy()
+
+
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_the_compiled_forest_equals_scikit_learn_on_ten_thousand_rows(outputs: int) -> None:
+    from sklearn.ensemble import RandomForestRegressor
+
+    generator = np.random.default_rng(1)
+    rows = generator.normal(0, 3, (800, 5))
+    target = np.column_stack([np.sin(rows[:, 0] * (k + 1)) + rows[:, 1] ** 2 for k in range(outputs)])
+    forest = RandomForestRegressor(40, max_depth=15, random_state=0).fit(rows, target.squeeze())
+    asked = generator.normal(0, 4, (10_000, 5))
+    assert np.allclose(compile_forest(forest).predict(asked), forest.predict(asked), rtol=1e-12, atol=1e-12)
+
+
+def test_a_forest_of_single_leaves_predicts_the_mean() -> None:
+    from sklearn.ensemble import RandomForestRegressor
+
+    forest = RandomForestRegressor(3, random_state=0).fit(np.zeros((4, 2)), np.full(4, 7.0))
+    assert compile_forest(forest).predict(np.ones((2, 2))).tolist() == [7.0, 7.0]
+
+
+@pytest.mark.parametrize("kind", [RandomForestPredictor, XGBoostPredictor])
+def test_fit_returns_the_quality_that_the_guide_names(kind: type[Predictor]) -> None:
+    frame, target = data()
+    results = kind(n_estimators=60).fit(frame, target, test_size=0.25)  # type: ignore[call-arg]
+    assert {"train_r2", "test_r2", "cv_r2", "mae"} <= set(results)
+    assert results["train_r2"] > results["test_r2"] > 0.9
+    assert results["cv_r2"] > 0.9
+
+
+@pytest.mark.parametrize("kind", [RandomForestPredictor, XGBoostPredictor])
+def test_importances_name_the_features_and_add_up(kind: type[Predictor]) -> None:
+    frame, target = data()
+    model = kind()
+    model.fit(frame, target, cv=0)
+    importance = model.feature_importance()
+    assert list(importance)[0] == "a"
+    assert importance["c"] == 0.0
+    assert sum(importance.values()) == pytest.approx(1.0, abs=1e-5)
+
+
+@pytest.mark.parametrize("kind", [RandomForestPredictor, XGBoostPredictor])
+def test_a_model_trains_alike_twice_and_predicts_alike_after_saving(kind: type[Predictor], tmp_path: Path) -> None:
+    frame, target = data()
+    one, other = kind(), kind()
+    one.fit(frame, target, cv=0)
+    other.fit(frame, target, cv=0)
+    assert np.array_equal(one.predict(frame), other.predict(frame))
+    one.save(tmp_path / "model.pkl")
+    assert np.array_equal(kind.load(tmp_path / "model.pkl").predict(frame), one.predict(frame))
+
+
+def test_predictors_keep_scikit_learns_conventions() -> None:
+    model = RandomForestPredictor(n_estimators=7)
+    assert model.get_params() == {"n_estimators": 7, "max_depth": 15, "random_state": 0, "n_jobs": 1}
+    assert model.set_params(max_depth=3).get_params()["max_depth"] == 3
+    with pytest.raises(InputError, match="no parameter 'depth'"):
+        model.set_params(depth=3)
+
+
+def test_contributions_add_up_to_the_prediction() -> None:
+    frame, target = data()
+    model = RandomForestPredictor(n_estimators=30)
+    model.fit(frame, target, cv=0)
+    row = frame.to_numpy()[17]
+    moved = model.contributions(row)
+    base = np.mean([tree.tree_.value[0, 0, 0] for tree in model.model_.estimators_])
+    assert base + sum(moved.values()) == pytest.approx(model.predict(row[None, :])[0])
+
+
+@pytest.mark.parametrize(
+    ("rows", "target", "options", "words"),
+    [
+        (np.ones((10, 2)), np.ones(9), {}, "must be as many"),
+        (np.ones((3, 2)), np.ones(3), {}, "too few"),
+        (np.ones((10, 2)), np.full(10, np.nan), {}, "finite"),
+        (np.ones((10, 2)), np.ones(10), {"test_size": 2.0}, "test_size"),
+        (np.ones(10), np.ones(10), {}, "rows and columns"),
+    ],
+)
+def test_what_cannot_be_fitted_is_refused(
+    rows: np.ndarray[tuple[int, ...], np.dtype[np.float64]],
+    target: np.ndarray[tuple[int], np.dtype[np.float64]],
+    options: dict[str, float],
+    words: str,
+) -> None:
+    with pytest.raises(InputError, match=words):
+        RandomForestPredictor().fit(rows, target, **options)  # type: ignore[arg-type]
+
+
+def test_an_unfitted_model_says_so() -> None:
+    for call in (lambda m: m.predict(np.ones((1, 2))), lambda m: m.feature_importance(), lambda m: m.save("x")):
+        with pytest.raises(SchedulerError, match="fit"):
+            call(RandomForestPredictor())
+
+
+def test_another_number_of_features_is_refused() -> None:
+    frame, target = data()
+    model = RandomForestPredictor(n_estimators=5)
+    model.fit(frame, target, cv=0)
+    with pytest.raises(InputError, match="2 features given, this model was fitted on 3: a, b, c"):
+        model.predict(np.ones((1, 2)))
+
+
+def test_features_are_the_five_of_the_model() -> None:
+    tasks = Tasks.build([99.0], [0.5], [49.0])
+    assert task_features(tasks).tolist() == [[99.0, 0.5, 49.0, 0.49, 0.01]]
+    assert len(FEATURES) == 5
+
+
+def test_isolated_labels_are_the_oracles_shares() -> None:
+    from hybrid_scheduler import registry
+    from hybrid_scheduler.simulator import VirtualMultiGPU
+
+    tasks = workload("mixed", 400)
+    oracle = VirtualMultiGPU(mode="isolated").run(tasks, registry.schedulers.create("oracle"))
+    labels = isolated_labels(class_times(tasks, Cluster.default()), Cluster.default())
+    assert np.allclose(labels, oracle.gpu_fraction)
+
+
+def test_queued_labels_cut_the_tasks_once_and_energy_pulls_them_to_frugal_devices() -> None:
+    times = class_times(workload("mixed", 400), Cluster.default())
+    labels = queued_labels(times, Cluster.default())
+    ratio = times[:, 0] / times[:, 1]
+    assert ratio[labels == 1].min() >= ratio[labels == 0].max()
+    energy = np.array([30.0, 50.0]) * times
+    frugal = queued_labels(times, Cluster.default(), energy_weight=1.0)
+    assert np.array_equal(frugal, np.argmin(energy, axis=1))
+
+
+def test_the_trainer_beats_the_accuracy_of_the_guide() -> None:
+    generator = WorkloadGenerator(seed=42)
+    generator.generate_workload(num_tasks=4000)
+    results = OfflineTrainer(model_type="random_forest", n_estimators=100, max_depth=15).run_full_pipeline(generator)
+    assert results["test_r2"] >= 0.95
+    assert results["mae"] <= 0.03
+    assert set(results["feature_importances"]) == set(FEATURES)
+
+
+def test_an_unknown_model_type_is_refused() -> None:
+    with pytest.raises(SchedulerError, match="did you mean 'random_forest'"):
+        OfflineTrainer(model_type="random_florist")

@@ -1,0 +1,140 @@
+"""Hybrid ML: learns an obvious answer, beats perfect eyesight under load, adapts to a shift, keeps its files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from checks import check_schedule
+from hybrid_scheduler import registry
+from hybrid_scheduler.bounds import lower_bound
+from hybrid_scheduler.errors import InputError
+from hybrid_scheduler.model import Cluster, Placements, Tasks
+from hybrid_scheduler.online_scheduler import OnlineScheduler
+from hybrid_scheduler.physics import class_times, fastest
+from hybrid_scheduler.race import Lane
+from hybrid_scheduler.schedulers.hybrid_ml import HybridML
+from hybrid_scheduler.simulator import VirtualMultiGPU
+from hybrid_scheduler.view import TaskView
+from instances import TWO_NODES, workload
+
+
+def run(policy: HybridML, tasks: Tasks, mode: str = "queued", cluster: Cluster | None = None) -> Placements:
+    return Lane(policy, VirtualMultiGPU(cluster=cluster or Cluster.default(), mode=mode)).run(tasks)
+
+
+def test_it_learns_an_obvious_answer() -> None:
+    """Small tasks are a hundred times faster on the CPU, large ones on the GPU."""
+    generator = np.random.default_rng(0)
+    size = np.where(generator.random(600) < 0.5, 200.0, 4000.0)
+    small = size < 1000
+    tasks = Tasks.build(
+        size,
+        generator.random(600),
+        np.full(600, 50.0),
+        arrival_time=np.cumsum(generator.exponential(0.5, 600)),
+        measured={"cpu": np.where(small, 0.01, 1.0), "gpu": np.where(small, 1.0, 0.01)},
+    )
+    placements = run(HybridML(), tasks)
+    assert np.array_equal(placements.gpu_fraction[100:], (~small[100:]).astype(float))
+
+
+@pytest.mark.parametrize(("preset", "load"), [("mixed", 2.0), ("long_tail", 1.0), ("long_tail", 3.6)])
+def test_it_gets_within_two_per_cent_of_the_bound_and_beats_eft_under_load(preset: str, load: float) -> None:
+    tasks = workload(preset, 5000, seed=11, load=load)
+    bound = lower_bound(tasks, Cluster.default()).makespan
+    ours = run(HybridML(), tasks).makespan
+    eft = VirtualMultiGPU().run(tasks, registry.schedulers.create("eft")).makespan
+    assert ours / bound < 1.03
+    assert ours < eft
+
+
+def test_it_halves_the_turnaround_of_eft_near_full_load() -> None:
+    tasks = workload("long_tail", 5000, seed=12, load=0.96)
+    eft = VirtualMultiGPU().run(tasks, registry.schedulers.create("eft"))
+    assert run(HybridML(), tasks).turnaround.mean() < 0.5 * eft.turnaround.mean()
+
+
+def test_isolated_it_comes_close_to_the_closed_form_once_it_has_learnt() -> None:
+    tasks = workload("mixed", 2500)
+    placements = run(HybridML(window_size=2000, tolerance=0.01), tasks, mode="isolated")
+    best = fastest(class_times(tasks, Cluster.default()), Cluster.default())
+    learnt = slice(1500, None)
+    assert placements.execution[learnt].sum() / best[learnt].sum() < 1.04
+
+
+def test_online_learning_survives_a_shift_that_ruins_a_static_forest() -> None:
+    before = workload("gpu_friendly", 1000, load=0.9)
+    after = workload("cpu_friendly", 500, load=0.9)
+    totals = {}
+    for online in (False, True):
+        policy = HybridML()
+        run(policy, before, mode="isolated")
+        policy.learn_every = 50 if online else 0
+        totals[online] = run(policy, after, mode="isolated").execution.sum()
+    assert totals[True] < 0.5 * totals[False]
+
+
+def test_it_schedules_several_nodes_and_classes() -> None:
+    placements = run(HybridML(), workload("mixed", 300), cluster=TWO_NODES)
+    check_schedule(placements)
+    assert len(np.unique(placements.gpu)) > 3
+
+
+def test_it_learns_alike_twice_and_by_another_seed_otherwise() -> None:
+    tasks = workload("mixed", 400, load=2.0)
+    one, same, other = (run(HybridML(seed=seed), tasks).finish for seed in (1, 1, 2))
+    assert np.array_equal(one, same)
+    assert not np.array_equal(one, other)
+
+
+def test_it_decides_alike_after_saving_and_loading(tmp_path: Path) -> None:
+    policy = HybridML()
+    run(policy, workload("mixed", 400))
+    policy.save(tmp_path / "forest.pkl")
+    tasks = workload("mixed", 200, seed=5)
+    policy.learn_every = 0
+    loaded = registry.schedulers.create(f"hybrid_ml:online=false:model={tmp_path / 'forest.pkl'}")
+    assert np.array_equal(run(policy, tasks).finish, run(loaded, tasks).finish)
+
+
+def test_nothing_learnt_is_nothing_to_save(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="learnt nothing"):
+        HybridML().save(tmp_path / "forest.pkl")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("options", [{"retrain_interval": 0}, {"window_size": 0}, {"energy_weight": 1.5}])
+def test_impossible_options_are_refused(options: dict[str, float]) -> None:
+    with pytest.raises(InputError, match=next(iter(options))):
+        HybridML(**options)  # type: ignore[arg-type]
+
+
+def test_it_tells_which_features_moved_a_share() -> None:
+    policy = HybridML()
+    assert policy.contributions(TaskView(0, 1000.0, 0.9, 10.0, 0.0, 1.0, 0.0, np.empty(0))) == {}
+    run(policy, workload("mixed", 300))
+    heavy = policy.contributions(TaskView(0, 300.0, 0.1, 480.0, 0.0, 1.0, 0.0, np.empty(0)))
+    light = policy.contributions(TaskView(0, 4000.0, 0.9, 15.0, 0.0, 1.0, 0.0, np.empty(0)))
+    assert sum(heavy.values()) < 0 < sum(light.values())
+    assert policy.insight["retrains"] > 0
+
+
+def test_the_online_scheduler_of_the_guide_takes_tasks_one_by_one() -> None:
+    scheduler = OnlineScheduler(num_gpus=4)
+    assert scheduler.process_queue() == []
+    assert scheduler.get_utilization()["average_utilization"] == 0.0
+    tasks = list(workload("mixed", 120))
+    for task in tasks[:60]:
+        scheduler.submit_task(task)
+    first = scheduler.process_queue()
+    for task in tasks[60:]:
+        scheduler.submit_task(task)
+    decisions = first + scheduler.process_queue()
+    assert [decision.task_id for decision in decisions] == [task.task_id for task in tasks]
+    assert all(0 <= decision.gpu_fraction <= 1 and -1 <= decision.gpu_id < 4 for decision in decisions)
+    use = scheduler.get_utilization()
+    assert set(use) == {"gpu_0", "gpu_1", "gpu_2", "gpu_3", "average_utilization"}
+    assert 0 < use["average_utilization"] <= 1
