@@ -46,9 +46,16 @@ class Bound:
         return f"{self.makespan:.6g} s (work arriving from {self.since:.6g} s on; prices {prices})"
 
 
+def present_times(tasks: Tasks, cluster: Cluster, times: Floats | None = None) -> Floats:
+    """Return class times in which a class without devices can run nothing."""
+    seconds = class_times(tasks, cluster) if times is None else times
+    present = cluster.counts > 0
+    return seconds if present.all() else np.where(present, seconds, np.inf)
+
+
 def lower_bound(tasks: Tasks, cluster: Cluster, times: Floats | None = None) -> Bound:
     """Return the best bound found: by work with arrivals, or by the longest chain."""
-    seconds = class_times(tasks, cluster) if times is None else times
+    seconds = present_times(tasks, cluster, times)
     runs = rejections(tasks, seconds, cluster) == RAN
     if not runs.any():
         return Bound(0.0, "work", dict.fromkeys((each.name for each in cluster.classes), 0.0))
@@ -59,7 +66,7 @@ def lower_bound(tasks: Tasks, cluster: Cluster, times: Floats | None = None) -> 
 
 def isolated_bound(tasks: Tasks, cluster: Cluster, times: Floats | None = None) -> Bound:
     """Return the bound for the isolated race, in which devices are always free: the longest chain."""
-    seconds = class_times(tasks, cluster) if times is None else times
+    seconds = present_times(tasks, cluster, times)
     return _path_bound(tasks, seconds, rejections(tasks, seconds, cluster) == RAN, cluster)
 
 
@@ -69,7 +76,7 @@ def whole_task_bound(tasks: Tasks, cluster: Cluster) -> Bound:
     A schedule that ends before `limit` runs no task where it takes that long. If without those places the work
     needs at least `limit`, no schedule of whole tasks ends before it.
     """
-    seconds = class_times(tasks, cluster)
+    seconds = present_times(tasks, cluster)
     seconds = seconds[rejections(tasks, seconds, cluster) == RAN]
     best = _limited(seconds, np.inf, cluster)
     candidates = np.unique(seconds[np.isfinite(seconds)])
@@ -90,7 +97,7 @@ def _limited(seconds: Floats, limit: float, cluster: Cluster) -> Bound:
 
 def verify_bound(bound: Bound, tasks: Tasks, cluster: Cluster, tolerance: float = 1e-9) -> bool:
     """Check a bound from its certificate alone, in plain NumPy, without the code that found it."""
-    times = class_times(tasks, cluster)
+    times = present_times(tasks, cluster)
     runs = rejections(tasks, times, cluster) == RAN
     slack = 1.0 + tolerance
     if bound.kind == "path":
@@ -103,6 +110,8 @@ def verify_bound(bound: Bound, tasks: Tasks, cluster: Cluster, tolerance: float 
         times = np.where(times >= bound.limit, np.inf, times)
         return min(bound.limit, _work(times[runs], prices)) >= bound.makespan / slack
     late = runs & (tasks.arrival_time >= bound.since)
+    if not runs.any():
+        return bound.makespan <= 0.0
     return bool(late.any()) and bound.since + _work(times[late], prices) >= bound.makespan / slack
 
 
@@ -124,7 +133,7 @@ def work_prices(times: Floats, counts: Ints) -> Floats:
 
 def batch_work(tasks: Tasks, cluster: Cluster) -> float:
     """Return the LP optimum of the tasks as one batch: seconds of the whole cluster's best work."""
-    times = class_times(tasks, cluster)
+    times = present_times(tasks, cluster)
     times = times[rejections(tasks, times, cluster) == RAN]
     return _work(times, work_prices(times, cluster.counts)) if len(times) else 0.0
 

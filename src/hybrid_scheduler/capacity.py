@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hybrid_scheduler import registry
+from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.metrics import Interval, bootstrap
 from hybrid_scheduler.model.cluster import Cluster
 from hybrid_scheduler.model.tasks import Tasks
@@ -28,9 +29,12 @@ class Capacity:
 def capacity(source: Source, scheduler: str, cluster: Cluster, seeds: tuple[int, ...]) -> Capacity:
     """Search for the highest stable rate on every seed; no policy can pass offered load 1."""
     rates, loads = [], []
+    registry.schedulers.create(scheduler)  # a wrong name fails before any work
     for seed in seeds:
         tasks = source.tasks(seed, cluster)
         best = full_rate(tasks, cluster)
+        if len(tasks) < 4 or not tasks.arrival_time.any():
+            raise InputError(f"{source.name}: a capacity needs 4 tasks or more that arrive one after another")
         load = highest_stable_load(tasks, scheduler, cluster, best, seed)
         rates.append(load * best)
         loads.append(load)

@@ -34,7 +34,12 @@ class PolicyError(SchedulerError):
 def unknown_name(kind: str, name: str, known: Iterable[str], hint: str = "") -> UnknownNameError:
     """Build the error for a mistyped name: what it looks like, what there is, where to read more."""
     names = sorted(known)
-    close = get_close_matches(name, names, n=1, cutoff=0.5)
-    guess = f"did you mean '{close[0]}'? " if close else ""
+    if not names:
+        return UnknownNameError(
+            f"unknown {kind} '{name}': there is none to choose from{f' ({hint})' if hint else ''}"
+        )
+    lower = {each.lower(): each for each in names}
+    close = get_close_matches(name.lower(), lower, n=1, cutoff=0.5)
+    guess = f"did you mean '{lower[close[0]]}'? " if close else ""
     tail = f" ({hint})" if hint else ""
     return UnknownNameError(f"unknown {kind} '{name}': {guess}known: {', '.join(names)}{tail}")

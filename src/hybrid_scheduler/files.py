@@ -40,8 +40,7 @@ def written_whole(path: str | Path) -> Iterator[Path]:
 def new_directory(path: str | Path) -> Iterator[Path]:
     """Hand out a temporary folder that becomes `path` only if the block ends well; never replaces results."""
     target = Path(path)
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise InputError(f"{target} exists and is not empty: choose another folder or remove it first")
+    require_new(target)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         scratch = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
@@ -51,8 +50,19 @@ def new_directory(path: str | Path) -> Iterator[Path]:
         yield scratch
         scratch.chmod(0o755)
         scratch.replace(target)
+    except OSError as error:
+        raise InputError(
+            f"cannot write {target} ({error.strerror or error}): free space or choose another folder"
+        ) from None
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+def require_new(path: str | Path) -> None:
+    """Refuse a folder that holds something; called before the work whose results it shall hold."""
+    target = Path(path)
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise InputError(f"{target} exists and is not empty: choose another folder or remove it first")
 
 
 def sha256(path: str | Path) -> str:

@@ -30,7 +30,12 @@ class Entry:
     def load(self) -> Any:
         """Import the module and return the attribute."""
         module, _, attribute = self.target.partition(":")
-        return getattr(importlib.import_module(module), attribute)
+        try:
+            return getattr(importlib.import_module(module), attribute)
+        except (ImportError, AttributeError) as error:
+            raise InputError(
+                f"'{self.name}' cannot be loaded from {self.target} ({error}): install or remove that package"
+            ) from error
 
 
 @dataclass(frozen=True)
@@ -89,14 +94,21 @@ class Registry:
         if not callable(target):
             raise InputError(f"{self.kind} '{spec}' is no class or function: name one that can be called")
         accepted = inspect.signature(target).parameters
+        if given and not accepted:
+            raise InputError(f"{self.kind} '{spec.split(':')[0]}' takes no option, got {', '.join(given)}")
         for key in given:
             if key not in accepted:
                 raise unknown_name(f"option of {self.kind} '{spec.split(':')[0]}':", key, accepted)
         options = {key: value for key, value in defaults.items() if key in accepted} | given
         try:
-            return target(**options)
-        except TypeError as error:
+            built = target(**options)
+        except SchedulerError:
+            raise
+        except (TypeError, ValueError, OverflowError) as error:
             raise InputError(f"{self.kind} '{spec}' cannot be built ({error}): check its options") from None
+        if self.adapter and not callable(getattr(built, "choose", None)):
+            raise InputError(f"{self.kind} '{spec}' has no choose: derive it from Scheduler")
+        return built
 
     def _resolve(self, spec: str) -> tuple[Any, dict[str, Any]]:
         name, *rest = spec.split(":")
@@ -138,10 +150,11 @@ def _from_file(path: Path, attribute: str) -> Any:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # compiled policies are looked up by their module's name
     try:
-        spec.loader.exec_module(module)
+        # Not through the loader: its bytecode file is stale if a policy is edited twice within a second.
+        exec(compile(path.read_bytes(), str(path), "exec"), vars(module))  # noqa: S102
     except SchedulerError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise InputError(f"policy file {path} cannot be imported ({type(error).__name__}: {error})") from error
     own = {
         name: value
@@ -150,6 +163,8 @@ def _from_file(path: Path, attribute: str) -> Any:
     }
     if attribute in own:
         return own[attribute]
+    if not own:
+        raise InputError(f"{path} defines no policy: write a class or a function choose(task, view) in it")
     if attribute or len(own) != 1:
         wanted = attribute or "(none given)"
         raise unknown_name(f"policy in {path}:", wanted, own, f"write {path}:Name")

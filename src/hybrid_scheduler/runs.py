@@ -116,7 +116,7 @@ def save(result: Result, directory: str | Path, command: list[str]) -> Path:
             "command": command,
             "comparison": result.comparison.to_dict(),
             "workloads": {str(outcome.seed): outcome.workload["digest"] for outcome in result.outcomes},
-            "sha256": {MEASURES: sha256(folder / MEASURES)},
+            "sha256": {MEASURES: sha256(folder / MEASURES), **_policy_files(result.comparison)},
             "environment": {
                 "python": sys.version.split()[0],
                 "platform": platform.platform(),
@@ -125,6 +125,11 @@ def save(result: Result, directory: str | Path, command: list[str]) -> Path:
         }
         (folder / MANIFEST).write_text(to_json(_portable(manifest)), encoding="utf-8")
     return Path(directory)
+
+
+def _policy_files(comparison: Comparison) -> dict[str, str]:
+    files = {spec.partition(":")[0] for spec in comparison.schedulers}
+    return {name: sha256(name) for name in sorted(files) if name.endswith(".py")}
 
 
 def _portable(manifest: dict[str, Any]) -> dict[str, Any]:
@@ -153,20 +158,31 @@ def load_manifest(directory: str | Path) -> dict[str, Any]:
         ) from None
     except (ValueError, KeyError, TypeError, OSError):
         raise InputError(f"{path} is torn or no manifest: repeat the comparison with hms compare --out") from None
+    if not isinstance(schema, int):
+        raise InputError(f"{path} is torn or no manifest: repeat the comparison with hms compare --out")
     if schema > SCHEMA:
         raise InputError(
             f"{path} was written by a newer version (schema {schema}, known {SCHEMA}): upgrade to read it"
         )
-    if not isinstance(manifest, dict):
+    if not isinstance(manifest, dict) or not isinstance(manifest.get("sha256"), dict):
         raise InputError(f"{path} is torn or no manifest: repeat the comparison with hms compare --out")
+    for name, digest in manifest["sha256"].items():
+        if name.endswith(".py") and (not Path(name).is_file() or sha256(name) != digest):
+            raise InputError(f"policy file {name} is not the one that was compared (its SHA-256 differs): restore it")
+    measures = path.parent / MEASURES
+    if not measures.is_file() or sha256(measures) != manifest["sha256"].get(MEASURES):
+        raise InputError(f"{measures} is missing or not the file of the manifest (its SHA-256 differs): restore it")
     return manifest
 
 
 def comparison_of(manifest: dict[str, Any]) -> Comparison:
     """Return the comparison that a manifest records."""
-    data = dict(manifest["comparison"])
-    data["cluster"] = _numbers(data["cluster"])
-    return Comparison.from_dict(data)
+    try:
+        data = dict(manifest["comparison"])
+        data["cluster"] = _numbers(data["cluster"])
+        return Comparison.from_dict(data)
+    except (KeyError, TypeError, AttributeError):
+        raise InputError(f"{MANIFEST} is torn or no manifest: repeat the comparison with hms compare --out") from None
 
 
 def _numbers(value: Any) -> Any:

@@ -55,7 +55,7 @@ def bound(
     if json:
         typer.echo(to_json(document), nl=False)
         return
-    typer.echo(f"{len(columns):,} tasks on {machine.describe()}")
+    typer.echo(f"{len(columns):,} task{'s' if len(columns) > 1 else ''} on {machine.describe()}")
     typer.echo(f"no schedule ends before {show.quantity(found.makespan, 's')} ({found.makespan!r} s)")
     if found.kind == "work":
         typer.echo(f"proof: work that arrives from {found.since:.6g} s on, at these prices per second:")

@@ -24,7 +24,7 @@ def capacity(
 
     machine, numbers = options.cluster_of(cluster, gpus), options.seeds_of(seeds)
     source = Source.of(workload, tasks, None, None)
-    source = source if source.is_file or tasks else Source.of(workload, NUM_TASKS)
+    source = source if source.is_file or tasks is not None else Source.of(workload, NUM_TASKS)
     specs = options.schedulers_of(schedulers)
     found = {}
     with show.progress("searching", quiet=json) as progress:
@@ -46,7 +46,10 @@ def capacity(
         )
         return
     console = show.console()
-    console.print(f"{source.name} on {machine.describe()}, {len(numbers)} seeds, simulated", soft_wrap=True)
+    console.print(
+        f"{source.name} on {machine.describe()}, {len(numbers)} seed{'s' if len(numbers) > 1 else ''}, simulated",
+        soft_wrap=True,
+    )
     table = show.table("scheduler", "tasks/s", "95 % interval", "of the optimum")
     for spec, each in sorted(found.items(), key=lambda item: -item[1].rate.mean):
         table.add_row(

@@ -32,6 +32,7 @@ def compare(
 ) -> None:
     """Race policies on the same tasks and print how far each is from the certified bound."""
     from hybrid_scheduler import race, runs
+    from hybrid_scheduler.files import require_new
     from hybrid_scheduler.workload.source import Source
 
     comparison = race.Comparison(
@@ -41,14 +42,16 @@ def compare(
         mode=mode,
         seeds=options.seeds_of(seeds),
     )
+    if out:
+        require_new(out)
     with show.progress("racing", quiet=json) as progress:
         result = race.compare(comparison, progress)
+    if out:
+        runs.save(result, out, ["hms", *sys.argv[1:]])
     if plot:
         from hybrid_scheduler.reports.makespan_over_bound import plot_makespan_over_bound, save_figure
 
         save_figure(plot_makespan_over_bound(result), plot)
-    if out:
-        runs.save(result, out, ["hms", *sys.argv[1:]])
     if json:
         typer.echo(runs.to_json(runs.to_document(result)), nl=False)
     else:
@@ -58,6 +61,8 @@ def compare(
 
 
 def _print(result: Result) -> None:
+    from rich.markup import escape
+
     console = show.console()
     comparison, first = result.comparison, result.outcomes[0]
     isolated = comparison.mode == "isolated"
@@ -65,7 +70,7 @@ def _print(result: Result) -> None:
     bound = sum(outcome.bound.makespan for outcome in result.outcomes) / len(result.outcomes)
     seeds = f"{len(comparison.seeds)} seed{'s' if len(comparison.seeds) > 1 else ''}"
     console.print(
-        f"[bold]{Path(comparison.source.name).name}[/bold]: {first.workload['num_tasks']:,} tasks, "
+        f"[bold]{escape(Path(comparison.source.name).name)}[/bold]: {first.workload['num_tasks']:,} tasks, "
         f"{_pace(result)}, {comparison.cluster.describe()}, {comparison.mode}, {seeds}, simulated",
         soft_wrap=True,
     )

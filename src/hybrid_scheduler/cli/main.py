@@ -42,7 +42,7 @@ def run() -> None:
     try:
         app()
     except SchedulerError as error:
-        typer.echo(f"hms: {error}", err=True)
+        typer.echo(f"hms: {' '.join(str(error).split())}", err=True)
         sys.exit(2)
     except KeyboardInterrupt:
         typer.echo("hms: stopped", err=True)

@@ -44,7 +44,7 @@ def seeds_of(text: str) -> tuple[int, ...]:
         numbers = tuple(int(part) for part in text.split(",") if part.strip())
     except ValueError:
         numbers = ()
-    seeds = numbers if "," in text else tuple(range(*numbers[:1]))
+    seeds = numbers if "," in text else tuple(range(numbers[0])) if numbers else ()
     if not seeds or min(seeds) < 0 or len(set(seeds)) < len(seeds):
         raise InputError(f"--seeds is '{text}', expected a number of seeds above 0, or different ones such as 3,7,9")
     return seeds

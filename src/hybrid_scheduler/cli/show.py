@@ -71,7 +71,7 @@ def progress(title: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
     told: list[str] = []
 
     def say(name: str) -> None:
-        if not told and not quiet:
+        if not told and errors.is_terminal and not quiet:
             bar.console.print("compiling the loop for these policies, once …", style="dim")
         told.append(name)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from hybrid_scheduler.bounds import work_prices
 from hybrid_scheduler.model.cluster import Cluster
@@ -26,8 +27,8 @@ def isolated_labels(times: Floats, cluster: Cluster, steps: int = STEPS) -> Floa
 def queued_labels(times: Floats, cluster: Cluster, energy_weight: float = 0.0) -> Floats:
     """Return the share that the best use of the whole cluster gives every task of a window.
 
-    That is the LP optimum: a task goes to the class with the smallest price · time. `energy_weight` adds the
-    energy of the task, in units of the window's mean, to its price.
+    That is the LP optimum: a task goes to the class with the smallest price · time, and those at the cut are
+    split. `energy_weight` adds the energy of the task, in units of the window's mean, to its price.
     """
     prices = work_prices(times, cluster.counts)
     watts = np.array([each.watts for each in cluster.classes])
@@ -36,9 +37,23 @@ def queued_labels(times: Floats, cluster: Cluster, energy_weight: float = 0.0) -
         energy = np.where(cluster.counts > 0, times * watts, np.inf)
         scale = _mean_of_best(priced) / max(_mean_of_best(energy), 1e-300)
         priced = (1.0 - energy_weight) * priced + energy_weight * scale * energy
-    is_gpu = np.array([each.kind == "gpu" for each in cluster.classes])
-    labels: Floats = is_gpu[np.argmin(priced, axis=1)].astype(np.float64)
+    cpu_price, gpu_price = best_times(priced, cluster)
+    labels = (gpu_price < cpu_price).astype(np.float64)
+    # Bisection stops beside the cut, never on it: tasks this close are the ones that the optimum splits.
+    near = np.abs(gpu_price - cpu_price) <= 1e-6 * np.minimum(gpu_price, cpu_price)
+    if near.any():
+        labels[near] = _share_at_the_cut(times, labels, near, cluster)
     return labels
+
+
+def _share_at_the_cut(times: Floats, labels: Floats, near: npt.NDArray[np.bool_], cluster: Cluster) -> float:
+    """Return the share that makes CPUs and GPUs end together."""
+    is_gpu = np.array([each.kind == "gpu" for each in cluster.classes])
+    on_cpu, on_gpu = best_times(times, cluster)
+    cpu, gpu = on_cpu / cluster.counts[~is_gpu].sum(), on_gpu / max(1, cluster.counts[is_gpu].sum())
+    sure = ~near
+    ahead = cpu[near].sum() + cpu[sure & (labels == 0)].sum() - gpu[sure & (labels == 1)].sum()
+    return float(np.clip(ahead / (cpu[near].sum() + gpu[near].sum()), 0.0, 1.0))
 
 
 def best_times(times: Floats, cluster: Cluster) -> tuple[Floats, Floats]:

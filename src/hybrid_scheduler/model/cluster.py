@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
@@ -12,11 +13,19 @@ from typing import Any
 import numpy as np
 import yaml
 
-from hybrid_scheduler.errors import InputError, unknown_name
+from hybrid_scheduler.errors import InputError, SchedulerError, unknown_name
 from hybrid_scheduler.model.tasks import Floats, Ints
 
 CPU, GPU = 0, 1
 KINDS = {"cpu": CPU, "gpu": GPU}
+MOST_NODES = 100_000
+
+
+def _is_number(value: Any) -> bool:
+    """Whether a value is a number that a float can hold; NaN is none."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return math.isnan(value) is False if isinstance(value, float) else abs(value) <= sys.float_info.max
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +43,8 @@ class DeviceClass:
     dollars_per_second: float = 1e-4
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise InputError(f"device class '{self.name}': kind is '{self.kind}', expected cpu or gpu")
+        if not isinstance(self.kind, str) or self.kind not in KINDS:
+            raise InputError(f"device class '{self.name}': kind is {self.kind!r}, expected cpu or gpu")
         for name in ("speed", "memory", "bandwidth"):
             self._require(name, above_zero=True)
         for name in ("speedup_slope", "watts", "idle_watts", "dollars_per_second"):
@@ -43,8 +52,8 @@ class DeviceClass:
 
     def _require(self, name: str, above_zero: bool) -> None:
         value = getattr(self, name)
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not number or math.isnan(value) or value < 0 or (above_zero and value == 0):
+        most = math.inf if name in ("memory", "bandwidth") else sys.float_info.max
+        if not _is_number(value) or not 0 <= value <= most or (above_zero and value == 0):
             expected = "a number above 0" if above_zero else "a number, 0 or more"
             raise InputError(f"device class '{self.name}': {name} is {value!r}, expected {expected}")
 
@@ -82,7 +91,7 @@ class Cluster:
         names = [each.name for each in self.classes]
         if len(set(names)) < len(names):
             raise InputError(f"device class names must differ, got {', '.join(names)}: rename one")
-        if not self.nodes or not any(sum(node.devices.values()) for node in self.nodes):
+        if not any(count != 0 for node in self.nodes for count in node.devices.values()):
             raise InputError("the cluster has no device: give at least one node such as {cpu: 1, gpu: 4}")
         for number, node in enumerate(self.nodes):
             self._check_node(number, node)
@@ -118,15 +127,21 @@ class Cluster:
         if not isinstance(nodes, list) or not isinstance(classes, dict):
             raise InputError("in the cluster file 'nodes' is a list and 'classes' a mapping of names")
         known = {"cpu": DEFAULT_CPU, "gpu": DEFAULT_GPU}
-        for name, options in classes.items():
-            known[name] = _class_from_dict(str(name), options, known.get(name))
+        listed = {str(name): _class_from_dict(str(name), each, known.get(name)) for name, each in classes.items()}
         built = tuple(node for number, entry in enumerate(nodes) for node in _nodes_from_entry(number, entry))
+        for number, node in enumerate(built):
+            for name in node.devices:
+                if name not in {**known, **listed}:
+                    raise unknown_name(
+                        f"device class in node {number}:", name, {**known, **listed}, "list it under 'classes'"
+                    )
         used = {name for node in built for name in node.devices}
-        kept = tuple(each for name, each in known.items() if name in used or name in classes)
+        # Built-in classes come first unless they are listed too, so that a cluster comes back in its own order.
+        kept = [each for name, each in known.items() if name in used and name not in listed]
         network = data.get("network", 1250.0)
-        if not isinstance(network, int | float):
+        if not _is_number(network):
             raise InputError(f"network is {network!r}, expected MB/s above 0")
-        return cls(kept or tuple(known.values()), built, float(network))
+        return cls((*kept, *listed.values()) or (DEFAULT_CPU,), built, float(network))
 
     @classmethod
     def from_yaml(cls, path: str | Path) -> Cluster:
@@ -135,7 +150,8 @@ class Cluster:
             data = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise InputError(f"cluster file {path} does not exist: check the path given with --cluster") from None
-        except (yaml.YAMLError, UnicodeDecodeError) as error:
+        except (yaml.YAMLError, UnicodeDecodeError, ValueError, LookupError, AttributeError, RecursionError) as error:
+            # PyYAML's constructors let more than YAMLError through: impossible dates, numbers, truth values.
             where = getattr(error, "problem_mark", None)
             line = f" line {where.line + 1}" if where else ""
             raise InputError(f"cluster file {path}{line} is not valid YAML: correct it") from None
@@ -143,8 +159,8 @@ class Cluster:
             raise InputError(f"cluster file {path} cannot be read ({error.strerror}): check the path") from None
         try:
             return cls.from_dict(data)
-        except InputError as error:
-            raise InputError(f"cluster file {path}: {error}") from None
+        except SchedulerError as error:
+            raise type(error)(f"cluster file {path}: {error}") from None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data from which `from_dict` builds the same cluster."""
@@ -221,6 +237,12 @@ def _nodes_from_entry(number: int, entry: Any) -> list[Node]:
         raise InputError(f"node {number} is {entry!r}, expected counts such as {{cpu: 1, gpu: 4}}")
     devices = entry.get("devices", {key: value for key, value in entry.items() if key != "count"})
     copies = entry.get("count", 1)
-    if not isinstance(copies, int) or isinstance(copies, bool) or copies < 1 or not isinstance(devices, dict):
-        raise InputError(f"node {number}: count is {copies!r}, expected a whole number above 0")
+    if "devices" in entry:
+        for key in entry:
+            if key not in ("devices", "count"):
+                raise unknown_name(f"key of node {number} beside devices:", str(key), ("devices", "count"))
+    if not isinstance(devices, dict):
+        raise InputError(f"node {number}: devices are {devices!r}, expected counts such as {{cpu: 1, gpu: 4}}")
+    if not isinstance(copies, int) or isinstance(copies, bool) or not 0 < copies <= MOST_NODES:
+        raise InputError(f"node {number}: count is {copies!r}, expected a whole number above 0, at most {MOST_NODES}")
     return [Node({str(name): count for name, count in devices.items()}) for _ in range(copies)]

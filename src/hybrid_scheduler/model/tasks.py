@@ -64,7 +64,8 @@ def no_edges(count: int) -> Edges:
 
 def base_duration(size: Floats, intensity: Floats, scale: float = DURATION_SCALE) -> Floats:
     """Return the base duration k·N^1.5/(I + 0.5) in seconds."""
-    base: Floats = scale * size * np.sqrt(size) / (intensity + 0.5)
+    with np.errstate(all="ignore"):  # what cannot be used is found by the check of the columns
+        base: Floats = scale * size * np.sqrt(size) / (intensity + 0.5)
     return base
 
 
@@ -106,7 +107,7 @@ class Tasks:
             compute_intensity=intensity,
             memory_required=_column("memory_required", memory_required, count),
             arrival_time=np.zeros(count) if arrival_time is None else _column("arrival_time", arrival_time, count),
-            task_id=np.arange(count) if task_id is None else np.ascontiguousarray(task_id, np.int64),
+            task_id=np.arange(count) if task_id is None else _ids(task_id, count),
             duration_estimate=base,
             edges=edges or no_edges(count),
             measured={name: _column(f"time_{name}", times, count) for name, times in (measured or {}).items()},
@@ -175,7 +176,9 @@ class Tasks:
 
     def arriving_at(self, arrival_time: npt.ArrayLike) -> Tasks:
         """Return the same tasks with other arrival times."""
-        return replace(self, arrival_time=_column("arrival_time", arrival_time, len(self)))
+        moved = replace(self, arrival_time=_column("arrival_time", arrival_time, len(self)))
+        _check(moved)
+        return moved
 
     def part(self, first: int, last: int) -> Tasks:
         """Return independent tasks `first` … `last - 1` as tasks of their own."""
@@ -230,7 +233,10 @@ def topological_order(edges: Edges, task_id: Ints) -> Ints:
             if missing[child] == 0:
                 order.append(int(child))
     if len(order) < count:
-        stuck = int(np.flatnonzero(missing > 0)[0])
+        stuck, passed = int(np.flatnonzero(missing > 0)[0]), set[int]()
+        while stuck not in passed:  # back along parents that wait too, until one comes again: it is on the cycle
+            passed.add(stuck)
+            stuck = int(next(parent for parent in edges.of(stuck) if missing[parent] > 0))
         raise RowError(
             stuck,
             f"dependencies form a cycle through task {task_id[stuck]}: remove one dependency on the cycle",
@@ -239,13 +245,29 @@ def topological_order(edges: Edges, task_id: Ints) -> Ints:
 
 
 def _column(name: str, values: npt.ArrayLike, count: int | None = None) -> Floats:
-    column = np.ascontiguousarray(values, dtype=np.float64)
+    # Writable: pandas hands out read-only columns, for which Numba would compile every loop once more or not at all.
+    column = np.require(values, np.float64, ["C", "W"])
     if column.ndim != 1 or (count is not None and len(column) != count):
         raise InputError(f"column '{name}' has shape {column.shape}, expected ({count or 'n'},): one value a task")
     return column
 
 
+def _ids(values: npt.ArrayLike, count: int) -> Ints:
+    try:
+        column = np.asarray(values)
+        ids: Ints = np.require(column, np.int64, ["C", "W"])
+    except OverflowError:
+        raise InputError("a task_id does not fit 64 bits: choose smaller ones") from None
+    if column.dtype == object or (count and not np.array_equal(ids, column)):
+        raise InputError("column 'task_id' holds something else than whole numbers of 64 bits: correct it")
+    if ids.shape != (count,):
+        raise InputError(f"column 'task_id' has shape {ids.shape}, expected ({count},): one value a task")
+    return ids
+
+
 def _check(tasks: Tasks) -> None:
+    if len(tasks.edges.start) != len(tasks) + 1:
+        raise InputError(f"the edges are those of {len(tasks.edges.start) - 1} tasks, expected {len(tasks)}")
     size, intensity = tasks.size, tasks.compute_intensity
     _require("size", size, np.isfinite(size) & (size > 0), "a number above 0")
     _require("compute_intensity", intensity, (intensity >= 0) & (intensity <= 1), "a number from 0 to 1")

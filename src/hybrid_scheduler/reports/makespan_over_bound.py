@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.files import written_whole
 
 if TYPE_CHECKING:
@@ -63,5 +64,11 @@ def save_figure(ax: Axes, path: str | Path) -> None:
     """Write a figure to a file; the ending gives the format."""
     figure = ax.get_figure(root=True)
     if figure is not None:
+        kind = Path(path).suffix.lstrip(".") or "png"
+        known = figure.canvas.get_supported_filetypes()
+        if kind not in known:
+            raise InputError(
+                f"{path}: no figure can be written as '{kind}', choose one of {', '.join(sorted(known))}"
+            )
         with written_whole(path) as scratch:
-            figure.savefig(scratch, dpi=150, format=Path(path).suffix.lstrip(".") or "png")
+            figure.savefig(scratch, dpi=150, format=kind)

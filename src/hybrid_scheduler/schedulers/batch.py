@@ -10,6 +10,7 @@ import numpy as np
 from numba.extending import register_jitable
 
 from hybrid_scheduler.compiling import compiled, jitable
+from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.loop import Batch
 from hybrid_scheduler.model.tasks import Floats, Ints
 from hybrid_scheduler.schedulers.scheduler import Scheduler
@@ -22,6 +23,8 @@ class _BatchMapping(Scheduler):
     """What the three rules share."""
 
     def __init__(self, window: int = 4096) -> None:
+        if isinstance(window, bool) or not isinstance(window, int) or window < 1:
+            raise InputError(f"{self.name}: window is {window!r}, expected a whole number above 0")
         self.window = window
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hybrid_scheduler.compiling import compiled
+from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.model.tasks import Floats, Tasks
 from hybrid_scheduler.schedulers.scheduler import Scheduler
 from hybrid_scheduler.view import TaskView, View
@@ -17,6 +18,8 @@ class Random(Scheduler):
     sighted = False
 
     def __init__(self, seed: int = 0) -> None:
+        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+            raise InputError(f"random: seed is {seed!r}, expected a whole number, 0 or more")
         self._generator = np.random.default_rng([seed, 0x5EED])
         self.lot = np.empty((0, 2))
 

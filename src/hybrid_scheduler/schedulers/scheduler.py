@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
@@ -68,6 +69,10 @@ def from_function(function: Callable[[TaskView, View], tuple[float, int]], **opt
     """Make a scheduler of a plain function `choose(task, view)`, compiled if it is marked `@compiled`."""
     if options:
         raise SchedulerError(f"policy function '{function.__name__}' takes no options, got {', '.join(options)}")
+    try:
+        inspect.signature(function).bind(None, None)
+    except TypeError:
+        raise SchedulerError(f"policy function '{function.__name__}' must take (task, view)") from None
     inner = function
     if is_compiled(function):
         from numba.extending import register_jitable

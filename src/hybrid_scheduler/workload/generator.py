@@ -27,6 +27,8 @@ class WorkloadGenerator:
     """Draws workloads and keeps the last one in `tasks`."""
 
     def __init__(self, seed: int = 42) -> None:
+        if seed < 0:
+            raise InputError(f"seed is {seed}, expected a whole number, 0 or more")
         self.seed = seed
         self.tasks: Tasks | None = None
         self._calls = 0
@@ -169,8 +171,10 @@ def at_rate(tasks: Tasks, rate: float) -> Tasks:
     """Stretch the arrivals so that the tasks come at `rate` tasks a second on average, gaps in proportion."""
     arrival = tasks.arrival_time
     last = float(arrival.max())
-    unit = arrival / last * len(tasks) if last > 0 else arrival
-    return replace(tasks, arrival_time=unit / _positive("rate", rate))
+    _positive("rate", rate)
+    if last == 0:
+        raise InputError("all tasks arrive at time 0, so there are no gaps to stretch: give them arrival times")
+    return replace(tasks, arrival_time=arrival / last * len(tasks) / rate)
 
 
 def _positive(name: str, value: float) -> float:
@@ -180,9 +184,10 @@ def _positive(name: str, value: float) -> float:
 
 
 def _range(name: str, values: Iterable[float]) -> Range:
-    low, high = values
-    if not low <= high:
-        raise InputError(f"{name} is ({low}, {high}), expected the smaller number first")
+    pair = tuple(values)
+    if len(pair) != 2 or not -np.inf < pair[0] <= pair[1] < np.inf:
+        raise InputError(f"{name} is ({', '.join(map(str, pair))}), expected the smaller number first")
+    low, high = pair
     return float(low), float(high)
 
 

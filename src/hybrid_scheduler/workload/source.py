@@ -35,14 +35,18 @@ class Source:
         """Return the source that a person means: a preset, else a file."""
         if rate is not None and load is not None:
             raise InputError("both --rate and --load were given: give one of them")
+        if num_tasks is not None and num_tasks < 1:
+            raise InputError(f"number of tasks is {num_tasks}, expected a whole number above 0")
         if name in PRESETS:
             return cls(name, num_tasks, rate, load)
         path = Path(name)
+        if path.is_dir():
+            raise InputError(f"{name} is a directory: give the path of a CSV file in it")
         if not path.is_file():
             if path.suffix or len(path.parts) > 1:
                 raise InputError(f"{name} does not exist: check the path, or make one with hms generate")
             raise unknown_name("preset", name, PRESETS, "or give the path of a CSV file")
-        return cls(str(path), num_tasks, rate, load, sha256(path))
+        return cls(str(path.resolve()), num_tasks, rate, load, sha256(path))
 
     @property
     def is_file(self) -> bool:
@@ -56,6 +60,8 @@ class Source:
             return generator.generate_preset(
                 self.name, self.num_tasks, rate=self.rate, load=self.load, cluster=cluster
             )
+        if not Path(self.name).is_file():
+            raise InputError(f"{self.name} is gone: restore it")
         if sha256(self.name) != self.sha256:
             raise InputError(f"{self.name} is not the file that was compared (its SHA-256 differs): restore it")
         tasks = csv.read(self.name)

@@ -6,23 +6,25 @@
 
 from __future__ import annotations
 
+import csv
+import math
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-import numpy as np
+from typing import TYPE_CHECKING, TextIO
 
 from hybrid_scheduler.errors import InputError, RowError
 from hybrid_scheduler.files import written_whole
-from hybrid_scheduler.model.tasks import Edges, Floats, Tasks, edges_from_ids
+from hybrid_scheduler.model.tasks import Tasks, edges_from_ids
 
 if TYPE_CHECKING:
     import pandas as pd
 
 REQUIRED = ("size", "compute_intensity", "memory_required")
 OPTIONAL = ("task_id", "arrival_time", "duration_estimate", "dependencies")
+TIMES = ("arrival_time", "duration_estimate")
 MEASURED = "time_"
-_IDS = re.compile(r"\s*\[?\s*(-?\d+(?:\s*[;,\s]\s*-?\d+)*)?\s*\]?\s*")
+_ID = re.compile(r"-?[0-9]{1,19}")
+_BETWEEN = re.compile(r"\s*[;,]\s*|\s+")
 
 
 def to_frame(tasks: Tasks) -> pd.DataFrame:
@@ -54,86 +56,103 @@ def write(tasks: Tasks, path: str | Path) -> None:
 
 def read(path: str | Path) -> Tasks:
     """Read tasks; an error names the file and the line."""
-    frame = _table(Path(path))
+    lines: list[int] = []  # line of the file at which each row begins
     try:
-        return from_frame(frame)
+        with Path(path).open(encoding="utf-8-sig", newline="") as file:
+            return _tasks(file, lines)
     except RowError as error:
-        raise InputError(f"{path} line {error.row + 2}: {error.reason}") from None
+        raise InputError(f"{path} line {lines[error.row]}: {error.reason}") from None
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
-
-
-def from_frame(frame: pd.DataFrame) -> Tasks:
-    """Turn a table with the columns of the file into tasks."""
-    if "size" not in frame and "task_size" in frame:
-        frame = frame.rename(columns={"task_size": "size"})
-    for name in REQUIRED:
-        if name not in frame:
-            raise InputError(
-                f"column '{name}' is missing, found {', '.join(map(str, frame.columns))}: "
-                f"needed are {', '.join(REQUIRED)}"
-            )
-    if len(frame) == 0:
-        raise InputError("there are no tasks, only a header: add a line for every task")
-    columns = {
-        name: _numbers(frame, name) for name in (*REQUIRED, "arrival_time", "duration_estimate") if name in frame
-    }
-    ids = _ids(frame) if "task_id" in frame else np.arange(len(frame))
-    measured = {
-        name.removeprefix(MEASURED): _numbers(frame, name) for name in frame.columns if str(name).startswith(MEASURED)
-    }
-    return Tasks.build(**columns, task_id=ids, edges=_edges(frame, ids), measured=measured)
-
-
-def _table(path: Path) -> pd.DataFrame:
-    import pandas as pd
-
-    try:
-        # Blank lines are kept so that a row's number is its line; round_trip gives back the bits that were written.
-        return pd.read_csv(path, skip_blank_lines=False, float_precision="round_trip", skipinitialspace=True)
     except FileNotFoundError:
         raise InputError(f"{path} does not exist: check the path, or make one with hms generate") from None
-    except pd.errors.EmptyDataError:
-        raise InputError(f"{path} is empty: it needs a header line and a line for every task") from None
-    except pd.errors.ParserError as error:
-        found = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", str(error))
-        where = f" line {found[2]} has {found[3]} fields, expected {found[1]}" if found else " is no CSV table"
-        raise InputError(f"{path}{where}: correct that line") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not UTF-8 text (byte {error.start}): save it as UTF-8") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path} is not UTF-8 text: save it as UTF-8") from None
+    except csv.Error as error:
+        raise InputError(
+            f"{path} is no CSV table after line {lines[-1] if lines else 1} ({error}): correct it"
+        ) from None
     except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror}): check the path") from None
+        raise InputError(f"{path} cannot be read ({error.strerror or error}): check the path") from None
 
 
-def _numbers(frame: pd.DataFrame, name: str) -> Floats:
-    import pandas as pd
+def _tasks(file: TextIO, lines: list[int]) -> Tasks:
+    reader = csv.reader(file, strict=True, skipinitialspace=True)
+    header = [name.strip() for name in next(reader, [])]
+    if "size" not in header:
+        header = ["size" if name == "task_size" else name for name in header]
+    _check_header(header)
+    rows: list[list[str]] = []
+    line = reader.line_num + 1
+    for row, cells in enumerate(reader):
+        lines.append(line)
+        line = reader.line_num + 1  # a quoted cell may span lines
+        if len(cells) != len(header):
+            raise RowError(row, f"there are {len(cells)} fields, expected {len(header)}: correct this line")
+        rows.append(cells)
+    if not rows:
+        raise InputError("there are no tasks, only a header: add a line for every task")
+    table = dict(zip(header, zip(*rows, strict=True), strict=True))
+    ids = _ids(table["task_id"]) if "task_id" in table else list(range(len(rows)))
+    parents = [_parents(row, cell) if cell else [] for row, cell in enumerate(table.get("dependencies", ()))]
+    return Tasks.build(
+        **{name: _numbers(name, table[name]) for name in (*REQUIRED, *TIMES) if name in table},
+        task_id=ids,
+        edges=edges_from_ids(ids, parents) if any(parents) else None,
+        measured={
+            name.removeprefix(MEASURED): _numbers(name, cells)
+            for name, cells in table.items()
+            if name.startswith(MEASURED)
+        },
+    )
 
-    column = frame[name]
-    numbers = pd.to_numeric(column, errors="coerce").to_numpy(np.float64)
-    bad = np.isnan(numbers) & column.notna().to_numpy()
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise RowError(row, f"{name} is '{column.iloc[row]}', expected a number: correct or drop this row")
-    return numbers
+
+def _check_header(header: list[str]) -> None:
+    if not header:
+        raise InputError("the file is empty: it needs a header line and a line for every task")
+    for name in REQUIRED:
+        if name not in header:
+            raise InputError(
+                f"column '{name}' is missing, found {', '.join(header)}: needed are {', '.join(REQUIRED)}"
+            )
+    for name in header:
+        if header.count(name) > 1 and (name in (*REQUIRED, *OPTIONAL) or name.startswith(MEASURED)):
+            raise InputError(f"column '{name}' appears twice: keep one of them")
 
 
-def _ids(frame: pd.DataFrame) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    numbers = _numbers(frame, "task_id")
-    whole = np.isfinite(numbers) & (np.abs(numbers) < 2**53) & (numbers == np.floor(numbers))
-    if not whole.all():
-        row = int(np.argmin(whole))
-        raise RowError(row, f"task_id is '{frame['task_id'].iloc[row]}', expected a whole number")
-    return numbers.astype(np.int64)
+def _numbers(name: str, cells: tuple[str, ...]) -> list[float]:
+    try:
+        return [float(cell) if cell else math.nan for cell in cells]
+    except ValueError:
+        return [_number(row, name, cell) for row, cell in enumerate(cells)]
 
 
-def _edges(frame: pd.DataFrame, ids: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Edges | None:
-    if "dependencies" not in frame or frame["dependencies"].isna().all():
-        return None
-    parents = []
-    for row, cell in enumerate(frame["dependencies"].astype("string").fillna("").tolist()):
-        text = cell.removesuffix(".0")  # a column of single ids and blanks is read as floats
-        match = _IDS.fullmatch(text)
-        if match is None:
-            raise RowError(row, f"dependencies are '{cell}', expected task ids such as 1;2")
-        parents.append([int(number) for number in re.findall(r"-?\d+", match[1] or "")])
-    return edges_from_ids(ids.tolist(), parents)
+def _number(row: int, name: str, cell: str) -> float:
+    try:
+        return float(cell) if cell.strip() and cell != "NA" else math.nan
+    except ValueError:
+        raise RowError(row, f"{name} is '{cell[:40]}', expected a number: correct or drop this row") from None
+
+
+def _ids(cells: tuple[str, ...]) -> list[int]:
+    try:
+        return list(map(int, cells))
+    except ValueError:
+        return [_id(row, cell) for row, cell in enumerate(cells)]
+
+
+def _id(row: int, cell: str) -> int:
+    text = cell.strip().removesuffix(".0")
+    if _ID.fullmatch(text) and -(2**63) <= int(text) < 2**63:
+        return int(text)
+    raise RowError(row, f"task_id is '{cell[:40]}', expected a whole number")
+
+
+def _parents(row: int, cell: str) -> list[int]:
+    text = cell.strip().removesuffix(".0")  # a spreadsheet may write single ids as 1.0
+    if text.startswith("[") and text.endswith("]"):
+        text = text[1:-1].strip()
+    parts = _BETWEEN.split(text) if text else []
+    if all(_ID.fullmatch(part) for part in parts):
+        return [int(part) for part in parts]
+    raise RowError(row, f"dependencies are '{cell[:40]}', expected task ids such as 1;2")
