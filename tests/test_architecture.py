@@ -25,7 +25,7 @@ FLOORS = [
 ]
 """From the ground up: a room may call on its own floor and on those below."""
 HOMES = {
-    "numba": {"compiling", "physics", "bounds", "loop", "schedulers", "learning"},
+    "numba": {"compiling", "physics", "bounds", "optimum", "loop", "schedulers", "learning"},
     "scipy": {"bounds", "optimum"},
     "sklearn": {"learning"},
     "xgboost": {"learning"},

@@ -86,9 +86,9 @@ def test_bound_exact_optimum_and_brute_force_agree(seed: int, count: int, number
         max(sum(times[i, m] for i in range(count) if assigned[i] == m) for m in range(number))
         for assigned in itertools.product(range(number), repeat=count)
     )
-    found = optimum(tasks, cluster)
+    found = optimum(tasks, cluster, gap=1e-9)
     assert found.proved
-    assert np.isclose(found.makespan, brute, rtol=1e-5)
+    assert np.isclose(found.makespan, brute, rtol=1e-9)
     whole = whole_task_bound(tasks, cluster)
     assert lower_bound(tasks, cluster).makespan <= whole.makespan * (1 + 1e-9)
     assert whole.makespan <= brute * (1 + 1e-9)

@@ -15,7 +15,7 @@ import numpy as np
 from hybrid_scheduler import registry
 from hybrid_scheduler.bounds import Bound, isolated_bound, lower_bound
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.metrics import Interval, bootstrap, measure, paired, win_counts
+from hybrid_scheduler.metrics import Interval, bootstrap, device_utilisation, measure, paired, win_counts
 from hybrid_scheduler.model.cluster import Cluster
 from hybrid_scheduler.model.placements import Placements, joined
 from hybrid_scheduler.model.tasks import Floats, Tasks
@@ -122,6 +122,7 @@ class Outcome:
     bound: Bound
     measures: dict[str, dict[str, float]]
     decision_seconds: dict[str, float]  # wall time per decision on this machine, measured
+    utilisation: dict[str, dict[str, float]]  # busy share by scheduler and device
 
 
 @dataclass(frozen=True)
@@ -183,4 +184,9 @@ def _one_seed(comparison: Comparison, seed: int) -> Outcome:
         )
         measures[spec] = figures
     seconds = {spec: raced[spec][1] / max(1, len(tasks)) for spec in comparison.schedulers}
-    return Outcome(seed, comparison.source.describe(tasks), bound, measures, seconds)
+    names = [device.name for device in cluster.devices]
+    utilisation = {
+        spec: dict(zip(names, device_utilisation(raced[spec][0]).tolist(), strict=True))
+        for spec in comparison.schedulers
+    }
+    return Outcome(seed, comparison.source.describe(tasks), bound, measures, seconds, utilisation)

@@ -60,6 +60,11 @@ def _scheduler_document(result: Result, spec: str, several: bool) -> dict[str, A
     intervals = {name: result.interval(spec, name) for name in names}
     document: dict[str, Any] = {name: interval.mean for name, interval in intervals.items()}
     latency = [outcome.decision_seconds[spec] for outcome in result.outcomes]
+    devices = result.outcomes[0].utilisation[spec]
+    document["device_utilisation"] = {
+        device: sum(each.utilisation[spec][device] for each in result.outcomes) / len(result.outcomes)
+        for device in devices
+    }
     document["measured"] = {"decision_seconds": sorted(latency)[len(latency) // 2]}
     if several:
         document["intervals"] = {name: [each.low, each.high] for name, each in intervals.items()}

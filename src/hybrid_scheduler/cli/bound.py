@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from hybrid_scheduler.cli import options, show
+
+if TYPE_CHECKING:
+    from hybrid_scheduler.bounds import Bound
 
 
 def bound(
@@ -32,30 +36,27 @@ def bound(
     columns = source.tasks(seed, machine)
     found = lower_bound(columns, machine)
     checked = verify_bound(found, columns, machine)
-    document: dict[str, Any] = {
-        "workload": source.describe(columns),
-        "bound": {
-            "makespan": found.makespan,
-            "kind": found.kind,
-            "prices": found.prices,
-            "since": found.since,
-            "path": list(found.path),
-            "verified": checked,
-        },
-    }
+    best = None
     if exact:
         from hybrid_scheduler.optimum import optimum
 
-        best = optimum(columns.arriving_at([0.0] * len(columns)), machine)
-        document["optimum"] = {
-            "makespan": best.makespan,
-            "lower_bound": best.lower_bound,
-            "proved": best.proved,
-        }
+        best = optimum(columns.arriving_at([0.0] * len(columns)), machine, time_limit=20.0)
     if json:
+        bound_document = {**asdict(found), "path": list(found.path), "verified": checked}
+        del bound_document["limit"]  # only batches of whole tasks have one
+        document: dict[str, Any] = {"workload": source.describe(columns), "bound": bound_document}
+        if best:
+            document["optimum"] = {"makespan": best.makespan, "lower_bound": best.lower_bound, "proved": best.proved}
         typer.echo(to_json(document), nl=False)
         return
     typer.echo(f"{len(columns):,} task{'s' if len(columns) > 1 else ''} on {machine.describe()}")
+    _print_bound(found, checked)
+    if best:
+        time, word = show.quantity(best.makespan, "s"), "optimal" if best.proved else "best found"
+        typer.echo(f"whole tasks as one batch at time 0: {time}, {word} (gap {best.gap:.2%})")
+
+
+def _print_bound(found: Bound, checked: bool) -> None:
     typer.echo(f"no schedule ends before {show.quantity(found.makespan, 's')} ({found.makespan!r} s)")
     if found.kind == "work":
         typer.echo(f"proof: work that arrives from {found.since:.6g} s on, at these prices per second:")
@@ -64,11 +65,6 @@ def bound(
     else:
         typer.echo(f"proof: a chain of {len(found.path)} tasks, each at its fastest: {_ends(found.path)}")
     typer.echo(f"checked independently: {'yes' if checked else 'NO, please report this'}")
-    if exact:
-        word = "optimal" if document["optimum"]["proved"] else "best found"
-        typer.echo(
-            f"whole tasks as one batch at time 0: {show.quantity(best.makespan, 's')}, {word} (gap {best.gap:.2%})"
-        )
 
 
 def _ends(path: tuple[int, ...]) -> str:

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import typer
 
 from hybrid_scheduler.cli import options, show
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from hybrid_scheduler.capacity import Capacity
 
 
 def capacity(
@@ -32,33 +39,32 @@ def capacity(
             progress(number, len(specs))
             found[spec] = find(source, spec, machine, numbers)
     if json:
-        rows = {
-            spec: {
-                "capacity": each.rate.mean,
-                "intervals": {"capacity": [each.rate.low, each.rate.high]},
-                "load": each.load.mean,
-            }
-            for spec, each in found.items()
-        }
-        typer.echo(
-            to_json({"workload": {"source": source.name}, "seeds": list(numbers), "schedulers": rows}),
-            nl=False,
-        )
+        typer.echo(to_json(_document(source.name, numbers, found)), nl=False)
         return
+    seeded = f"{len(numbers)} seed{'s' if len(numbers) > 1 else ''}"
     console = show.console()
-    console.print(
-        f"{source.name} on {machine.describe()}, {len(numbers)} seed{'s' if len(numbers) > 1 else ''}, simulated",
-        soft_wrap=True,
-    )
-    table = show.table("scheduler", "tasks/s", "95 % interval", "of the optimum")
-    for spec, each in sorted(found.items(), key=lambda item: -item[1].rate.mean):
-        table.add_row(
-            spec,
-            f"{each.rate.mean:.1f}",
-            f"[{each.rate.low:.1f}, {each.rate.high:.1f}]",
-            f"{each.load.mean:.1%}",
-        )
-    console.print(table)
+    console.print(f"{source.name} on {machine.describe()}, {seeded}, simulated", soft_wrap=True, markup=False)
+    console.print(_table(found))
     console.print(
         f"stable: the backlog grows by less than {STABLE_GROWTH:g} s per second; the optimum is offered load 1"
     )
+
+
+def _document(source: str, seeds: tuple[int, ...], found: dict[str, Capacity]) -> dict[str, Any]:
+    rows = {
+        spec: {
+            "capacity": each.rate.mean,
+            "intervals": {"capacity": [each.rate.low, each.rate.high]},
+            "load": each.load.mean,
+        }
+        for spec, each in found.items()
+    }
+    return {"workload": {"source": source}, "seeds": list(seeds), "schedulers": rows}
+
+
+def _table(found: dict[str, Capacity]) -> Table:
+    table = show.table("scheduler", "tasks/s", "95 % interval", "of the optimum")
+    for spec, each in sorted(found.items(), key=lambda item: -item[1].rate.mean):
+        interval = f"[{each.rate.low:.1f}, {each.rate.high:.1f}]"
+        table.add_row(spec, f"{each.rate.mean:.1f}", interval, f"{each.load.mean:.1%}")
+    return table

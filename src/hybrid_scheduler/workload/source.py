@@ -73,16 +73,7 @@ class Source:
 
     def describe(self, tasks: Tasks) -> dict[str, Any]:
         """Return the shape of a seed's tasks and a digest of their columns."""
-        digest = hashlib.sha256()
-        for column in (
-            tasks.size,
-            tasks.compute_intensity,
-            tasks.memory_required,
-            tasks.arrival_time,
-            tasks.edges.parents,
-        ):
-            digest.update(np.ascontiguousarray(column).tobytes())
-        return {"source": self.name, **statistics(tasks), "digest": digest.hexdigest()}
+        return {"source": self.name, **statistics(tasks), "digest": digest_of(tasks)}
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data from which `from_dict` builds the same source."""
@@ -92,3 +83,18 @@ class Source:
     def from_dict(cls, data: dict[str, Any]) -> Source:
         """Build a source from plain data."""
         return cls(**data)
+
+
+def digest_of(tasks: Tasks) -> str:
+    """Return the SHA-256 of all that makes up a workload."""
+    digest = hashlib.sha256()
+    columns = {
+        **{name: getattr(tasks, name) for name in ("task_id", "size", "compute_intensity", "memory_required")},
+        **{name: getattr(tasks, name) for name in ("arrival_time", "duration_estimate")},
+        **{f"edges.{name}": getattr(tasks.edges, name) for name in ("start", "parents", "megabytes")},
+        **{f"time_{name}": tasks.measured[name] for name in sorted(tasks.measured)},
+    }
+    for name, column in columns.items():
+        digest.update(name.encode())
+        digest.update(np.ascontiguousarray(column).tobytes())
+    return digest.hexdigest()
