@@ -36,7 +36,7 @@ docs: $(READY) ## write the tables that the docs take from the code
 	@$(BIN)/python docs/tables.py
 
 lock: $(READY) ## write the installed versions to constraints.txt
-	@$(BIN)/python -m pip freeze --exclude-editable | grep -v '@' > constraints.txt
+	@$(BIN)/python -m pip freeze --exclude-editable | grep -v '@' | sed 's/+cpu$$//' > constraints.txt
 
 clean: ## remove .venv, caches and compiled benchmarks
 	@rm -rf $(VENV) benchmarks/build .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -20,7 +20,7 @@ FLOORS = [
     {"learning", "ml_models", "offline_trainer"},
     {"schedulers", "workload", "workload_generator"},
     {"race", "capacity", "online_scheduler"},
-    {"runs", "reports"},
+    {"runs", "reports", "training"},
     {"cli"},
 ]
 """From the ground up: a room may call on its own floor and on those below."""
@@ -28,6 +28,7 @@ HOMES = {
     "numba": {"compiling", "physics", "bounds", "optimum", "loop", "schedulers", "learning"},
     "scipy": {"bounds", "optimum"},
     "sklearn": {"learning"},
+    "torch": {"learning", "schedulers"},
     "xgboost": {"learning"},
     "pandas": {"workload", "learning"},
     "matplotlib": {"reports"},

@@ -30,20 +30,25 @@ def manifest_path(path: str | Path) -> Path:
 def save_model(
     model: Any, path: str | Path, *, kind: str, features: tuple[str, ...], training: dict[str, Any]
 ) -> None:
-    """Write a model and its manifest; both appear whole or not at all."""
+    """Write a model and its manifest."""
     with written_whole(path) as scratch:
         scratch.write_bytes(pickle.dumps(model, protocol=5))
-        manifest = {
-            "format": FORMAT,
-            "version": __version__,
-            "kind": kind,
-            "features": list(features),
-            "libraries": _versions(),
-            "training": training,
-            "sha256": sha256(scratch),
-        }
+    write_manifest(path, kind=kind, features=features, training=training)
+
+
+def write_manifest(path: str | Path, *, kind: str, features: tuple[str, ...], training: dict[str, Any]) -> None:
+    """Write what a model file is and its SHA-256 beside it."""
+    manifest = {
+        "format": FORMAT,
+        "version": __version__,
+        "kind": kind,
+        "features": list(features),
+        "libraries": _versions(),
+        "training": training,
+        "sha256": sha256(path),
+    }
     with written_whole(manifest_path(path)) as scratch:
-        scratch.write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
+        scratch.write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def load_model(path: str | Path, *, kind: str, trusted: bool = False) -> Any:
@@ -57,6 +62,26 @@ def load_model(path: str | Path, *, kind: str, trusted: bool = False) -> Any:
         return pickle.load(io.BytesIO(file.read_bytes()))  # noqa: S301  # its digest was checked, or the caller vouches
     except Exception as error:
         raise InputError(f"model file {path} cannot be read ({type(error).__name__}): train it again") from error
+
+
+def list_models(directory: str | Path) -> list[dict[str, Any]]:
+    """Return name, kind, version, training and whether it is intact of every model in a folder."""
+    found = []
+    for beside in sorted(Path(directory).glob("*.json")):
+        file = beside.with_suffix("")
+        if not file.is_file():
+            continue
+        manifest = read_manifest(file)
+        found.append(
+            {
+                "file": file.name,
+                "kind": str(manifest.get("kind")),
+                "version": str(manifest.get("version")),
+                "training": manifest.get("training", {}),
+                "intact": manifest.get("sha256") == sha256(file),
+            }
+        )
+    return found
 
 
 def read_manifest(path: str | Path) -> dict[str, Any]:

@@ -1,0 +1,30 @@
+"""`hms models`: what model files there are and what they know."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hybrid_scheduler.cli import options, show
+
+
+def models(
+    directory: Annotated[Path, typer.Argument(help="Where to look.")] = Path("models"), json: options.Json = False
+) -> None:
+    """List the model files of a folder, from their manifests; no model is opened."""
+    from hybrid_scheduler.learning.model_file import list_models
+    from hybrid_scheduler.runs import to_json
+
+    found = list_models(directory)
+    if json:
+        typer.echo(to_json({"models": found}), nl=False)
+        return
+    if not found:
+        typer.echo(f"no models in {directory}: make one with hms train")
+        return
+    table = show.table("file", "kind", "version", "intact")
+    for each in found:
+        table.add_row(each["file"], each["kind"], each["version"], "yes" if each["intact"] else "NO")
+    show.console().print(table)
