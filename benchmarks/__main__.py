@@ -18,6 +18,8 @@ BENCHMARKS = {
     "bound_vs_race": "bound:bound_vs_race",
     "min_min_vs_python": "batch:min_min_vs_python",
     "interpreted_loop": "interpreted:interpreted_loop",
+    "forest_decision": "learners:forest_decision",
+    "dqn_decision": "learners:dqn_decision",
 }
 """What can be measured, as module:function in this package; a function returns one row or more."""
 

@@ -13,79 +13,115 @@ from numba import njit
 
 from hybrid_scheduler.model.tasks import Floats, Ints
 
-LEAF = -1
+ABREAST = 8
+"""Trees that are walked side by side: while one waits for memory, the others go on."""
 
 
 class CompiledForest(NamedTuple):
-    """All trees in one set of arrays; the right child of a node stands behind its left child."""
+    """All trees in one set of arrays; the right child of a node stands behind its left child.
+
+    A leaf asks whether anything exceeds infinity and is its own left child, so a walk may go on below it without
+    harm and needs no test for leaves.
+    """
 
     roots: Ints
-    feature: npt.NDArray[np.int32]  # LEAF, or the feature that a node asks for
-    child: npt.NDArray[np.int32]  # the left child; in a leaf, the row of its values
+    depth: Ints  # of every tree
+    feature: npt.NDArray[np.int32]
+    child: npt.NDArray[np.int32]
     threshold: Floats
+    leaf: npt.NDArray[np.int32]  # the row of a leaf's values
     values: Floats  # (leaf, output)
     mean: Floats  # of the scaler
     scale: Floats
 
     def predict(self, rows: Floats) -> Floats:
         """Return the mean of the trees for every row: a column if there is one output, else a matrix."""
-        answers = np.empty((len(rows), self.values.shape[1]))
-        _walk(self, np.ascontiguousarray(rows, np.float64), answers)
+        answers: Floats = _walk(*self, np.ascontiguousarray(rows, np.float64))
         return answers[:, 0] if answers.shape[1] == 1 else answers
 
 
 def compile_forest(forest: Any, mean: Floats | None = None, scale: Floats | None = None) -> CompiledForest:
     """Flatten a fitted forest of regression trees and the scaler before it."""
     number = forest.n_features_in_
-    parts = [_flatten(estimator.tree_) for estimator in forest.estimators_]
-    nodes = np.cumsum([0, *(len(feature) for feature, *_ in parts)])
-    leaves = np.cumsum([0, *(len(values) for *_, values in parts)])
-    child = [
-        np.where(feature == LEAF, child + leaves[tree], child + nodes[tree])
-        for tree, (feature, child, _, _) in enumerate(parts)
-    ]
+    trees = [_flatten(estimator.tree_) for estimator in forest.estimators_]
+    nodes = np.cumsum([0, *(len(tree.feature) for tree in trees)])
+    leaves = np.cumsum([0, *(len(tree.values) for tree in trees)])
     return CompiledForest(
         roots=nodes[:-1].astype(np.int64),
-        feature=np.concatenate([feature for feature, *_ in parts]).astype(np.int32),
-        child=np.concatenate(child).astype(np.int32),
-        threshold=np.concatenate([threshold for _, _, threshold, _ in parts]),
-        values=np.ascontiguousarray(np.concatenate([values for *_, values in parts])),
+        depth=np.array([estimator.tree_.max_depth for estimator in forest.estimators_], np.int64),
+        feature=np.concatenate([tree.feature for tree in trees]).astype(np.int32),
+        child=np.concatenate([tree.child + first for tree, first in zip(trees, nodes, strict=False)]).astype(
+            np.int32
+        ),
+        threshold=np.concatenate([tree.threshold for tree in trees]),
+        leaf=np.concatenate([tree.leaf + first for tree, first in zip(trees, leaves, strict=False)]).astype(np.int32),
+        values=np.ascontiguousarray(np.concatenate([tree.values for tree in trees])),
         mean=np.zeros(number) if mean is None else np.ascontiguousarray(mean, np.float64),
         scale=np.ones(number) if scale is None else np.ascontiguousarray(scale, np.float64),
     )
 
 
-def _flatten(tree: Any) -> tuple[Ints, Ints, Floats, Floats]:
+class _Tree(NamedTuple):
+    feature: Ints
+    child: Ints
+    threshold: Floats
+    leaf: Ints
+    values: Floats
+
+
+def _flatten(tree: Any) -> _Tree:
     """Renumber a tree level by level, so that siblings are neighbours."""
     order = [0]
-    first_child = np.zeros(tree.node_count, np.int64)
-    for node in order:  # grows while it is walked
+    child = np.zeros(tree.node_count, np.int64)
+    for position, node in enumerate(order):  # grows while it is walked
+        child[position] = position
         if tree.children_left[node] >= 0:
-            first_child[node] = len(order)
+            child[position] = len(order)
             order += [tree.children_left[node], tree.children_right[node]]
     rows = np.array(order)
-    leaf = tree.children_left[rows] < 0
-    feature = np.where(leaf, LEAF, tree.feature[rows])
-    child = np.where(leaf, np.cumsum(leaf) - 1, first_child[rows])
-    return feature, child, tree.threshold[rows].astype(np.float64), tree.value[rows[leaf], :, 0].astype(np.float64)
+    is_leaf = tree.children_left[rows] < 0
+    return _Tree(
+        feature=np.where(is_leaf, 0, tree.feature[rows]),
+        child=child,
+        threshold=np.where(is_leaf, np.inf, tree.threshold[rows]),
+        leaf=np.where(is_leaf, np.cumsum(is_leaf) - 1, 0),
+        values=tree.value[rows[is_leaf], :, 0].astype(np.float64),
+    )
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
-def _walk(forest: CompiledForest, rows: Floats, answers: Floats) -> None:
-    roots, feature, child, threshold = forest.roots, forest.feature, forest.child, forest.threshold
-    values, mean, scale = forest.values, forest.mean, forest.scale
-    outputs, trees = values.shape[1], len(roots)
+def _walk(
+    roots: Ints,
+    depth: Ints,
+    feature: npt.NDArray[np.int32],
+    child: npt.NDArray[np.int32],
+    threshold: Floats,
+    leaf: npt.NDArray[np.int32],
+    values: Floats,
+    mean: Floats,
+    scale: Floats,
+    rows: Floats,
+) -> Floats:
+    trees, outputs = len(roots), values.shape[1]
+    answers = np.zeros((len(rows), outputs))
     asked = np.empty(rows.shape[1], np.float32)  # scikit-learn compares in single precision
+    at = np.empty(ABREAST, np.int64)
     for i in range(len(rows)):
         for f in range(rows.shape[1]):
             asked[f] = (rows[i, f] - mean[f]) / scale[f]
-        for k in range(outputs):
-            answers[i, k] = 0.0
-        for tree in range(trees):
-            node = roots[tree]
-            while feature[node] >= 0:
-                node = child[node] + (asked[feature[node]] > threshold[node])
-            for k in range(outputs):
-                answers[i, k] += values[child[node], k]
+        for first in range(0, trees, ABREAST):
+            together = min(ABREAST, trees - first)
+            levels = 0
+            for t in range(together):
+                at[t] = roots[first + t]
+                levels = max(levels, depth[first + t])
+            for _ in range(levels):
+                for t in range(together):
+                    node = at[t]
+                    at[t] = child[node] + (asked[feature[node]] > threshold[node])
+            for t in range(together):
+                for k in range(outputs):
+                    answers[i, k] += values[leaf[at[t]], k]
         for k in range(outputs):
             answers[i, k] /= trees
+    return answers
