@@ -31,6 +31,8 @@ from hybrid_scheduler.schedulers.scheduler import Scheduler
 from hybrid_scheduler.view import TaskView, View, start_on
 
 TIME_TREES, TIME_DEPTH = 20, 12
+DRIFT_CHECK = 10  # tasks between two looks whether the forest still fits the work
+DRIFT = 3.0  # times the tolerance: an error at which waiting for the next retraining would be folly
 LEAN = 0.02  # threshold moved per mean task of difference between the queues
 TIME_UNIT, ENERGY_UNIT = 10.0, 500.0
 
@@ -73,9 +75,9 @@ class HybridML(Scheduler):
         self.typical = 1.0
         self.share = np.empty(0)
         self.seconds = np.empty((0, 1))
-        self.learn_every = retrain_interval if online else 0
+        self.learn_every = min(DRIFT_CHECK, retrain_interval) if online else 0
         self.retrains = 0
-        self._window = window_size
+        self._window, self._interval, self._since = window_size, retrain_interval, 0
         self._options = {"n_estimators": n_estimators, "max_depth": max_depth}
         self._tolerance = tolerance
         self._seed = seed
@@ -137,7 +139,7 @@ class HybridML(Scheduler):
     # --- learning ----------------------------------------------------------------------------------------------
 
     def learn(self, placements: Placements) -> None:
-        """Add a block to the window; fit anew unless the forest still predicts the block's labels well."""
+        """Add a block to the window; fit anew when it is time and worth it, and at once when the work has changed."""
         ran = placements.ran
         if not ran.any():
             return
@@ -146,8 +148,10 @@ class HybridML(Scheduler):
             rows, times = np.concatenate([self._seen[0], rows]), np.concatenate([self._seen[1], times])
         self._seen = rows[-self._window :], times[-self._window :]
         labels = self._labels(self._seen[1], placements.cluster, queued=placements.queued)
-        if self._models is None or self._is_stale(labels, int(ran.sum())):
+        self._since += int(ran.sum())
+        if self._is_stale(labels, int(ran.sum())):
             self.fit(*self._seen, labels, placements.cluster)
+            self._since = 0
 
     def _labels(self, times: Floats, cluster: Cluster, queued: bool) -> Floats:
         if not queued:
@@ -156,11 +160,20 @@ class HybridML(Scheduler):
         return queued_labels(times, cluster, max(0.0, 2.0 * self.energy_weight - 1.0))
 
     def _is_stale(self, labels: Floats, new: int) -> bool:
-        assert self._models is not None and self._seen is not None  # noqa: S101, PT018  # called after the first fit
-        if len(self._seen[0]) < self._window and self.retrains < self._window // self.learn_every // 4:
-            return True  # the first blocks teach most
-        predicted = self._models.share.predict(self._seen[0][-new:])
-        return float(np.abs(predicted - labels[-new:]).mean()) > self._tolerance
+        if self._models is None:
+            return self._since >= min(self._interval, 2 * DRIFT_CHECK)  # a handful of tasks teaches chance
+        if self._error(labels, new) > DRIFT * self._tolerance:
+            return True
+        if self._since < self._interval:
+            return False
+        first_lessons = self.retrains * self._interval < self._window // 4  # they teach most
+        return first_lessons or self._error(labels, self._since) > self._tolerance
+
+    def _error(self, labels: Floats, new: int) -> float:
+        """Return the mean error of the forest on the last tasks."""
+        assert self._models is not None and self._seen is not None  # noqa: S101, PT018  # asked after the first fit
+        rows = self._seen[0][-new:]
+        return float(np.abs(self._models.share.predict(rows) - labels[-len(rows) :]).mean())
 
     def fit(self, rows: Floats, times: Floats, labels: Floats, cluster: Cluster) -> None:
         """Fit both forests on features, times by class and labels."""
