@@ -20,7 +20,9 @@ FLOORS = [
     {"learning", "ml_models", "offline_trainer"},
     {"schedulers", "workload", "workload_generator"},
     {"race", "capacity", "online_scheduler"},
-    {"runs", "reports", "training"},
+    {"runs", "training"},
+    {"experiments", "env"},
+    {"reports"},
     {"cli"},
 ]
 """From the ground up: a room may call on its own floor and on those below."""
@@ -29,6 +31,7 @@ HOMES = {
     "scipy": {"bounds", "optimum"},
     "sklearn": {"learning"},
     "torch": {"learning", "schedulers"},
+    "gymnasium": {"env"},
     "xgboost": {"learning"},
     "pandas": {"workload", "learning"},
     "matplotlib": {"reports"},

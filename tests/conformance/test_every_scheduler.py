@@ -15,8 +15,10 @@ from checks import check_schedule
 from hybrid_scheduler import registry
 from hybrid_scheduler.bounds import isolated_bound, lower_bound, verify_bound
 from hybrid_scheduler.model import Cluster, Placements, Tasks
+from hybrid_scheduler.physics import class_times
 from hybrid_scheduler.race import race
 from hybrid_scheduler.simulator import VirtualMultiGPU
+from hybrid_scheduler.view import TaskView
 from instances import CLUSTERS, TWO_NODES, instances, workload
 
 NAMES = sorted(registry.schedulers.table)
@@ -133,3 +135,23 @@ def test_blocks_do_not_change_what_task_by_task_policies_do(name: str, seed: int
     machine = VirtualMultiGPU()
     parts = [machine.step(tasks.part(first, first + 30), scheduler) for first in (0, 30, 60)]
     assert np.array_equal(whole.finish, np.concatenate([part.finish for part in parts]))
+
+
+@every_scheduler
+def test_explains_its_decision_without_being_changed_by_the_question(name: str) -> None:
+    tasks, machine = workload("mixed", 30), VirtualMultiGPU()
+    scheduler = registry.schedulers.create(name, seed=3)
+    times = class_times(tasks, machine.cluster)
+    scheduler.prepare(tasks, times if scheduler.sighted else np.full((1, 2), np.nan), machine.view)
+    seen = times[0] if scheduler.sighted else np.full(2, np.nan)
+    task = TaskView(0, tasks.size[0], tasks.compute_intensity[0], tasks.memory_required[0], 0.0, 1.0, 0.0, seen)
+    told = scheduler.explain(task, machine.view)
+    assert told == scheduler.explain(task, machine.view) or not scheduler.sighted
+    assert [each.device for each in told.candidates if each.chosen] == [told.device]
+    assert len(told.candidates) == 5
+    assert told.rule == registry.schedulers.table[name].summary
+    if scheduler.sighted:
+        assert np.allclose([each.seconds for each in told.candidates], times[0, [0, 1, 1, 1, 1]])
+    decided = run(name, tasks, machine.cluster).decision(0)
+    if not scheduler.plans and name not in ("random", "rl_agent"):
+        assert (told.gpu_fraction, told.device) == tuple(decided)

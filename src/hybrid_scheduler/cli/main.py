@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from hybrid_scheduler import __version__
-from hybrid_scheduler.cli import bound, capacity, compare, generate, models, repeat, schedulers, train
+from hybrid_scheduler.cli import bound, capacity, compare, experiment, generate, models, repeat, schedulers, train
 from hybrid_scheduler.errors import SchedulerError
 
 app = typer.Typer(
@@ -24,6 +24,7 @@ app.command("generate")(generate.generate)
 app.command("bound")(bound.bound)
 app.command("capacity")(capacity.capacity)
 app.command("schedulers")(schedulers.schedulers)
+app.command("experiment")(experiment.experiment)
 app.command("train")(train.train)
 app.command("models")(models.models)
 app.command("repeat")(repeat.repeat)

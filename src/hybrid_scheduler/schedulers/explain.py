@@ -1,32 +1,78 @@
-"""Why this device: what a policy sees of every candidate, and which one it takes."""
+"""Why this device: what a policy expects of every candidate, and which one it takes."""
 
 from __future__ import annotations
 
+from copy import deepcopy
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from hybrid_scheduler import registry
+from hybrid_scheduler.loop import Batch
 from hybrid_scheduler.view import TaskView, View, start_on
 
 if TYPE_CHECKING:
     from hybrid_scheduler.schedulers.scheduler import Scheduler
 
 
-def explain(scheduler: Scheduler, task: TaskView, view: View) -> list[dict[str, float | str | bool]]:
-    """Return one line per device: seconds of the whole task, wait, finish, energy, cost, chosen or not."""
-    gpu_fraction, chosen = scheduler.choose(task, view)
-    lines: list[dict[str, float | str | bool]] = []
-    for device in range(len(view.free)):
-        seconds = float(task.times[view.device_class[device]])
-        start = float(start_on(task, view, device))
-        lines.append(
-            {
-                "device": device,
-                "seconds": seconds,
-                "wait": start - float(task.ready_time),
-                "finish": start + seconds,
-                "energy": seconds * float(view.watts[device]),
-                "cost": seconds * float(view.dollars[device]),
-                "gpu_fraction": float(gpu_fraction) if device == chosen else 0.0,
-                "chosen": device == chosen,
-            }
-        )
-    return lines
+@dataclass(frozen=True)
+class Candidate:
+    """One device as the policy sees it; NaN is what it does not know."""
+
+    device: int
+    seconds: float  # of the whole task
+    transfer: float  # seconds of moving its memory there
+    wait: float
+    finish: float
+    energy: float
+    cost: float
+    chosen: bool
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A decision, the rule behind it, what every candidate looked like, and which features mattered."""
+
+    gpu_fraction: float
+    device: int
+    rule: str
+    candidates: tuple[Candidate, ...]
+    contributions: dict[str, float]
+
+
+def explain(scheduler: Scheduler, task: TaskView, view: View) -> Explanation:
+    """Ask a copy of the policy, so that asking changes nothing."""
+    gpu_fraction, chosen = _decision(deepcopy(scheduler), task, view)
+    seconds = scheduler.expected_seconds(task)
+    candidates = tuple(_candidate(device, seconds, task, view, device == chosen) for device in range(len(view.free)))
+    entry = registry.schedulers.table.get(scheduler.name)
+    rule = entry.summary if entry else (type(scheduler).__doc__ or "").split("\n")[0]
+    return Explanation(gpu_fraction, chosen, rule, candidates, scheduler.contributions(task))
+
+
+def _decision(policy: Scheduler, task: TaskView, view: View) -> tuple[float, int]:
+    if not policy.plans:
+        gpu_fraction, device = policy.choose(task, view)
+        return float(gpu_fraction), int(device)
+    size, intensity, memory, ready = (
+        np.array([each]) for each in (task.size, task.compute_intensity, task.memory_required, task.ready_time)
+    )
+    batch = Batch(np.array([task.row]), size, intensity, memory, ready, np.asarray(task.times)[None, :])
+    _, fractions, devices = policy.plan(batch, view)
+    return float(fractions[0]), int(devices[0])
+
+
+def _candidate(device: int, seconds: object, task: TaskView, view: View, chosen: bool) -> Candidate:
+    needed = float(np.asarray(seconds)[view.device_class[device]])
+    start = float(start_on(task, view, device))
+    return Candidate(
+        device=device,
+        seconds=needed,
+        transfer=float(task.memory_required / view.bandwidth[device]),
+        wait=start - float(task.ready_time),
+        finish=start + needed,
+        energy=needed * float(view.watts[device]),
+        cost=needed * float(view.dollars[device]),
+        chosen=chosen,
+    )

@@ -209,6 +209,10 @@ class HybridML(Scheduler):
         """Decide by a model of the shares that was trained elsewhere; times stay unknown."""
         self._models = Models(share=model)
 
+    def expected_seconds(self, task: TaskView) -> Floats:
+        """Return the learned seconds of a task of the current block."""
+        return self.seconds[task.row] if self.timed else np.full(self.seconds.shape[1], np.nan)
+
     def contributions(self, task: TaskView) -> dict[str, float]:
         """Return how far each feature moves this task's predicted share; empty without a forest."""
         if self._models is None or not isinstance(self._models.share, RandomForestPredictor):

@@ -222,6 +222,13 @@ class RLAgent(Scheduler):
             raise InputError(
                 f"{path} reads {weights.w1.shape[0]} features, this agent has {len(FEATURES)}: train it again"
             )
+        self._know(weights, typical)
+
+    def take_over(self, teacher: RLAgent) -> None:
+        """Start from what another agent knows."""
+        self._know(Weights(*(part.copy() for part in teacher._lessons.weights)), teacher.typical)
+
+    def _know(self, weights: Weights, typical: float) -> None:
         lessons = self._lessons
         self._lessons = Lessons(weights, lessons.gamma, lessons.learning_rate, lessons.batch, lessons.target_update)
         self.typical, self.epsilon = typical, self._epsilon_min

@@ -5,13 +5,16 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from hybrid_scheduler.compiling import compiled, is_compiled
 from hybrid_scheduler.errors import SchedulerError
 from hybrid_scheduler.model.placements import Placements
 from hybrid_scheduler.model.tasks import Floats, Ints, Tasks
 from hybrid_scheduler.view import TaskView, View
+
+if TYPE_CHECKING:
+    from hybrid_scheduler.schedulers.explain import Explanation
 
 
 class Scheduler:
@@ -58,8 +61,16 @@ class Scheduler:
         """Read what was learnt from a file."""
         raise SchedulerError(f"scheduler '{self.name}' learns nothing, so there is nothing to load")
 
-    def explain(self, task: TaskView, view: View) -> list[dict[str, float | str | bool]]:
-        """Return one line per candidate device: the times this policy sees, and which one it takes."""
+    def expected_seconds(self, task: TaskView) -> Floats:
+        """Return the seconds by class that this policy expects of a task; NaN is what it does not know."""
+        return task.times
+
+    def contributions(self, task: TaskView) -> dict[str, float]:
+        """Return how far each feature moved the decision, for policies that can tell."""
+        return {}
+
+    def explain(self, task: TaskView, view: View) -> Explanation:
+        """Return what this policy expects of every device, and which one it takes."""
         from hybrid_scheduler.schedulers.explain import explain
 
         return explain(self, task, view)

@@ -1,0 +1,47 @@
+"""`hms experiment`: run one of the prepared experiments and keep its table and picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hybrid_scheduler.cli import options, show
+
+if TYPE_CHECKING:
+    from hybrid_scheduler.experiments import Study
+
+
+def experiment(
+    name: Annotated[str, typer.Argument(help="shift, heavy, load, pareto or learning.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="A new folder for the CSV and the PNG.")],
+    seeds: options.Seeds = "10",
+    cluster: options.ClusterFile = None,
+    gpus: options.Gpus = None,
+) -> None:
+    """Run an experiment over several seeds; writes NAME.csv and NAME.png and prints the means."""
+    from hybrid_scheduler import experiments
+    from hybrid_scheduler.files import new_directory, require_new
+    from hybrid_scheduler.reports.makespan_over_bound import save_figure
+    from hybrid_scheduler.reports.study import plot_study
+
+    machine, numbers = options.cluster_of(cluster, gpus), options.seeds_of(seeds)
+    require_new(out)
+    with show.progress(name, quiet=False) as progress:
+        study = experiments.run(name, numbers, machine, progress)
+    with new_directory(out) as folder:
+        (folder / f"{name}.csv").write_text(study.to_csv(), encoding="utf-8")
+        save_figure(plot_study(study), folder / f"{name}.png")
+    typer.echo(f"{name} on {machine.describe()}, {len(numbers)} seeds, simulated; means with 95 % intervals")
+    _print(study)
+    typer.echo(f"wrote {out / name}.csv and .png")
+
+
+def _print(study: Study) -> None:
+    for measure in study.measures:
+        table = show.table(measure.replace("_", " "), study.x_name, "mean", "95 % interval")
+        for series in study.series:
+            for x, each in study.points(series, measure).items():
+                table.add_row(series, str(x), f"{each.mean:.4g}", f"[{each.low:.4g}, {each.high:.4g}]")
+        show.console().print(table)

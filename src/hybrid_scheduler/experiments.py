@@ -1,0 +1,200 @@
+"""Experiments: questions that take many runs to answer, each with seeds, intervals, a table and a picture.
+
+An experiment returns a `Study`: rows of (series, x, seed, measures). Everything is simulated.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from io import StringIO
+from typing import Any
+
+import numpy as np
+
+from hybrid_scheduler import registry
+from hybrid_scheduler.bounds import lower_bound
+from hybrid_scheduler.errors import unknown_name
+from hybrid_scheduler.metrics import Interval, bootstrap, measure
+from hybrid_scheduler.model.cluster import Cluster
+from hybrid_scheduler.model.placements import Placements
+from hybrid_scheduler.model.tasks import Tasks
+from hybrid_scheduler.physics import class_times, fastest
+from hybrid_scheduler.race import Lane
+from hybrid_scheduler.schedulers.rl_agent import RLAgent
+from hybrid_scheduler.schedulers.scheduler import Scheduler
+from hybrid_scheduler.simulator import VirtualMultiGPU
+from hybrid_scheduler.training import trained
+from hybrid_scheduler.workload.generator import WorkloadGenerator
+
+Progress = Callable[[int, int], None]
+LESSONS = ("mixed", "long_tail")
+LESSON_SEED = 1000  # far from the seeds of the tests
+
+
+@dataclass(frozen=True)
+class Study:
+    """What an experiment found: one row per series, x and seed."""
+
+    name: str
+    x_name: str
+    measures: tuple[str, ...]  # the first one is drawn
+    rows: list[dict[str, Any]] = field(default_factory=list)
+
+    def add(self, series: str, x: float | str, seed: int, **figures: float) -> None:
+        """Add one run."""
+        self.rows.append({"series": series, "x": x, "seed": seed, **figures})
+
+    @property
+    def series(self) -> list[str]:
+        """Names of the series, in the order in which they came."""
+        return list(dict.fromkeys(row["series"] for row in self.rows))
+
+    def points(self, series: str, name: str) -> dict[Any, Interval]:
+        """Return the interval of a measure at every x."""
+        chosen = [row for row in self.rows if row["series"] == series]
+        places = dict.fromkeys(row["x"] for row in chosen)
+        return {x: bootstrap([row[name] for row in chosen if row["x"] == x]) for x in places}
+
+    def to_csv(self) -> str:
+        """Return all rows as CSV, floats to the last bit."""
+        out = StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(["series", self.x_name, "seed", *self.measures])
+        for row in self.rows:
+            writer.writerow([row["series"], row["x"], row["seed"], *(repr(row[name]) for name in self.measures)])
+        return out.getvalue()
+
+
+def _lane(policy: Scheduler, tasks: Tasks, cluster: Cluster, mode: str = "queued") -> Placements:
+    return Lane(policy, VirtualMultiGPU(cluster=cluster, mode=mode)).run(tasks)
+
+
+class _Pupils:
+    """Trains the agent once per cluster and hands out fresh copies of what it knows."""
+
+    def __init__(self, cluster: Cluster, num_tasks: int = 10_000) -> None:
+        agent = trained("rl_agent", LESSONS, num_tasks, 2.0, LESSON_SEED, cluster)
+        assert isinstance(agent, RLAgent)  # noqa: S101  # the registry's rl_agent
+        self._agent = agent
+
+    def policy(self, spec: str, seed: int) -> Scheduler:
+        """Return a new policy; the agent knows what the lessons taught."""
+        policy: Scheduler = registry.schedulers.create(spec, seed=seed)
+        if isinstance(policy, RLAgent):
+            policy.take_over(self._agent)
+        return policy
+
+
+def shift(seeds: Iterable[int], cluster: Cluster, progress: Progress) -> Study:
+    """Train on compute-heavy tasks, then meet light ones with gigabytes to move: who adapts? (isolated)."""
+    study = Study("shift", "phase", ("total_time", "over_optimum", "static_over_this"))
+    numbers = list(seeds)
+    for done, seed in enumerate(numbers):
+        progress(done, len(numbers))
+        before = WorkloadGenerator(LESSON_SEED + seed).generate_preset(
+            "gpu_friendly", 2000, load=0.9, cluster=cluster
+        )
+        after = WorkloadGenerator(seed).generate_preset("cpu_friendly", 500, load=0.9, cluster=cluster)
+        best = float(fastest(class_times(after, cluster), cluster).sum())
+        totals = {}
+        for name in ("static forest", "hybrid_ml", "rl_agent", "oracle", "greedy", "round_robin"):
+            policy: Scheduler = registry.schedulers.create({"static forest": "hybrid_ml"}.get(name, name), seed=seed)
+            if isinstance(policy, RLAgent):
+                policy.pretrain(before, cluster)
+            elif policy.learn_every:
+                _lane(policy, before, cluster, "isolated")
+            policy.learn_every = 0 if name == "static forest" else policy.learn_every
+            totals[name] = float(np.nansum(_lane(policy, after, cluster, "isolated").execution))
+        for name, total in totals.items():
+            figures = {"over_optimum": total / best, "static_over_this": totals["static forest"] / total}
+            study.add(name, "after the shift", seed, total_time=total, **figures)
+    return study
+
+
+def heavy(seeds: Iterable[int], cluster: Cluster, progress: Progress) -> Study:
+    """Ten thousand tasks at full load: every policy, every measure."""
+    study = Study("heavy", "load", ("makespan_over_bound", "mean_turnaround", "p99_turnaround", "energy", "cost"))
+    names = ("hybrid_ml", "rl_agent", *(name for name in registry.schedulers.featured if name != "hybrid_ml"))
+    _sweep(study, "heavy", names, (1.0,), None, seeds, cluster, progress)
+    return study
+
+
+def load(seeds: Iterable[int], cluster: Cluster, progress: Progress) -> Study:
+    """Turnaround and makespan over bound as the offered load rises from 0.2 to 2."""
+    study = Study("load", "offered load", ("makespan_over_bound", "mean_turnaround"))
+    names = ("hybrid_ml", "rl_agent", "eft", "price", "oracle", "greedy", "round_robin")
+    _sweep(study, "long_tail", names, (0.2, 0.5, 0.8, 0.96, 1.2, 1.6, 2.0), 3000, seeds, cluster, progress)
+    return study
+
+
+def _sweep(
+    study: Study,
+    preset: str,
+    names: tuple[str, ...],
+    loads: tuple[float, ...],
+    num_tasks: int | None,
+    seeds: Iterable[int],
+    cluster: Cluster,
+    progress: Progress,
+) -> None:
+    pupils = _Pupils(cluster)
+    cases = [(seed, each) for seed in seeds for each in loads]
+    for done, (seed, offered) in enumerate(cases):
+        progress(done, len(cases))
+        tasks = WorkloadGenerator(seed).generate_preset(preset, num_tasks, load=offered, cluster=cluster)
+        bound = lower_bound(tasks, cluster).makespan
+        for name in dict.fromkeys(names):
+            figures = measure(_lane(pupils.policy(name, seed), tasks, cluster), bound)
+            study.add(name, offered, seed, **{key: figures[key] for key in study.measures})
+
+
+def pareto(seeds: Iterable[int], cluster: Cluster, progress: Progress) -> Study:
+    """Time, energy and cost of hybrid_ml as its energy weight goes from 0 to 1."""
+    study = Study("pareto", "energy weight", ("makespan_over_bound", "mean_turnaround", "energy", "cost"))
+    weights = (0.0, 0.25, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+    cases = [(seed, weight) for seed in seeds for weight in weights]
+    for done, (seed, weight) in enumerate(cases):
+        progress(done, len(cases))
+        tasks = WorkloadGenerator(seed).generate_preset("mixed", 3000, load=0.7, cluster=cluster)
+        policy = registry.schedulers.create(f"hybrid_ml:energy_weight={weight}", seed=seed)
+        figures = measure(_lane(policy, tasks, cluster), lower_bound(tasks, cluster).makespan)
+        study.add("hybrid_ml", weight, seed, **{key: figures[key] for key in study.measures})
+    return study
+
+
+def learning(seeds: Iterable[int], cluster: Cluster, progress: Progress) -> Study:
+    """Follow the agent, from scratch and pretrained: makespan over bound of each stretch of 2000 tasks."""
+    study = Study("learning", "tasks seen", ("makespan_over_bound", "regret"))
+    pupils, stretch, stretches = _Pupils(cluster), 2000, 10
+    numbers = list(seeds)
+    for done, seed in enumerate(numbers):
+        progress(done, len(numbers))
+        agents = {"from scratch": RLAgent(seed=seed), "pretrained": pupils.policy("rl_agent", seed)}
+        for part in range(stretches):
+            tasks = WorkloadGenerator(seed * 100 + part).generate_preset("mixed", stretch, load=2.0, cluster=cluster)
+            bound = lower_bound(tasks, cluster).makespan
+            oracle = _lane(registry.schedulers.create("oracle"), tasks, cluster).turnaround
+            for name, agent in agents.items():
+                placements = _lane(agent, tasks, cluster)
+                regret = float(np.mean(placements.turnaround - oracle))
+                over = placements.makespan / bound
+                study.add(name, (part + 1) * stretch, seed, makespan_over_bound=over, regret=regret)
+    return study
+
+
+EXPERIMENTS: dict[str, Callable[[Iterable[int], Cluster, Progress], Study]] = {
+    "shift": shift,
+    "heavy": heavy,
+    "load": load,
+    "pareto": pareto,
+    "learning": learning,
+}
+
+
+def run(name: str, seeds: Iterable[int], cluster: Cluster, progress: Progress = lambda _done, _total: None) -> Study:
+    """Run an experiment by name."""
+    if name not in EXPERIMENTS:
+        raise unknown_name("experiment", name, EXPERIMENTS)
+    return EXPERIMENTS[name](seeds, cluster, progress)
