@@ -27,8 +27,9 @@ def plot_study(study: Study, ax: Axes | None = None) -> Axes:
         _bars(study, name, ax)
     else:
         _lines(study, name, ax)
-    seeds = len({row["seed"] for row in study.rows})
-    ax.set_title(f"{study.name}: {name.replace('_', ' ')}, {seeds} seeds, simulated", fontsize=10, loc="left")
+    number = len({row["seed"] for row in study.rows})
+    seeds = f"{number} seed{'s' if number > 1 else ''}"
+    ax.set_title(f"{study.name}: {name.replace('_', ' ')}, {seeds}, simulated", fontsize=10, loc="left")
     ax.spines[["top", "right"]].set_visible(False)
     return ax
 

@@ -36,7 +36,9 @@ REWARDS = ("price", "turnaround", "execution")
 LEAN = 0.02  # how much dearer a second gets per mean task that its queue is longer than the mean
 PRICE_WINDOW = 1000
 WORST = 50.0  # typical tasks: one dreadful decision must not drown all others
-BLOCK = 32  # decisions between two lessons
+BLOCK = 10  # decisions between two lessons
+SURPRISE = 8.0  # times the usual change of the mean reward from block to block: the work has changed
+ALERT, HASTE, CURIOSITY = 100, 16.0, 0.3  # then, for so many tasks: lessons so much denser, and exploration
 
 
 class RLAgent(Scheduler):
@@ -74,6 +76,7 @@ class RLAgent(Scheduler):
         self._steps_per_task, self._reward, self._energy_weight = steps_per_task, reward, energy_weight
         self._generator = np.random.default_rng([seed, 0xA6E])
         self._replay, self._mean_reward, self._owed = Replay(replay), 0.0, 0.0
+        self._explored, self._usual_jump, self._alert = self.epsilon, 0.0, 0
         self._window: Floats | None = None
         self._demonstration = np.empty(0, np.int64)
         weights = new_weights(len(FEATURES), seed)
@@ -143,14 +146,25 @@ class RLAgent(Scheduler):
         self._window = (times if self._window is None else np.concatenate([self._window, times]))[-PRICE_WINDOW:]
         self.typical = float(self._window.min(axis=1).mean())
         rewards = self._rewards(placements)[ran].astype(np.float32)
-        weight = 0.01 * len(rewards) if self._replay.count else 1.0
-        self._mean_reward += min(weight, 1.0) * (float(rewards.mean()) - self._mean_reward)
+        self._notice(float(rewards.mean()), len(rewards))
         self._replay.add(Experience(self.state[ran], self.possible[ran], self.action[ran], rewards))
-        self.epsilon = max(self._epsilon_min, self.epsilon * self._decay ** len(rewards))
+        self._explored = max(self._epsilon_min, self._explored * self._decay ** len(rewards))
+        self.epsilon = max(self._explored, CURIOSITY * self._alert / ALERT)
         if self._replay.count > 2 * self._lessons.batch:
-            self._owed += self._steps_per_task * len(rewards)
+            self._owed += self._steps_per_task * len(rewards) * (HASTE if self._alert > 0 else 1.0)
             rounds, self._owed = int(self._owed), self._owed % 1.0
             self._use(self._lessons.train(self._replay, self._generator, rounds, self._mean_reward))
+
+    def _notice(self, mean: float, new: int) -> None:
+        """Follow the mean reward; if it jumps, be alert for a while."""
+        if self._replay.count == 0:
+            self._mean_reward = mean
+        jump = abs(mean - self._mean_reward)
+        self._alert = max(0, self._alert - new)
+        if self._replay.count > PRICE_WINDOW and jump > SURPRISE * self._usual_jump and self._alert == 0:
+            self._alert = ALERT
+        self._usual_jump += 0.05 * (jump - self._usual_jump)
+        self._mean_reward += (0.3 if self._alert else 0.01 * new) * (mean - self._mean_reward)
 
     def pretrain(
         self,
@@ -166,11 +180,12 @@ class RLAgent(Scheduler):
         device = np.where(shown.gpu_fraction >= 0.5, shown.gpu, shown.cpu)
         followed = self._generator.random(len(tasks)) < share
         self._demonstration = np.where(followed, cluster.class_index[device], -1)
-        usual, self._steps_per_task, self.epsilon = self._steps_per_task, steps_per_task, 1.0
+        usual, self._steps_per_task, self._explored = self._steps_per_task, steps_per_task, 1.0
+        self.epsilon = 1.0
         machine.reset()
         for first in range(0, len(tasks), BLOCK):
             self.learn(machine.step(tasks.part(first, first + BLOCK), self))
-        self._steps_per_task, self.epsilon = usual, self._epsilon_min
+        self._steps_per_task, self.epsilon, self._explored = usual, self._epsilon_min, self._epsilon_min
         self._demonstration = np.empty(0, np.int64)
 
     def _rewards(self, placements: Placements) -> Floats:
@@ -231,7 +246,7 @@ class RLAgent(Scheduler):
     def _know(self, weights: Weights, typical: float) -> None:
         lessons = self._lessons
         self._lessons = Lessons(weights, lessons.gamma, lessons.learning_rate, lessons.batch, lessons.target_update)
-        self.typical, self.epsilon = typical, self._epsilon_min
+        self.typical, self.epsilon, self._explored = typical, self._epsilon_min, self._epsilon_min
         self._use(weights)
 
     save, load = save_model, load_model

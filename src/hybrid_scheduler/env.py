@@ -1,0 +1,287 @@
+"""A Gymnasium environment: one episode is one workload, one step decides one task.
+
+Importing this module registers `HybridScheduler-v0`. Time passes only in the simulator's own loop, which walks the
+workload in blocks of one task.
+
+The action is the index of a device: the whole task goes there (f = 1 on a GPU, f = 0 on a CPU). If it does not fit,
+the simulator spills it, as it does for any policy; `info["action_mask"]` says beforehand where it fits.
+
+The observation is, in this order: size / 10000, compute_intensity, memory / 5000, then for each device in order of
+index log1p(wait / typical) / 5 and its kind (0 CPU, 1 GPU); every entry is cut at 10. `typical` is a fixed number of
+seconds, so that a policy can see the same outside the environment. After the last task the observation is zero.
+
+The reward is −T / (mean of the tasks' shortest times), at worst −50. T is the task's turnaround, its execution, or
+(`price`, the default) its execution weighted with the price of the device, as in `rl_agent`; energy plays no part.
+Tasks that no device can hold are passed over without a decision, as in the loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+
+from hybrid_scheduler.bounds import lower_bound, present_times, work_prices
+from hybrid_scheduler.errors import InputError, unknown_name
+from hybrid_scheduler.model.cluster import Cluster
+from hybrid_scheduler.model.placements import RAN, Placements, joined
+from hybrid_scheduler.model.tasks import Floats, Tasks
+from hybrid_scheduler.physics import class_times, rejections
+from hybrid_scheduler.schedulers.rl_agent import LEAN, REWARDS, WORST
+from hybrid_scheduler.schedulers.scheduler import Scheduler
+from hybrid_scheduler.simulator import VirtualMultiGPU
+from hybrid_scheduler.view import TaskView, View
+from hybrid_scheduler.workload.generator import WorkloadGenerator
+from hybrid_scheduler.workload.presets import preset as preset_named
+
+Observation = npt.NDArray[np.float32]
+Mask = npt.NDArray[np.int8]
+Info = dict[str, Any]
+Predict = Callable[..., tuple[Any, Any]]
+
+ENV_ID = "HybridScheduler-v0"
+OPTIONS = ("preset", "num_tasks", "load", "tasks")
+TYPICAL = 0.1  # seconds: the mean task of the preset `mixed` on its fastest device
+HIGHEST = 10.0  # largest entry of an observation
+
+
+def observe(task: TaskView, view: View, typical: float = TYPICAL) -> Observation:
+    """Return what is seen of a task and the queues; needs no times."""
+    seen = np.empty(3 + 2 * len(view.free), np.float32)
+    seen[:3] = task.size / 10000.0, task.compute_intensity, task.memory_required / 5000.0
+    seen[3::2] = np.log1p(waits(task, view) / typical) / 5.0
+    seen[4::2] = view.kind
+    return np.minimum(seen, np.float32(HIGHEST))
+
+
+def waits(task: TaskView, view: View) -> Floats:
+    """Return seconds until each device would begin with the task."""
+    return np.maximum(view.free - task.ready_time, 0.0)
+
+
+def fits(task: TaskView, view: View) -> npt.NDArray[np.bool_]:
+    """Return whether each device can hold the task."""
+    fitting: npt.NDArray[np.bool_] = task.memory_required <= view.memory
+    return fitting
+
+
+class _Told(Scheduler):
+    """Does what it is told."""
+
+    name = "env"
+    sighted = False
+    device = 0
+
+    def choose(self, task: TaskView, view: View) -> tuple[float, int]:
+        return float(view.kind[self.device]), self.device
+
+
+class Episode:
+    """A workload on its way through the simulator, one task at a time."""
+
+    def __init__(self, tasks: Tasks, cluster: Cluster) -> None:
+        if tasks.has_edges or not tasks.in_order:
+            raise InputError("an episode takes independent tasks in order of arrival: sort them, drop dependencies")
+        self.tasks, self.cluster, self.row = tasks, cluster, 0
+        self.times = class_times(tasks, cluster)
+        self.runs = rejections(tasks, self.times, cluster) == RAN
+        if not self.runs.any():
+            raise InputError("no task of this workload fits the cluster: there is nothing to decide")
+        seconds = present_times(tasks, cluster, self.times)[self.runs]
+        self.typical = float(seconds.min(axis=1).mean())
+        self.prices = work_prices(seconds, cluster.counts) * cluster.counts.sum()
+        self._machine, self._told = VirtualMultiGPU(cluster=cluster), _Told()
+        self._parts: list[Placements] = []
+        self._pass_over()
+
+    @property
+    def over(self) -> bool:
+        """Whether all tasks are placed."""
+        return self.row == len(self.tasks)
+
+    @property
+    def view(self) -> View:
+        """The devices as they stand."""
+        return self._machine.view
+
+    @property
+    def task(self) -> TaskView:
+        """The task to decide on."""
+        tasks, row = self.tasks, self.row
+        arrival, unseen = float(tasks.arrival_time[row]), np.full(self.times.shape[1], np.nan)
+        size, intensity = float(tasks.size[row]), float(tasks.compute_intensity[row])
+        memory, base = float(tasks.memory_required[row]), float(tasks.duration_estimate[row])
+        return TaskView(row, size, intensity, memory, arrival, base, arrival, unseen)
+
+    @property
+    def placements(self) -> Placements:
+        """What became of the tasks so far."""
+        tasks = self.tasks if self.over else self.tasks.part(0, self.row)
+        return joined(self._parts, tasks)
+
+    def place(self, device: int) -> Placements:
+        """Let the simulator run the task at hand on a device; go on to the next that can run at all."""
+        self._told.device = device
+        placed = self._step()
+        self._pass_over()
+        return placed
+
+    def _pass_over(self) -> None:
+        while not self.over and not self.runs[self.row]:
+            self._step()
+
+    def _step(self) -> Placements:
+        first, self.row = self.row, self.row + 1
+        block = self.tasks.part(first, self.row)
+        self._parts.append(self._machine.step(block, self._told, times=self.times[first : self.row]))
+        return self._parts[-1]
+
+
+class SchedulingEnv(gymnasium.Env[Observation, np.int64]):
+    """Decide task by task where a workload runs; options of `reset` replace preset, num_tasks, load or tasks."""
+
+    metadata = {"render_modes": ["ansi"], "render_fps": 4}  # noqa: RUF012  # as Gymnasium declares it
+
+    def __init__(
+        self,
+        preset: str = "mixed",
+        num_tasks: int = 200,
+        load: float | None = None,
+        cluster: Cluster | None = None,
+        reward: str = "price",
+        typical: float = TYPICAL,
+        render_mode: str | None = None,
+    ) -> None:
+        if reward not in REWARDS:
+            raise InputError(f"reward is '{reward}', expected {', '.join(REWARDS)}")
+        if render_mode not in (None, "ansi"):
+            raise InputError(f"render_mode is '{render_mode}', expected None or ansi")
+        if not 0 < typical < np.inf:
+            raise InputError(f"typical is {typical}, expected seconds above 0")
+        _check_preset(preset)
+        self.cluster, self.reward = cluster or Cluster.default(), reward
+        self.typical, self.render_mode = float(typical), render_mode
+        self._usual: dict[str, Any] = {"preset": preset, "num_tasks": num_tasks, "load": load, "tasks": None}
+        self._episode: Episode | None = None
+        devices = len(self.cluster.devices)
+        self.action_space = gymnasium.spaces.Discrete(devices)
+        self.observation_space = gymnasium.spaces.Box(0.0, HIGHEST, (3 + 2 * devices,), np.float32)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Observation, Info]:
+        """Begin an episode with the workload of `seed`; without one, with the next of the last seed's sequence."""
+        super().reset(seed=seed)
+        drawn = int(self.np_random.integers(2**31)) if seed is None else seed
+        self._episode = Episode(self._workload(drawn, options or {}), self.cluster)
+        return self._seen(), {"action_mask": self._mask(), "seed": drawn}
+
+    def step(self, action: np.int64 | int) -> tuple[Observation, float, bool, bool, Info]:
+        """Place the task at hand on a device."""
+        episode = self._open_episode()
+        if not self.action_space.contains(action):
+            raise InputError(f"action is {action!r}, expected a device from 0 to {len(self.cluster.devices) - 1}")
+        task, view = episode.task, episode.view
+        wait, fitting = waits(task, view), fits(task, view)
+        placed = episode.place(int(action))
+        reward = self._reward(episode, placed, wait, float(wait[fitting].mean()))
+        info: Info = {"action_mask": self._mask()}
+        if episode.over:
+            info |= _figures(episode)
+        return self._seen(), reward, episode.over, False, info
+
+    def render(self) -> str | None:
+        """Return one line: how far the episode is and how long the queues are."""
+        episode = self._episode
+        if self.render_mode is None or episode is None:
+            return None
+        done, count = episode.row, len(episode.tasks)
+        now = float(episode.tasks.arrival_time[min(done, count - 1)])
+        queues = zip(self.cluster.devices, np.maximum(episode.view.free - now, 0.0), strict=True)
+        return f"{now:.2f} s, {done}/{count} tasks | " + " ".join(f"{each.name} {wait:.2f}" for each, wait in queues)
+
+    @property
+    def placements(self) -> Placements:
+        """What became of the tasks decided so far."""
+        if self._episode is None or self._episode.row == 0:
+            raise InputError("no task has been placed yet: call reset and step first")
+        return self._episode.placements
+
+    def _open_episode(self) -> Episode:
+        if self._episode is None or self._episode.over:
+            raise gymnasium.error.ResetNeeded("there is no task to decide on: call reset first")
+        return self._episode
+
+    def _workload(self, seed: int, options: dict[str, Any]) -> Tasks:
+        for key in options:
+            if key not in OPTIONS:
+                raise unknown_name("option of reset:", key, OPTIONS)
+        wanted = {**self._usual, **options}
+        if wanted["tasks"] is not None:
+            return Tasks.of(wanted["tasks"])
+        name, count, load = wanted["preset"], wanted["num_tasks"], wanted["load"]
+        _check_preset(name)
+        return WorkloadGenerator(seed).generate_preset(name, count, load=load, cluster=self.cluster)
+
+    def _seen(self) -> Observation:
+        episode = self._episode
+        if episode is None or episode.over:
+            return np.zeros(self.observation_space.shape or 0, np.float32)
+        return observe(episode.task, episode.view, self.typical)
+
+    def _mask(self) -> Mask:
+        episode = self._episode
+        if episode is None or episode.over:
+            return np.ones(len(self.cluster.devices), np.int8)
+        return fits(episode.task, episode.view).astype(np.int8)
+
+    def _reward(self, episode: Episode, placed: Placements, wait: Floats, mean_wait: float) -> float:
+        """Pay for where the task really ran, also if it was spilled."""
+        typical, device = episode.typical, placed.decision(0).device
+        seconds = float((placed.turnaround if self.reward == "turnaround" else placed.execution)[0])
+        if self.reward == "price":
+            beyond = (float(wait[device]) - mean_wait) / typical
+            price = float(episode.prices[self.cluster.class_index[device]])
+            seconds *= price * min(max(1.0 + LEAN * beyond, 0.5), 2.0)
+        return -min(seconds / typical, WORST)
+
+
+def _check_preset(name: str) -> None:
+    if preset_named(name).graph is not None:
+        raise InputError(f"preset '{name}' has dependencies, which are not decided one by one: choose another")
+
+
+def _figures(episode: Episode) -> dict[str, float]:
+    makespan = episode.placements.makespan
+    bound = lower_bound(episode.tasks, episode.cluster, episode.times).makespan
+    return {"makespan": makespan, "bound": bound, "makespan_over_bound": makespan / bound}
+
+
+class _Predicted(Scheduler):
+    """Asks a trained model."""
+
+    sighted = False
+
+    def __init__(self, predict: Predict, name: str, typical: float) -> None:
+        self.name = name
+        self._predict, self._typical = predict, typical
+
+    def choose(self, task: TaskView, view: View) -> tuple[float, int]:
+        action, _ = self._predict(observe(task, view, self._typical), deterministic=True)
+        device = int(action)
+        return float(view.kind[device]), device
+
+
+def policy_from(predict: Predict, name: str, typical: float = TYPICAL) -> Scheduler:
+    """Make a scheduler of a model's `predict(observation, deterministic=True) -> (action, state)`."""
+    return _Predicted(predict, name, typical)
+
+
+def register() -> None:
+    """Make `gymnasium.make("HybridScheduler-v0")` work; importing this module has done it already."""
+    if ENV_ID not in gymnasium.registry:
+        gymnasium.register(id=ENV_ID, entry_point="hybrid_scheduler.env:SchedulingEnv")
+
+
+register()
