@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
+from checks import check_schedule
 from hybrid_scheduler import registry
 from hybrid_scheduler.bounds import work_prices
 from hybrid_scheduler.errors import InputError
@@ -223,3 +224,22 @@ def test_price_takes_the_class_with_the_smallest_price_times_time() -> None:
 def test_price_beats_perfect_eyesight_when_the_load_is_high() -> None:
     tasks = workload("long_tail", 3000, load=3.6)
     assert run("price", tasks).makespan < run("eft", tasks).makespan < run("oracle", tasks).makespan
+
+
+@pytest.mark.parametrize("name", ["heft", "peft"])
+def test_tasks_that_no_device_can_run_do_not_disturb_the_plan_of_the_others(name: str) -> None:
+    tasks = Tasks.build(
+        size=[762.0, 3635.0, 2674.0, 1620.0, 2481.0, 4458.0],
+        compute_intensity=[0.93, 0.36, 0.57, 0.32, 0.59, 0.34],
+        memory_required=[196.0, 445.0, 114.0, 312.0, 42.0, 416.0],
+        edges=edges_from_ids(
+            list(range(6)), [[], [], [1], [], [], [0, 3, 4]], [[], [], [800.0], [], [], [50.0, 800.0, 50.0]]
+        ),
+        measured={"cpu": [np.inf, np.inf, 1.73, 1.09, 0.61, 0.85]},
+    )
+    cluster = Cluster((DeviceClass("cpu", kind="cpu"), DeviceClass("gpu", memory=200.0, bandwidth=500.0)), (
+        Node({"cpu": 1, "gpu": 1}),
+    ))  # fmt: skip
+    placements = run(name, tasks, cluster)
+    check_schedule(placements)
+    assert placements.rejected.tolist() == [False, True, True, False, False, False]

@@ -114,6 +114,8 @@ def _optimistic_costs(topological: Ints, seconds: Floats, moves: Floats, child_s
         for edge in range(child_start[row], child_start[row + 1]):
             child = children[edge]
             elsewhere = (table[child] + seconds[child]).min() + moves[edge]
+            if not np.isfinite(elsewhere):
+                continue  # no device can run this child: it will be rejected
             for device in range(devices):
                 here = table[child, device] + seconds[child, device]
                 table[row, device] = max(table[row, device], min(here, elsewhere))
@@ -157,7 +159,13 @@ def _insert(
     used = np.zeros(devices, np.int64)
     begins = [np.empty(16) for _ in range(devices)]
     ends = [np.empty(16) for _ in range(devices)]
+    left_out = np.zeros(count, np.bool_)  # rows that no device can run, and all that wait for them
     for row in rows:
+        left_out[row] = not np.isfinite(seconds[row].min())
+        for edge in range(parent_start[row], parent_start[row + 1]):
+            left_out[row] |= left_out[parents[edge]]
+        if left_out[row]:
+            continue
         best, best_start, best_score = 0, 0.0, np.inf
         for device in range(devices):
             if not np.isfinite(seconds[row, device]):
