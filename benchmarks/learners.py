@@ -71,7 +71,7 @@ def dqn_decision() -> list[Row]:
     hidden = tuple(np.zeros(n, np.float32) for n in (len(weights.b1), len(weights.b2), 2))
 
     @njit(error_model="numpy")
-    def decide(states, weights, hidden):  # type: ignore[no-untyped-def]
+    def decide(states, weights, hidden):  # type: ignore[no-untyped-def]  # compiled: Numba infers them
         answers = np.empty(states.shape[1], np.float32)
         for candidate in range(states.shape[1]):
             dense(states[0, candidate], weights.w1, weights.b1, hidden[0], True)
@@ -84,7 +84,8 @@ def dqn_decision() -> list[Row]:
     def forward() -> object:
         return lessons._q(lessons._live, state, possible)
 
-    ours_says, theirs_says = decide(states, weights, hidden), forward().numpy()[0]  # type: ignore[attr-defined]
+    theirs_says = forward().numpy()[0]  # type: ignore[attr-defined]  # a tensor
+    ours_says = decide(states, weights, hidden)
     require(
         np.isclose(ours_says[0] - ours_says[1], theirs_says[0] - theirs_says[1], atol=1e-5),
         "the compiled network differs from torch's",

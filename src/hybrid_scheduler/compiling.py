@@ -152,7 +152,7 @@ def _compile(function: Any, arguments: tuple[Any, ...]) -> None:
     from numba import typeof
     from numba.core.errors import NumbaError
 
-    signature = tuple(typeof(argument) for argument in arguments)  # type: ignore[no-untyped-call]
+    signature = tuple(typeof(argument) for argument in arguments)  # type: ignore[no-untyped-call]  # Numba's
     try:
         function.compile(signature)
     except (NumbaError, NotImplementedError):

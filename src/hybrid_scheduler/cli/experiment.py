@@ -33,7 +33,8 @@ def experiment(
     with new_directory(out) as folder:
         (folder / f"{name}.csv").write_text(study.to_csv(), encoding="utf-8")
         save_figure(plot_study(study), folder / f"{name}.png")
-    typer.echo(f"{name} on {machine.describe()}, {len(numbers)} seeds, simulated; means with 95 % intervals")
+    seeded = f"{len(numbers)} seed{'s' if len(numbers) > 1 else ''}"
+    typer.echo(f"{name} on {machine.describe()}, {seeded}, simulated; means with 95 % intervals")
     _print(study)
     typer.echo(f"wrote {out / name}.csv and .png")
 

@@ -83,7 +83,7 @@ class Replay:
         return self._at(picks), self._at((picks + 1) % filled)
 
     def _at(self, places: npt.NDArray[np.int64]) -> Experience:
-        assert self.stored is not None  # noqa: S101
+        assert self.stored is not None  # noqa: S101  # sample has checked
         state, possible, action, reward = self.stored
         return Experience(state[places], possible[places], action[places], reward[places])
 

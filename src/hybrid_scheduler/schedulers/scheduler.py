@@ -90,7 +90,7 @@ def from_function(function: Callable[[TaskView, View], tuple[float, int]], **opt
 
         inner = register_jitable(function)
 
-    def choose(self: Scheduler, task: TaskView, view: View) -> tuple[float, int]:  # noqa: ARG001
+    def choose(self: Scheduler, task: TaskView, view: View) -> tuple[float, int]:  # noqa: ARG001  # a method's shape
         return inner(task, view)
 
     method = compiled(choose) if is_compiled(function) else choose
