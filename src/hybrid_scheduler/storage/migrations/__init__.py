@@ -1,0 +1,1 @@
+"""Brings a database to the tables of this version, by itself, when a store is opened."""

@@ -1,0 +1,96 @@
+"""The questions that the store asks; every one is answered from an index."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import ColumnElement, Row, Select, and_, select, tuple_
+
+from hybrid_scheduler.storage.tables import (
+    models,
+    runs,
+    scheduler_results,
+    settings_changes,
+    tasks,
+    training_data,
+)
+
+_result_columns = [column for column in scheduler_results.c if column.name not in ("id", "run_id")]
+_task_columns = [column for column in tasks.c if column.name not in ("run_id", "task_id")]
+_own_task: ColumnElement[bool] = and_(
+    tasks.c.run_id == scheduler_results.c.run_id, tasks.c.task_id == scheduler_results.c.task_id
+)
+EXPORTED = tuple(column.name for column in (*_result_columns, *_task_columns))
+"""The columns of an export: those of the result, then those of its task."""
+
+
+RUN = tuple(column for column in runs.c if column.name != "last_batch")
+"""What is told about a run; how batches are told apart is nobody's business."""
+
+
+def one_run(run_id: int) -> Select[Any]:
+    """Ask for one run."""
+    return select(*RUN).where(runs.c.id == run_id)
+
+
+def runs_page(before: int | None, limit: int) -> Select[Any]:
+    """Ask for runs, newest first."""
+    page = select(*RUN).order_by(runs.c.id.desc()).limit(limit)
+    return page if before is None else page.where(runs.c.id < before)
+
+
+def tasks_page(run_id: int, after: int | None, limit: int) -> Select[Any]:
+    """Ask for tasks of a run in order of their ids."""
+    page = select(tasks).where(tasks.c.run_id == run_id).order_by(tasks.c.task_id).limit(limit)
+    return page if after is None else page.where(tasks.c.task_id > after)
+
+
+def results_of(run_id: int, task_id: int) -> Select[Any]:
+    """Ask what every scheduler made of a task."""
+    key = (scheduler_results.c.scheduler_name, scheduler_results.c.attempt)
+    mine = and_(scheduler_results.c.run_id == run_id, scheduler_results.c.task_id == task_id)
+    return select(*_result_columns).where(mine).order_by(*key)
+
+
+def history(run_id: int, limit: int) -> Select[Any]:
+    """Ask for the results of the latest tasks, newest task first."""
+    key = [scheduler_results.c[name].desc() for name in ("task_id", "scheduler_name", "attempt")]
+    return _joined().where(scheduler_results.c.run_id == run_id).order_by(*key).limit(limit)
+
+
+def export(run_id: int, after: Row[Any] | None, limit: int) -> Select[Any]:
+    """Ask for the next block of results in order of their key, starting behind the row `after`."""
+    key = [scheduler_results.c[name] for name in ("task_id", "scheduler_name", "attempt")]
+    block = _joined().where(scheduler_results.c.run_id == run_id).order_by(*key).limit(limit)
+    return block if after is None else block.where(tuple_(*key) > tuple_(*after[:3]))
+
+
+def _joined() -> Select[Any]:
+    return select(*_result_columns, *_task_columns).join_from(scheduler_results, tasks, _own_task)
+
+
+def training(limit: int) -> Select[Any]:
+    """Ask for the examples added last, newest first."""
+    return select(training_data).order_by(training_data.c.id.desc()).limit(limit)
+
+
+def changes_of(run_id: int) -> Select[Any]:
+    """Ask for settings changes of a run in the order in which they were made."""
+    mine = settings_changes.c.run_id == run_id
+    return select(settings_changes).where(mine).order_by(settings_changes.c.id)
+
+
+def latest_models(limit: int) -> Select[Any]:
+    """Ask for models added last, newest first."""
+    return select(models).order_by(models.c.id.desc()).limit(limit)
+
+
+def first_task(run_id: int) -> Select[Any]:
+    """Ask for the oldest task of a run."""
+    return select(tasks.c.task_id).where(tasks.c.run_id == run_id).order_by(tasks.c.task_id).limit(1)
+
+
+def last_task(run_id: int, behind: int = 0) -> Select[Any]:
+    """Ask for the newest task of a run, or the one that has `behind` newer ones."""
+    newest = select(tasks.c.task_id).where(tasks.c.run_id == run_id).order_by(tasks.c.task_id.desc())
+    return newest.limit(1).offset(behind)
