@@ -87,7 +87,7 @@ class Server(ABC):
 
 
 class Postgres(Server):
-    """PostgreSQL without the safety of its disk writes, which tests do not need."""
+    """PostgreSQL that does not wait for the disk: its data survives its own death, but not the machine's."""
 
     def __init__(self) -> None:
         super().__init__("pg")
@@ -114,7 +114,7 @@ class Postgres(Server):
         return self._home / "data"
 
     def command(self) -> Sequence[str | Path]:
-        settings = ["listen_addresses=127.0.0.1", "fsync=off", "synchronous_commit=off", "full_page_writes=off"]
+        settings = ["listen_addresses=127.0.0.1", "fsync=off", "full_page_writes=off"]
         options = [part for setting in settings for part in ("-c", setting)]
         place: list[str | Path] = ["-D", self._data, "-p", str(self.port), "-k", self._home]
         return [*_as(self._user, "INT"), self._binaries / "postgres", *place, *options]

@@ -71,6 +71,12 @@ def new_database(server: Postgres, template: str = "template1") -> str:
     return server.url(name)
 
 
+@pytest.fixture
+def postgres_url(postgres: Postgres) -> str:
+    """The address of a database with tables in PostgreSQL."""
+    return new_database(postgres, TEMPLATE)
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
 def empty_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The address of a database without tables, of either kind."""
@@ -84,7 +90,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The address of a database for one test, of either kind; PostgreSQL's has its tables already."""
     if request.param == "sqlite":
         return f"sqlite+aiosqlite:///{tmp_path}/hms.db"
-    return new_database(request.getfixturevalue("postgres"), TEMPLATE)
+    return str(request.getfixturevalue("postgres_url"))
 
 
 @pytest_asyncio.fixture
