@@ -75,6 +75,11 @@ class Server(ABC):
             self._process.wait()
         self._process = None
 
+    def signal(self, which: signal.Signals) -> None:
+        """Send a signal, such as SIGSTOP to let it hang and SIGCONT to let it go on."""
+        if self._process is not None:
+            self._process.send_signal(which)
+
     def __enter__(self) -> Self:
         self.start()
         return self
@@ -82,7 +87,7 @@ class Server(ABC):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.stop()
+        self.stop(signal.SIGQUIT)  # at once: nobody needs the data any more
         self._scratch.cleanup()
 
 

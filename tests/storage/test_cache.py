@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
@@ -142,6 +143,19 @@ async def test_redis_goes_away_with_one_warning_and_comes_back_by_itself(
     await other.close()
     assert [line.split()[0] for line in said] == ["WARNING", "INFO"]
     assert "this process goes on alone until it is back" in said[0]
+
+
+async def test_a_redis_that_hangs_holds_up_one_request_and_no_more(redis_server: Redis, said: list[str]) -> None:
+    cache = RedisCache(redis_server.url, try_again=60, patience=0.1)
+    await cache.set("stats", b"kept", ttl=60)
+    redis_server.signal(signal.SIGSTOP)
+    try:
+        assert [await cache.get("stats") for _ in range(100)] == [b"kept"] * 100
+        assert await cache.allow("me", "100/day")
+    finally:
+        redis_server.signal(signal.SIGCONT)
+    await cache.close()
+    assert len(said) == 1
 
 
 async def test_a_redis_that_is_away_from_the_start_is_no_error(said: list[str]) -> None:

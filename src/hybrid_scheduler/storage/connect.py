@@ -53,6 +53,19 @@ def _prepare_folder(database: str | None) -> None:
         raise InputError(f"cannot make the folder {folder} ({error.strerror}): choose another database") from None
 
 
+def shown(url: URL) -> str:
+    """Return an address as people read it: the file, or the server without the password."""
+    if url.get_backend_name() == "sqlite":
+        return str(url.database)
+    return url.set(drivername="postgresql").render_as_string(hide_password=True)
+
+
+def probe(url: URL) -> None:
+    """Open a file once, here: aiosqlite leaves a thread behind if it is the one that fails to."""
+    if url.get_backend_name() == "sqlite":
+        sqlite3.connect(str(url.database), uri="uri" in url.query).close()
+
+
 def connect(url: URL, patience: float) -> AsyncEngine:
     """Make the pool of connections; `patience` is how many seconds a lock or a connection is waited for."""
     options: dict[str, Any] = {"json_serializer": to_json, "json_deserializer": orjson.loads}
@@ -60,7 +73,7 @@ def connect(url: URL, patience: float) -> AsyncEngine:
         engine = create_async_engine(url, connect_args={"timeout": patience}, **options)
         event.listen(engine.sync_engine, "connect", _set_up_sqlite)
         return engine
-    arguments = {"timeout": patience, "command_timeout": max(60.0, patience)}
+    arguments = {"timeout": patience, "command_timeout": max(30.0, patience)}
     try:
         return create_async_engine(url, pool_pre_ping=True, connect_args=arguments, **options)
     except ModuleNotFoundError:

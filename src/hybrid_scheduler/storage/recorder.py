@@ -21,7 +21,7 @@ class Pace:
     """How much is held back, how often it is committed, and how a failing database is tried again."""
 
     limit_rows: int = 200_000  # what may wait; then `add` says no
-    commit_rows: int = 20_000  # one transaction at most, so that the event loop is never held up for long
+    commit_rows: int = 10_000  # of one transaction; more would hold up the event loop and gain nothing
     flush_seconds: float = 0.25  # a row waits no longer than this for company
     retry_seconds: float = 0.1  # doubled with every failure …
     retry_seconds_at_most: float = 5.0  # … up to this
@@ -52,7 +52,7 @@ class Recorder:
         self._store = store
         self._on_trouble, self._on_recovered = on_trouble, on_recovered
         self._waiting: deque[Batch] = deque()
-        self._room = threading.Condition()  # guards the five counters below and above that `add` touches
+        self._room = threading.Condition()  # guards what `add` touches
         self._added = self._settled = 0
         self._closed = False
         self._refusal: StorageError | None = None

@@ -15,12 +15,16 @@ from loguru import logger
 from redis.asyncio import BlockingConnectionPool, Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
+from redis.exceptions import ConnectionError as LostError
 from redis.exceptions import RedisError
 
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.storage.cache import MemoryCache, drained, limit, put
 
 T = TypeVar("T")
+# At once and once: after a restart of Redis every pooled connection fails one time. Not after a time-out, which
+# made the request wait enough already.
+_RETRY = Retry(NoBackoff(), 1, supported_errors=(LostError,))
 _PREFIX = "hms:"
 _AWAY = (RedisError, OSError, TimeoutError)
 _TRY_AGAIN = 1.0  # seconds for which Redis is not asked after it failed, so that no request waits for it
@@ -32,11 +36,10 @@ class RedisCache:
     What this process sets and publishes also goes into its own memory: should Redis go away, it is there.
     """
 
-    def __init__(self, url: str, try_again: float = _TRY_AGAIN) -> None:
+    def __init__(self, url: str, try_again: float = _TRY_AGAIN, patience: float = 1.0) -> None:
         try:
-            # One retry at once: after a restart of Redis every pooled connection fails once.
             self._pool = BlockingConnectionPool.from_url(
-                url, socket_connect_timeout=1.0, socket_timeout=2.0, timeout=2, retry=Retry(NoBackoff(), 1)
+                url, socket_connect_timeout=patience, socket_timeout=patience, timeout=patience, retry=_RETRY
             )
         except ValueError:  # not quoted: it may hold a password
             raise InputError("the address of Redis cannot be read: write redis://localhost:6379/0") from None

@@ -15,7 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from hybrid_scheduler import __version__
 from hybrid_scheduler.errors import InputError, unknown_name
 from hybrid_scheduler.storage import bulk, claims, migrate, statements
-from hybrid_scheduler.storage.connect import connect, read_url, troubles
+from hybrid_scheduler.storage.connect import connect, probe, read_url, shown, troubles
 from hybrid_scheduler.storage.errors import DuplicateError
 from hybrid_scheduler.storage.rows import Batch
 from hybrid_scheduler.storage.tables import STATUSES, models, runs, scheduler_results, tasks, training_data
@@ -46,7 +46,7 @@ class Store:
 
     def __init__(self, engine: AsyncEngine) -> None:
         self.engine = engine
-        self.where = engine.url.render_as_string(hide_password=True)
+        self.where = shown(engine.url)
 
     @classmethod
     async def open(cls, url: str, patience: float = 5.0) -> Store:
@@ -54,6 +54,7 @@ class Store:
         store = cls(connect(read_url(url), patience))
         try:
             with troubles(store.where):
+                probe(store.engine.url)
                 await migrate.upgrade(store.engine)
         except BaseException:
             await store.close()
