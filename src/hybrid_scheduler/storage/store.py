@@ -176,7 +176,7 @@ class Store:
         """Return the settings changes of a run, oldest first."""
         return _fields(await self._rows(statements.changes_of(run_id)))
 
-    async def export(self, run_id: int, block: int = 10_000) -> AsyncIterator[Sequence[Row[Any]]]:
+    async def export(self, run_id: int, block: int = 2000) -> AsyncIterator[Sequence[Row[Any]]]:
         """Return all results of a run in blocks of rows with the columns `statements.EXPORTED`, in order of key.
 
         Every block is a question of its own, so a slow reader holds up nobody.
