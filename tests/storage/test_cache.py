@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import sys
 from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack
 
 import pytest
 import pytest_asyncio
@@ -102,6 +104,14 @@ async def test_an_address_that_cannot_be_read_is_not_repeated() -> None:
     assert "secret" not in str(refusal.value)
 
 
+async def test_a_missing_package_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("redis", "redis.asyncio"):
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.delitem(sys.modules, "hybrid_scheduler.storage.redis_cache")
+    with pytest.raises(InputError, match=r"pip install 'hybrid-ml-scheduler\[redis\]'"):
+        await open_cache("redis://localhost")
+
+
 # --- several processes -----------------------------------------------------------------------------------------
 
 
@@ -115,6 +125,19 @@ async def test_processes_share_values_rates_and_messages(redis_url: str) -> None
         assert await anext(messages) == b"hello"
     for cache in (one, two):
         await cache.close()
+
+
+async def test_a_hundred_subscribers_need_one_connection(redis_server: Redis, redis_url: str) -> None:
+    cache, other = RedisCache(redis_url), RedisCache(redis_url)
+    async with AsyncExitStack() as stack:
+        subscribers = [await stack.enter_async_context(cache.subscribe("frames")) for _ in range(100)]
+        assert redis_server.ask("PUBSUB NUMSUB hms:frames").endswith(b":1\r\n")
+        await other.publish("frames", b"hello")
+        assert [await anext(messages) for messages in subscribers] == [b"hello"] * 100
+    while not redis_server.ask("PUBSUB NUMSUB hms:frames").endswith(b":0\r\n"):
+        await asyncio.sleep(0.01)
+    for each in (cache, other):
+        await each.close()
 
 
 async def test_redis_goes_away_with_one_warning_and_comes_back_by_itself(

@@ -78,7 +78,7 @@ async def test_an_existing_database_keeps_its_rows(url: str) -> None:
 
 
 async def test_servers_that_start_together_do_not_collide(empty_url: str) -> None:
-    stores = await asyncio.gather(*(Store.open(empty_url) for _ in range(4)))
+    stores = await asyncio.gather(*(Store.open(empty_url) for _ in range(8)))
     assert await ask(stores[0], "SELECT version_num FROM alembic_version") == ["0001"]
     for store in stores:
         await store.close()

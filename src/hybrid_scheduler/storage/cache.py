@@ -89,21 +89,17 @@ class MemoryCache:
     async def publish(self, channel: str, message: bytes) -> None:
         """Send a message to all who subscribed."""
         for queue in self._queues.get(channel, ()):
-            put(queue, message)
+            if queue.full():
+                queue.get_nowait()
+            queue.put_nowait(message)
 
     @asynccontextmanager
     async def subscribe(self, channel: str) -> AsyncIterator[AsyncIterator[bytes]]:
         """Receive the messages of a channel."""
-        async with self.queue(channel) as queue:
-            yield drained(queue)
-
-    @asynccontextmanager
-    async def queue(self, channel: str) -> AsyncIterator[asyncio.Queue[bytes]]:
-        """Receive the messages of a channel as a queue."""
         queue: asyncio.Queue[bytes] = asyncio.Queue(_SLOWEST)
         self._queues[channel].add(queue)
         try:
-            yield queue
+            yield _drained(queue)
         finally:
             self._queues[channel].discard(queue)
             if not self._queues[channel]:
@@ -122,14 +118,7 @@ class MemoryCache:
         self._values.clear()
 
 
-def put(queue: asyncio.Queue[bytes], message: bytes) -> None:
-    """Queue a message; the oldest makes room if the reader is slow."""
-    if queue.full():
-        queue.get_nowait()
-    queue.put_nowait(message)
-
-
-async def drained(queue: asyncio.Queue[bytes]) -> AsyncIterator[bytes]:
+async def _drained(queue: asyncio.Queue[bytes]) -> AsyncIterator[bytes]:
     """Return what comes into a queue, for ever."""
     while True:
         yield await queue.get()

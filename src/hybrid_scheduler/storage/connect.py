@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,7 +24,6 @@ _DRIVERS = {
     "postgres": "postgresql+asyncpg",
 }
 _PRAGMAS = (
-    "PRAGMA journal_mode = WAL",  # readers never wait for the writer
     "PRAGMA synchronous = NORMAL",  # a commit survives the death of the process; power loss may undo the last ones
     "PRAGMA foreign_keys = ON",
 )
@@ -60,10 +60,30 @@ def shown(url: URL) -> str:
     return url.set(drivername="postgresql").render_as_string(hide_password=True)
 
 
-def probe(url: URL) -> None:
-    """Open a file once, here: aiosqlite leaves a thread behind if it is the one that fails to."""
-    if url.get_backend_name() == "sqlite":
-        sqlite3.connect(str(url.database), uri="uri" in url.query).close()
+def prepare(url: URL, patience: float) -> None:
+    """Open a file once and let readers never wait for the writer from now on; may take `patience` seconds.
+
+    This also meets whatever keeps a file from being opened, after which aiosqlite would leave a thread behind.
+    """
+    if url.get_backend_name() != "sqlite":
+        return
+    connection = sqlite3.connect(str(url.database), uri="uri" in url.query)
+    try:
+        _switch_to_wal(connection, time.monotonic() + patience)
+    finally:
+        connection.close()
+
+
+def _switch_to_wal(connection: sqlite3.Connection, end: float) -> None:
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:  # for this, SQLite itself does not wait for a lock
+            if not error.sqlite_errorname.startswith("SQLITE_BUSY") or time.monotonic() > end:
+                raise
+            time.sleep(0.02)
+        else:
+            return
 
 
 def connect(url: URL, patience: float) -> AsyncEngine:

@@ -19,7 +19,7 @@ from redis.exceptions import ConnectionError as LostError
 from redis.exceptions import RedisError
 
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.storage.cache import MemoryCache, drained, limit, put
+from hybrid_scheduler.storage.cache import MemoryCache, limit
 
 T = TypeVar("T")
 # At once and once: after a restart of Redis every pooled connection fails one time. Not after a time-out, which
@@ -47,6 +47,7 @@ class RedisCache:
         storage = RedisStorage("async+redis://", implementation="redispy", connection_pool=self._pool)  # type: ignore[arg-type]
         self._limiter = SlidingWindowCounterRateLimiter(storage)
         self._local = MemoryCache()
+        self._ears: dict[str, Ear] = {}
         self._sender = uuid4().bytes  # leads every message: this process has its own already
         self._try_again = try_again
         self._away_since: float | None = None
@@ -74,15 +75,8 @@ class RedisCache:
     @asynccontextmanager
     async def subscribe(self, channel: str) -> AsyncIterator[AsyncIterator[bytes]]:
         """Receive the messages of a channel."""
-        async with self._local.queue(channel) as queue:
-            listening = asyncio.Event()
-            listener = asyncio.create_task(self._listen(channel, queue, listening))
-            await listening.wait()
-            try:
-                yield drained(queue)
-            finally:
-                listener.cancel()
-                await asyncio.wait([listener])
+        async with self._local.subscribe(channel) as messages, self._heard(channel):
+            yield messages
 
     async def allow(self, key: str, rate: str) -> bool:
         """Count one more and say whether that is within the rate."""
@@ -129,17 +123,34 @@ class RedisCache:
             logger.info(f"Redis is back after {time.monotonic() - self._away_since:.0f} s")
             self._away_since = None
 
-    async def _listen(self, channel: str, queue: asyncio.Queue[bytes], listening: asyncio.Event) -> None:
-        """Put what other processes publish into the queue; subscribe again whenever Redis comes back."""
+    @asynccontextmanager
+    async def _heard(self, channel: str) -> AsyncIterator[None]:
+        """Listen to a channel of Redis while anybody here does; one connection serves all of them."""
+        ear = self._ears.get(channel)
+        if ear is None:
+            ear = self._ears[channel] = Ear()
+            ear.task = asyncio.create_task(self._listen(channel, ear.listening))
+        ear.users += 1
+        try:
+            await ear.listening.wait()
+            yield
+        finally:
+            ear.users -= 1
+            if not ear.users:
+                del self._ears[channel]
+                await ear.close()
+
+    async def _listen(self, channel: str, listening: asyncio.Event) -> None:
+        """Hand on what other processes publish; subscribe again whenever Redis comes back."""
         while True:
             try:
-                await self._receive(channel, queue, listening)
+                await self._receive(channel, listening)
             except _AWAY as error:
                 self._lost(error)
             listening.set()  # without Redis there are only the messages of this process, and they come already
             await asyncio.sleep(self._try_again)
 
-    async def _receive(self, channel: str, queue: asyncio.Queue[bytes], listening: asyncio.Event) -> None:
+    async def _receive(self, channel: str, listening: asyncio.Event) -> None:
         async with self._redis.pubsub() as pubsub:
             await pubsub.subscribe(_PREFIX + channel)
             while True:
@@ -147,7 +158,22 @@ class RedisCache:
                 if message is None or message["type"] == "subscribe":
                     listening.set()
                 elif not message["data"].startswith(self._sender):
-                    put(queue, message["data"][len(self._sender) :])
+                    await self._local.publish(channel, message["data"][len(self._sender) :])
+
+
+class Ear:
+    """A task that listens to one channel, and how many want it to."""
+
+    def __init__(self) -> None:
+        self.users = 0
+        self.listening = asyncio.Event()
+        self.task: asyncio.Task[None] | None = None
+
+    async def close(self) -> None:
+        """Stop listening."""
+        if self.task is not None:
+            self.task.cancel()
+            await asyncio.wait([self.task])
 
 
 async def _nothing() -> None:

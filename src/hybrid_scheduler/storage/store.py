@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -15,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from hybrid_scheduler import __version__
 from hybrid_scheduler.errors import InputError, unknown_name
 from hybrid_scheduler.storage import bulk, claims, migrate, statements
-from hybrid_scheduler.storage.connect import connect, probe, read_url, shown, troubles
+from hybrid_scheduler.storage.connect import connect, prepare, read_url, shown, troubles
 from hybrid_scheduler.storage.errors import DuplicateError
 from hybrid_scheduler.storage.rows import Batch
 from hybrid_scheduler.storage.tables import STATUSES, models, runs, scheduler_results, tasks, training_data
@@ -54,7 +55,7 @@ class Store:
         store = cls(connect(read_url(url), patience))
         try:
             with troubles(store.where):
-                probe(store.engine.url)
+                await asyncio.to_thread(prepare, store.engine.url, patience)
                 await migrate.upgrade(store.engine)
         except BaseException:
             await store.close()
