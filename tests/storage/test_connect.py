@@ -56,6 +56,15 @@ async def test_a_missing_driver_is_named_with_its_extra(monkeypatch: pytest.Monk
     assert "pip install 'hybrid-ml-scheduler[postgres]'" in await refusal("postgresql://localhost/hms", InputError)
 
 
+async def test_sqlite_needs_no_driver_of_postgresql(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(sys.modules, "asyncpg", None)
+    store = await Store.open(f"sqlite:///{tmp_path}/hms.db")
+    run_id = await new_run(store)
+    await store.write(batch_of(run_id, 0, 3))
+    assert await store.last_task(run_id) == 2
+    await store.close()
+
+
 async def test_an_unreachable_server_is_named_without_its_password() -> None:
     message = await refusal("postgresql://me:secret@127.0.0.1:1/hms")
     assert "cannot be reached" in message

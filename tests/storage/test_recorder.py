@@ -211,3 +211,26 @@ async def test_only_the_newest_tasks_are_kept(store: Store) -> None:
             recorder.add(batch_of(run_id, first, first + 10))
             await recorder.flush()
     assert await stored_keys(store, run_id) == keys_of(80, 100)
+
+
+async def test_old_tasks_that_cannot_be_deleted_now_are_deleted_later(
+    sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_id, prune = await new_run(sqlite_store), sqlite_store.prune
+    failures = iter([True, False, False])
+
+    async def fail_once(run: int, keep: int) -> int:
+        if next(failures):
+            raise StorageError("the database is locked")
+        return await prune(run, keep)
+
+    monkeypatch.setattr(sqlite_store, "prune", fail_once)
+    async with recording(sqlite_store, Pace(flush_seconds=0.0, keep_tasks=5)) as recorder:
+        for first in (0, 10, 20):
+            recorder.add(batch_of(run_id, first, first + 10))
+            await recorder.flush()
+    assert await stored_keys(sqlite_store, run_id) == keys_of(25, 30)
+
+
+async def test_a_recorder_that_was_never_started_can_be_closed(sqlite_store: Store) -> None:
+    await Recorder(sqlite_store).close()

@@ -211,6 +211,14 @@ async def test_a_task_with_a_missing_number_is_refused(store: Store) -> None:
         await store.write(Batch(run_id, (replace(tasks_of(0, 2), size=[1.0, float("nan")]),)))
 
 
+async def test_a_number_that_does_not_fit_is_refused(store: Store) -> None:
+    run_id = await new_run(store)
+    with pytest.raises(RefusedError, match="correct their values"):
+        await store.write(Batch(run_id, (replace(tasks_of(0, 1), task_id=[2**63]),)))
+    await store.write(batch_of(run_id, 0, 1))
+    assert await stored_keys(store, run_id) == keys_of(0, 1)
+
+
 async def test_columns_of_different_lengths_are_refused() -> None:
     with pytest.raises(InputError, match="column 'size' has 3 values, expected 2"):
         replace(tasks_of(0, 2), size=np.ones(3))
