@@ -181,8 +181,9 @@ async def test_an_error_that_nobody_foresaw_is_told_and_leaves_nobody_waiting(
     recorder = Recorder(sqlite_store, SOON, troubles.append)
     recorder.start()
     recorder.add(batch_of(run_id, 0, 1))
-    with pytest.raises(StorageError, match="ZeroDivisionError: a bug"):
-        await recorder.flush()
+    for _ in range(2):
+        with pytest.raises(StorageError, match="ZeroDivisionError: a bug"):
+            await recorder.flush()
     with pytest.raises(StorageError, match="recorder is not running"):
         recorder.add(batch_of(run_id, 1, 2))
     with pytest.raises(StorageError, match="4 rows could not be stored"):

@@ -96,6 +96,8 @@ class Recorder:
         with self._room:
             target = self._added
         if self._settled < target:
+            if self._writer is None or self._writer.done():
+                raise StorageError(f"the recorder stopped before all was stored: {self.last_error}")
             done = asyncio.get_running_loop().create_future()
             self._flushes.append((target, done))
             self._urge.set()
