@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from hybrid_scheduler.learning.dqn import Experience, Lessons, Replay, Singles, Weights, new_weights, pulls
+from hybrid_scheduler.learning.dqn import Adam, Experience, Lessons, Replay, Singles, Weights, new_weights, pulls
 
 Bools = np.ndarray[tuple[int, int], np.dtype[np.bool_]]
 FEATURES, CANDIDATES = 4, 3
@@ -96,6 +96,19 @@ def test_the_written_out_gradient_is_torchs() -> None:
     taught._descend(state, torch.from_numpy(pulls(seen.possible, seen.action)), wanted)
     for part, expected in zip(taught._live, gradient, strict=True):
         assert torch.allclose(part.grad, expected, atol=1e-6)
+
+
+def test_its_adam_is_torchs() -> None:
+    generator = torch.Generator().manual_seed(0)
+    ours = [torch.randn(shape, generator=generator) for shape in ((5, 3), (3,))]
+    theirs = [part.clone() for part in ours]
+    adams = Adam(torch, ours, 1e-2), torch.optim.Adam(theirs, lr=1e-2, fused=True)
+    for _ in range(20):
+        for mine, other in zip(ours, theirs, strict=True):
+            mine.grad = other.grad = torch.randn(mine.shape, generator=generator)
+        adams[0].step(torch)
+        adams[1].step()
+    assert all(torch.equal(mine, other) for mine, other in zip(ours, theirs, strict=True))
 
 
 @pytest.mark.parametrize("count", [2, 7, 10, 11, 19, 20, 33])
