@@ -22,8 +22,8 @@ from benchmarks.rows import Row, require, side_by_side
 from hybrid_scheduler import WorkloadGenerator
 from hybrid_scheduler.compiling import compiled_loop
 from hybrid_scheduler.env import ENV_ID
-from hybrid_scheduler.model import Tasks
 from hybrid_scheduler.lane import Lane
+from hybrid_scheduler.model import Tasks
 from hybrid_scheduler.schedulers.rl_agent import RLAgent
 from hybrid_scheduler.simulator import VirtualMultiGPU
 from hybrid_scheduler.view import TaskView, View
