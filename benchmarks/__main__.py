@@ -20,6 +20,8 @@ BENCHMARKS = {
     "interpreted_loop": "interpreted:interpreted_loop",
     "forest_decision": "learners:forest_decision",
     "dqn_decision": "learners:dqn_decision",
+    "dqn_learning": "dqn_learning:dqn_learning",
+    "recorder_vs_raw": "recorder:recorder_vs_raw",
 }
 """What can be measured, as module:function in this package; a function returns one row or more."""
 

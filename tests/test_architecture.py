@@ -19,8 +19,9 @@ FLOORS = [
     {"simulator", "optimum"},
     {"learning", "ml_models", "offline_trainer"},
     {"schedulers", "workload", "workload_generator"},
-    {"race", "capacity", "online_scheduler"},
-    {"runs", "training"},
+    {"lane", "training", "online_scheduler"},
+    {"race", "capacity"},
+    {"runs", "storage"},
     {"experiments", "env"},
     {"reports"},
     {"cli"},
@@ -38,6 +39,11 @@ HOMES = {
     "typer": {"cli"},
     "rich": {"cli"},
     "yaml": {"model"},
+    "sqlalchemy": {"storage"},
+    "alembic": {"storage"},
+    "asyncpg": {"storage"},
+    "redis": {"storage"},
+    "limits": {"storage"},
 }
 
 

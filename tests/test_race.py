@@ -8,8 +8,9 @@ import pytest
 from hybrid_scheduler import registry
 from hybrid_scheduler.capacity import backlog_growth, capacity
 from hybrid_scheduler.errors import InputError, UnknownNameError
+from hybrid_scheduler.lane import Lane
 from hybrid_scheduler.model import Cluster, Placements
-from hybrid_scheduler.race import Comparison, Lane, compare
+from hybrid_scheduler.race import Comparison, compare
 from hybrid_scheduler.schedulers.scheduler import Scheduler
 from hybrid_scheduler.simulator import VirtualMultiGPU
 from hybrid_scheduler.view import TaskView, View

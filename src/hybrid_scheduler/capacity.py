@@ -6,10 +6,12 @@ from dataclasses import dataclass
 
 from hybrid_scheduler import registry
 from hybrid_scheduler.errors import InputError
+from hybrid_scheduler.lane import Lane
 from hybrid_scheduler.metrics import Interval, bootstrap
 from hybrid_scheduler.model.cluster import Cluster
 from hybrid_scheduler.model.tasks import Tasks
 from hybrid_scheduler.simulator import VirtualMultiGPU
+from hybrid_scheduler.training import ready
 from hybrid_scheduler.workload.generator import at_rate, full_rate
 from hybrid_scheduler.workload.source import Source
 
@@ -53,7 +55,7 @@ def highest_stable_load(tasks: Tasks, scheduler: str, cluster: Cluster, best_rat
 
 def backlog_growth(tasks: Tasks, scheduler: str, cluster: Cluster, seed: int) -> float:
     """Return by how many seconds the unfinished work grows per second in the second half of the stream."""
-    placements = VirtualMultiGPU(cluster=cluster).run(tasks, registry.schedulers.create(scheduler, seed=seed))
+    placements = Lane(ready(scheduler, cluster, seed), VirtualMultiGPU(cluster=cluster)).run(tasks)
     half = len(tasks) // 2
     at_half, at_end = float(tasks.arrival_time[half - 1]), float(tasks.arrival_time[-1])
     backlog_at_half = float(placements.finish[:half].max()) - at_half

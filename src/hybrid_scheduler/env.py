@@ -26,11 +26,11 @@ import numpy.typing as npt
 
 from hybrid_scheduler.bounds import lower_bound, present_times, work_prices
 from hybrid_scheduler.errors import InputError, unknown_name
+from hybrid_scheduler.learning.agent_lessons import LEAN, REWARDS, WORST
 from hybrid_scheduler.model.cluster import Cluster
 from hybrid_scheduler.model.placements import RAN, Placements, joined
 from hybrid_scheduler.model.tasks import Floats, Tasks
 from hybrid_scheduler.physics import class_times, rejections
-from hybrid_scheduler.schedulers.rl_agent import LEAN, REWARDS, WORST
 from hybrid_scheduler.schedulers.scheduler import Scheduler
 from hybrid_scheduler.simulator import VirtualMultiGPU
 from hybrid_scheduler.view import TaskView, View

@@ -16,21 +16,23 @@ import numpy as np
 from hybrid_scheduler import registry
 from hybrid_scheduler.bounds import lower_bound
 from hybrid_scheduler.errors import unknown_name
+from hybrid_scheduler.lane import Lane
+from hybrid_scheduler.learning.features import FEATURES, task_features
+from hybrid_scheduler.learning.labels import isolated_labels
+from hybrid_scheduler.learning.predictors import RandomForestPredictor
 from hybrid_scheduler.metrics import Interval, bootstrap, measure
 from hybrid_scheduler.model.cluster import Cluster
 from hybrid_scheduler.model.placements import Placements
 from hybrid_scheduler.model.tasks import Tasks
 from hybrid_scheduler.physics import class_times, fastest
-from hybrid_scheduler.race import Lane
+from hybrid_scheduler.schedulers.hybrid_ml import HybridML
 from hybrid_scheduler.schedulers.rl_agent import RLAgent
 from hybrid_scheduler.schedulers.scheduler import Scheduler
 from hybrid_scheduler.simulator import VirtualMultiGPU
-from hybrid_scheduler.training import trained
+from hybrid_scheduler.training import LESSON_SEED, ready
 from hybrid_scheduler.workload.generator import WorkloadGenerator
 
 Progress = Callable[[int, int], None]
-LESSONS = ("mixed", "long_tail")
-LESSON_SEED = 1000  # far from the seeds of the tests
 
 
 @dataclass(frozen=True)
@@ -71,40 +73,18 @@ def _lane(policy: Scheduler, tasks: Tasks, cluster: Cluster, mode: str = "queued
     return Lane(policy, VirtualMultiGPU(cluster=cluster, mode=mode)).run(tasks)
 
 
-class _Pupils:
-    """Trains the agent once per cluster and hands out fresh copies of what it knows."""
-
-    def __init__(self, cluster: Cluster, num_tasks: int = 10_000) -> None:
-        agent = trained("rl_agent", LESSONS, num_tasks, 2.0, LESSON_SEED, cluster)
-        assert isinstance(agent, RLAgent)  # noqa: S101  # the registry's rl_agent
-        self._agent = agent
-
-    def policy(self, spec: str, seed: int) -> Scheduler:
-        """Return a new policy; the agent knows what the lessons taught."""
-        policy: Scheduler = registry.schedulers.create(spec, seed=seed)
-        if isinstance(policy, RLAgent):
-            policy.take_over(self._agent)
-        return policy
-
-
 def shift(seeds: Iterable[int], cluster: Cluster, progress: Progress) -> Study:
     """Train on compute-heavy tasks, then meet light ones with gigabytes to move: who adapts? (isolated)."""
     study = Study("shift", "phase", ("total_time", "over_optimum", "static_over_this"))
     numbers = list(seeds)
     for done, seed in enumerate(numbers):
         progress(done, len(numbers))
-        before = WorkloadGenerator(LESSON_SEED + seed).generate_preset(
-            "gpu_friendly", 2000, load=0.9, cluster=cluster
-        )
-        after = WorkloadGenerator(seed).generate_preset("cpu_friendly", 500, load=0.9, cluster=cluster)
+        before = _preset("gpu_friendly", 2000, LESSON_SEED + seed, 0.9, cluster)
+        after = _preset("cpu_friendly", 500, seed, 0.9, cluster)
         best = float(fastest(class_times(after, cluster), cluster).sum())
         totals = {}
-        for name in ("static forest", "hybrid_ml", "rl_agent", "oracle", "greedy", "round_robin"):
-            policy: Scheduler = registry.schedulers.create({"static forest": "hybrid_ml"}.get(name, name), seed=seed)
-            if isinstance(policy, RLAgent):
-                policy.pretrain(before, cluster)
-            elif policy.learn_every:
-                _lane(policy, before, cluster, "isolated")
+        for name in ("static forest", "hybrid_ml", "rl_agent", "eft", "oracle", "greedy", "round_robin"):
+            policy = _taught({"static forest": "hybrid_ml"}.get(name, name), before, cluster, seed)
             policy.learn_every = 0 if name == "static forest" else policy.learn_every
             totals[name] = float(np.nansum(_lane(policy, after, cluster, "isolated").execution))
         for name, total in totals.items():
@@ -113,11 +93,61 @@ def shift(seeds: Iterable[int], cluster: Cluster, progress: Progress) -> Study:
     return study
 
 
+def _taught(spec: str, tasks: Tasks, cluster: Cluster, seed: int) -> Scheduler:
+    """Return a policy that has seen these tasks, isolated, and nothing else."""
+    policy: Scheduler = registry.schedulers.create(spec, seed=seed)
+    if isinstance(policy, RLAgent):
+        policy.pretrain(tasks, cluster, mode="isolated")
+    elif policy.learn_every:
+        _lane(policy, tasks, cluster, "isolated")
+    return policy
+
+
+def _preset(name: str, num_tasks: int | None, seed: int, load: float, cluster: Cluster) -> Tasks:
+    return WorkloadGenerator(seed).generate_preset(name, num_tasks, load=load, cluster=cluster)
+
+
+def accuracy(seeds: Iterable[int], cluster: Cluster, progress: Progress) -> Study:
+    """Judge the forest on the oracle's shares: R² and mean error on unseen tasks, and the time of its splits."""
+    study = Study("accuracy", "tasks learnt from", ("test_r2", "mae", "execution_over_best"))
+    cases = [(seed, number) for seed in seeds for number in (1000, 3000, 10_000)]
+    for done, (seed, number) in enumerate(cases):
+        progress(done, len(cases))
+        tasks, unseen = (_preset("mixed", count, where, 0.9, cluster) for count, where in (
+            (number, LESSON_SEED + seed), (2000, seed)))  # fmt: skip
+        forest = RandomForestPredictor(random_state=seed)
+        labels = isolated_labels(class_times(tasks, cluster), cluster)
+        figures = forest.fit(task_features(tasks), labels, cv=0)
+        forest.feature_names_ = FEATURES
+        policy = HybridML(online=False, energy_weight=0.0)
+        policy.use(forest)
+        best = float(fastest(class_times(unseen, cluster), cluster).sum())
+        over = float(_lane(policy, unseen, cluster, "isolated").execution.sum()) / best
+        study.add("forest", number, seed, test_r2=figures["test_r2"], mae=figures["mae"], execution_over_best=over)
+    return study
+
+
+def isolated(seeds: Iterable[int], cluster: Cluster, progress: Progress) -> Study:
+    """Follow the online forest where every device is always free: time over the closed form, stretch by stretch."""
+    study = Study("isolated", "tasks seen", ("execution_over_best",))
+    numbers, stretch, count = list(seeds), 1000, 10_000
+    for done, seed in enumerate(numbers):
+        progress(done, len(numbers))
+        tasks = _preset("mixed", count, seed, 0.9, cluster)
+        best = fastest(class_times(tasks, cluster), cluster)
+        for spec in ("hybrid_ml", "oracle", "eft", "greedy"):
+            execution = _lane(registry.schedulers.create(spec, seed=seed), tasks, cluster, "isolated").execution
+            for first in range(0, count, stretch):
+                part = slice(first, first + stretch)
+                over = float(execution[part].sum() / best[part].sum())
+                study.add(spec, first + stretch, seed, execution_over_best=over)
+    return study
+
+
 def heavy(seeds: Iterable[int], cluster: Cluster, progress: Progress) -> Study:
     """Ten thousand tasks at full load: every policy, every measure."""
     study = Study("heavy", "load", ("makespan_over_bound", "mean_turnaround", "p99_turnaround", "energy", "cost"))
-    names = ("hybrid_ml", "rl_agent", *(name for name in registry.schedulers.featured if name != "hybrid_ml"))
-    _sweep(study, "heavy", names, (1.0,), None, seeds, cluster, progress)
+    _sweep(study, "heavy", tuple(registry.schedulers.featured), (1.0,), None, seeds, cluster, progress)
     return study
 
 
@@ -139,14 +169,13 @@ def _sweep(
     cluster: Cluster,
     progress: Progress,
 ) -> None:
-    pupils = _Pupils(cluster)
     cases = [(seed, each) for seed in seeds for each in loads]
     for done, (seed, offered) in enumerate(cases):
         progress(done, len(cases))
-        tasks = WorkloadGenerator(seed).generate_preset(preset, num_tasks, load=offered, cluster=cluster)
+        tasks = _preset(preset, num_tasks, seed, offered, cluster)
         bound = lower_bound(tasks, cluster).makespan
-        for name in dict.fromkeys(names):
-            figures = measure(_lane(pupils.policy(name, seed), tasks, cluster), bound)
+        for name in names:
+            figures = measure(_lane(ready(name, cluster, seed), tasks, cluster), bound)
             study.add(name, offered, seed, **{key: figures[key] for key in study.measures})
 
 
@@ -157,7 +186,7 @@ def pareto(seeds: Iterable[int], cluster: Cluster, progress: Progress) -> Study:
     cases = [(seed, weight) for seed in seeds for weight in weights]
     for done, (seed, weight) in enumerate(cases):
         progress(done, len(cases))
-        tasks = WorkloadGenerator(seed).generate_preset("mixed", 3000, load=0.7, cluster=cluster)
+        tasks = _preset("mixed", 3000, seed, 0.7, cluster)
         policy = registry.schedulers.create(f"hybrid_ml:energy_weight={weight}", seed=seed)
         figures = measure(_lane(policy, tasks, cluster), lower_bound(tasks, cluster).makespan)
         study.add("hybrid_ml", weight, seed, **{key: figures[key] for key in study.measures})
@@ -167,13 +196,13 @@ def pareto(seeds: Iterable[int], cluster: Cluster, progress: Progress) -> Study:
 def learning(seeds: Iterable[int], cluster: Cluster, progress: Progress) -> Study:
     """Follow the agent, from scratch and pretrained: makespan over bound of each stretch of 2000 tasks."""
     study = Study("learning", "tasks seen", ("makespan_over_bound", "regret"))
-    pupils, stretch, stretches = _Pupils(cluster), 2000, 10
+    stretch, stretches = 2000, 10
     numbers = list(seeds)
     for done, seed in enumerate(numbers):
         progress(done, len(numbers))
-        agents = {"from scratch": RLAgent(seed=seed), "pretrained": pupils.policy("rl_agent", seed)}
+        agents = {"from scratch": RLAgent(seed=seed), "pretrained": ready("rl_agent", cluster, seed)}
         for part in range(stretches):
-            tasks = WorkloadGenerator(seed * 100 + part).generate_preset("mixed", stretch, load=2.0, cluster=cluster)
+            tasks = _preset("mixed", stretch, seed * 100 + part, 2.0, cluster)
             bound = lower_bound(tasks, cluster).makespan
             oracle = _lane(registry.schedulers.create("oracle"), tasks, cluster).turnaround
             for name, agent in agents.items():
@@ -185,6 +214,8 @@ def learning(seeds: Iterable[int], cluster: Cluster, progress: Progress) -> Stud
 
 
 EXPERIMENTS: dict[str, Callable[[Iterable[int], Cluster, Progress], Study]] = {
+    "accuracy": accuracy,
+    "isolated": isolated,
     "shift": shift,
     "heavy": heavy,
     "load": load,

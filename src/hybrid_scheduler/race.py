@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,45 +13,17 @@ import numpy as np
 from hybrid_scheduler import registry
 from hybrid_scheduler.bounds import Bound, isolated_bound, lower_bound
 from hybrid_scheduler.errors import InputError
+from hybrid_scheduler.lane import Lane
 from hybrid_scheduler.metrics import Interval, bootstrap, device_utilisation, measure, paired, win_counts
 from hybrid_scheduler.model.cluster import Cluster
-from hybrid_scheduler.model.placements import Placements, joined
-from hybrid_scheduler.model.tasks import Floats, Tasks
+from hybrid_scheduler.model.placements import Placements
+from hybrid_scheduler.model.tasks import Tasks
 from hybrid_scheduler.physics import class_times, fastest
-from hybrid_scheduler.schedulers.scheduler import Scheduler
 from hybrid_scheduler.simulator import VirtualMultiGPU
+from hybrid_scheduler.training import ready
 from hybrid_scheduler.workload.source import Source
 
 Progress = Callable[[int, int], None]
-
-
-@dataclass
-class Lane:
-    """One scheduler on its own cluster: tasks in, placements out."""
-
-    scheduler: Scheduler
-    machine: VirtualMultiGPU
-    seconds: float = 0.0  # wall time spent on decisions and simulated clocks
-
-    def run(self, tasks: Tasks, times: Floats | None = None) -> Placements:
-        """Walk a block of tasks; a scheduler that learns gets its placements every `learn_every` tasks."""
-        every = self.scheduler.learn_every
-        if not every or tasks.has_edges or len(tasks) <= every:
-            return self._step(tasks, times)
-        cuts = [*range(0, len(tasks), every), len(tasks)]
-        parts = [
-            self._step(tasks.part(first, last), None if times is None else times[first:last])
-            for first, last in pairwise(cuts)
-        ]
-        return joined(parts, tasks)
-
-    def _step(self, tasks: Tasks, times: Floats | None) -> Placements:
-        begin = time.perf_counter()
-        placements = self.machine.step(tasks, self.scheduler, times=times)
-        self.seconds += time.perf_counter() - begin
-        if self.scheduler.learn_every:
-            self.scheduler.learn(placements)
-        return placements
 
 
 def race(
@@ -62,7 +32,7 @@ def race(
     """Run every scheduler on the same tasks, lanes side by side; return placements and wall seconds by name."""
     times = class_times(tasks, cluster)
     lanes = {
-        spec: Lane(registry.schedulers.create(spec, seed=seed), VirtualMultiGPU(cluster=cluster, mode=mode))
+        spec: Lane(ready(spec, cluster, seed, mode), VirtualMultiGPU(cluster=cluster, mode=mode))
         for spec in schedulers
     }
     with ThreadPoolExecutor(os.cpu_count()) as pool:

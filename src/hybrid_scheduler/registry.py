@@ -183,7 +183,7 @@ schedulers = Registry(
         _builtin("random", "random:Random", "no", "a random share on a random GPU", True),
         _builtin("greedy", "greedy:Greedy", "no", "GPU share = compute intensity, least-loaded GPU", True),
         _builtin("hybrid_ml", "hybrid_ml:HybridML", "no", "random forest of the GPU share, retrained online", True),
-        _builtin("rl_agent", "rl_agent:RLAgent", "no", "dueling double DQN, learns from priced rewards"),
+        _builtin("rl_agent", "rl_agent:RLAgent", "no", "dueling double DQN, learns from priced rewards", True),
         _builtin("oracle", "oracle:Oracle", "yes", "every share in 5 % steps on every GPU, earliest finish", True),
         _builtin("eft", "eft:EarliestFinish", "yes", "whole task where it ends first (StarPU's dm)", True),
         _builtin("min_min", "batch:MinMin", "yes", "of the ready tasks, the one that ends first goes first"),

@@ -1,17 +1,34 @@
-"""Lessons for policies that learn: presets in turn, under load, before the real work begins."""
+"""Lessons for policies that learn: presets in turn, under load, before the real work begins.
+
+An agent that knows nothing is no fun to watch, so `ready` gives it what the lessons taught; the first time on a
+cluster that takes some seconds, after that the model is found in the cache.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Sequence
+from importlib.metadata import version
+from pathlib import Path
 
 from hybrid_scheduler import registry
+from hybrid_scheduler.compiling import cache_directory
 from hybrid_scheduler.errors import InputError
+from hybrid_scheduler.lane import Lane
+from hybrid_scheduler.learning import agent_lessons, dqn
+from hybrid_scheduler.learning.model_file import manifest_path
 from hybrid_scheduler.model.cluster import Cluster
-from hybrid_scheduler.race import Lane
-from hybrid_scheduler.schedulers.rl_agent import RLAgent
+from hybrid_scheduler.schedulers import rl_agent
+from hybrid_scheduler.schedulers.rl_agent import AUTO, RLAgent
 from hybrid_scheduler.schedulers.scheduler import Scheduler
 from hybrid_scheduler.simulator import VirtualMultiGPU
 from hybrid_scheduler.workload.generator import WorkloadGenerator
+
+Progress = Callable[[int, int], None]
+LESSONS = ("mixed", "long_tail")
+LESSON_TASKS, LESSON_LOAD = 6000, 2.0
+LESSON_SEED = 1000  # far from the seeds that races use
 
 
 def trained(
@@ -21,7 +38,8 @@ def trained(
     load: float,
     seed: int,
     cluster: Cluster,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
+    mode: str = "queued",
 ) -> Scheduler:
     """Return a policy after lessons on every preset: the agent watches `price` first, all others just work."""
     policy: Scheduler = registry.schedulers.create(spec, seed=seed)
@@ -32,9 +50,47 @@ def trained(
             progress(number, len(presets))
         tasks = WorkloadGenerator(seed + number).generate_preset(preset, num_tasks, load=load, cluster=cluster)
         if isinstance(policy, RLAgent):
-            policy.pretrain(tasks, cluster)
+            policy.pretrain(tasks, cluster, mode=mode)
         else:
-            Lane(policy, VirtualMultiGPU(cluster=cluster)).run(tasks)
+            Lane(policy, VirtualMultiGPU(cluster=cluster, mode=mode)).run(tasks)
     if progress:
         progress(len(presets), len(presets))
     return policy
+
+
+def ready(spec: str, cluster: Cluster, seed: int = 0, mode: str = "queued") -> Scheduler:
+    """Return a policy for a race; an agent that was given no model knows what the lessons taught."""
+    policy: Scheduler = registry.schedulers.create(spec, seed=seed)
+    if needs_lessons(policy):
+        policy.load(kept_model(spec, cluster, mode))
+    return policy
+
+
+def needs_lessons(policy: Scheduler) -> bool:
+    """Whether a policy waits for the model that the lessons make."""
+    return isinstance(policy, RLAgent) and policy.model == AUTO
+
+
+def missing_models(specs: Iterable[str], cluster: Cluster, mode: str = "queued") -> list[str]:
+    """Return the specs whose lessons `ready` would have to give first."""
+    waiting = [spec for spec in specs if needs_lessons(registry.schedulers.create(spec))]
+    return [spec for spec in waiting if not manifest_path(_place(spec, cluster, mode)).exists()]
+
+
+def kept_model(spec: str, cluster: Cluster, mode: str = "queued", progress: Progress | None = None) -> Path:
+    """Return the model file of an agent for a cluster, training it if the cache has none."""
+    place = _place(spec, cluster, mode)
+    if not manifest_path(place).exists():  # written last, so whoever finds it finds both
+        place.parent.mkdir(parents=True, exist_ok=True)
+        trained(spec, LESSONS, LESSON_TASKS, LESSON_LOAD, LESSON_SEED, cluster, progress, mode).save(place)
+    return place
+
+
+def _place(spec: str, cluster: Cluster, mode: str) -> Path:
+    """Name a model by all that shapes it: options, cluster, race, lessons, code and torch."""
+    digest = hashlib.sha256()
+    shape = [spec, cluster.to_dict(), mode, LESSONS, LESSON_TASKS, LESSON_LOAD, LESSON_SEED, version("torch")]
+    digest.update(json.dumps(shape, sort_keys=True, default=str).encode())
+    for module in (rl_agent, agent_lessons, dqn):
+        digest.update(Path(str(module.__file__)).read_bytes())
+    return cache_directory() / "models" / f"rl_agent-{digest.hexdigest()[:16]}.pth"

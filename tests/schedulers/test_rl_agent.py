@@ -12,10 +12,10 @@ from checks import check_schedule
 from hybrid_scheduler import registry
 from hybrid_scheduler.bounds import lower_bound
 from hybrid_scheduler.errors import InputError
+from hybrid_scheduler.lane import Lane
 from hybrid_scheduler.learning.dqn import Experience, Lessons, Replay, new_weights
 from hybrid_scheduler.learning.model_file import manifest_path
 from hybrid_scheduler.model import Cluster, DeviceClass, Node, Placements, Tasks
-from hybrid_scheduler.race import Lane
 from hybrid_scheduler.schedulers.rl_agent import FEATURES, RLAgent, score
 from hybrid_scheduler.simulator import VirtualMultiGPU
 from instances import TWO_NODES, workload

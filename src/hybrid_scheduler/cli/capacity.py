@@ -34,6 +34,7 @@ def capacity(
     source = source if source.is_file or tasks is not None else Source.of(workload, NUM_TASKS)
     specs = options.schedulers_of(schedulers)
     found = {}
+    show.give_lessons(specs, machine, "queued", quiet=json)
     with show.progress("searching", quiet=json) as progress:
         for number, spec in enumerate(specs):
             progress(number, len(specs))

@@ -44,6 +44,7 @@ def compare(
     )
     if out:
         require_new(out)
+    show.give_lessons(comparison.schedulers, comparison.cluster, mode, quiet=json)
     with show.progress("racing", quiet=json) as progress:
         result = race.compare(comparison, progress)
     if out:

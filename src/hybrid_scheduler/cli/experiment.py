@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def experiment(
-    name: Annotated[str, typer.Argument(help="shift, heavy, load, pareto or learning.")],
+    name: Annotated[str, typer.Argument(help="accuracy, isolated, shift, heavy, load, pareto or learning.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="A new folder for the CSV and the PNG.")],
     seeds: options.Seeds = "10",
     cluster: options.ClusterFile = None,

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
+
+    from hybrid_scheduler.model.cluster import Cluster
 
 PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
 
@@ -82,3 +84,12 @@ def progress(title: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
             yield lambda done, total: bar.update(task, completed=done, total=total)
     finally:
         on_compile.remove(say)
+
+
+def give_lessons(specs: Iterable[str], cluster: Cluster, mode: str, quiet: bool) -> None:
+    """Train the agents among the schedulers for this cluster if the cache has no model of them, and say so."""
+    from hybrid_scheduler.training import kept_model, missing_models
+
+    for spec in missing_models(specs, cluster, mode):
+        with progress(f"training {spec} for this cluster, once", quiet=quiet) as step:
+            kept_model(spec, cluster, mode, step)

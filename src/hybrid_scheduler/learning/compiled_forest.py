@@ -33,11 +33,29 @@ class CompiledForest(NamedTuple):
     values: Floats  # (leaf, output)
     mean: Floats  # of the scaler
     scale: Floats
+    means: Floats  # of the first output, by node: what a tree would say if it were asked no further
 
     def predict(self, rows: Floats) -> Floats:
         """Return the mean of the trees for every row: a column if there is one output, else a matrix."""
-        answers: Floats = _walk(*self, np.ascontiguousarray(rows, np.float64))
+        answers: Floats = _walk(*self[:-1], np.ascontiguousarray(rows, np.float64))
         return answers[:, 0] if answers.shape[1] == 1 else answers
+
+    def contributions(self, row: Floats) -> Floats:
+        """Return how far each feature moves the prediction of one row from the forest's mean.
+
+        Going down a tree, every step changes the mean of the node; the change belongs to the feature asked.
+        """
+        asked = ((np.asarray(row, np.float64) - self.mean) / self.scale).astype(np.float32)
+        moved = np.zeros(len(asked))
+        for root, depth in zip(self.roots, self.depth, strict=True):
+            node = root
+            for _ in range(depth):
+                feature = self.feature[node]
+                below = self.child[node] + int(asked[feature] > self.threshold[node])
+                moved[feature] += self.means[below] - self.means[node]
+                node = below
+        answer: Floats = moved / len(self.roots)
+        return answer
 
 
 def compile_forest(forest: Any, mean: Floats | None = None, scale: Floats | None = None) -> CompiledForest:
@@ -58,6 +76,7 @@ def compile_forest(forest: Any, mean: Floats | None = None, scale: Floats | None
         values=np.ascontiguousarray(np.concatenate([tree.values for tree in trees])),
         mean=np.zeros(number) if mean is None else np.ascontiguousarray(mean, np.float64),
         scale=np.ones(number) if scale is None else np.ascontiguousarray(scale, np.float64),
+        means=np.concatenate([tree.means for tree in trees]),
     )
 
 
@@ -67,6 +86,7 @@ class _Tree(NamedTuple):
     threshold: Floats
     leaf: Ints
     values: Floats
+    means: Floats
 
 
 def _flatten(tree: Any) -> _Tree:
@@ -86,6 +106,7 @@ def _flatten(tree: Any) -> _Tree:
         threshold=np.where(is_leaf, np.inf, tree.threshold[rows]),
         leaf=np.where(is_leaf, np.cumsum(is_leaf) - 1, 0),
         values=tree.value[rows[is_leaf], :, 0].astype(np.float64),
+        means=tree.value[rows, 0, 0].astype(np.float64),
     )
 
 

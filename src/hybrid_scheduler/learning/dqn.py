@@ -48,6 +48,17 @@ def new_weights(inputs: int, seed: int, hidden: int = HIDDEN) -> Weights:
     return Weights(*layers)
 
 
+def q_values(weights: Weights, state: Singles, possible: npt.NDArray[np.bool_]) -> Singles:
+    """Return what every candidate promises, as torch would say: value + advantage − mean advantage."""
+    w1, b1, w2, b2, w3, b3 = weights
+    out = np.maximum(np.maximum(state @ w1 + b1, 0.0) @ w2 + b2, 0.0) @ w3 + b3
+    number = np.maximum(possible.sum(axis=1, keepdims=True), 1)
+    value, advantage = out[..., 0], out[..., 1]
+    centre = ((value - advantage) * possible).sum(axis=1, keepdims=True) / number
+    promised: Singles = advantage + centre
+    return promised
+
+
 class Experience(NamedTuple):
     """Consecutive decisions: what was seen of every candidate, who was taken, what it cost."""
 

@@ -34,6 +34,7 @@ class Predictor:
         self.model_: Any = None
         self.mean_: Floats = np.empty(0)
         self.scale_: Floats = np.empty(0)
+        self.importances_: Floats = np.empty(0)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # scikit-learn's signature
         """Return the constructor's parameters."""
@@ -46,6 +47,11 @@ class Predictor:
                 raise InputError(f"{type(self).__name__} has no parameter '{name}': {', '.join(self.get_params())}")
             setattr(self, name, value)
         return self
+
+    @property
+    def fitted(self) -> bool:
+        """Whether there is something to predict with."""
+        return len(self.mean_) > 0
 
     def _new_estimator(self) -> Any:
         raise NotImplementedError
@@ -91,6 +97,7 @@ class Predictor:
         scaler = StandardScaler().fit(rows)
         self.mean_, self.scale_ = scaler.mean_, scaler.scale_
         self.model_ = self._new_estimator().fit((rows - self.mean_) / self.scale_, target)
+        self.importances_ = np.asarray(self.model_.feature_importances_, np.float64)
 
     def _cross_validated(self, rows: Floats, target: Floats, folds: int) -> dict[str, float]:
         if folds < 2:
@@ -104,7 +111,7 @@ class Predictor:
 
     def predict(self, X: npt.ArrayLike | pd.DataFrame) -> Floats:  # noqa: N803
         """Return a prediction for every row."""
-        if self.model_ is None:
+        if not self.fitted:
             raise SchedulerError(f"this {type(self).__name__} has not been fitted: call fit or load first")
         rows = _matrix(X)
         if rows.shape[1] != len(self.mean_):
@@ -119,14 +126,14 @@ class Predictor:
 
     def feature_importance(self) -> dict[str, float]:
         """Return how much each feature matters, largest first; they add up to 1."""
-        if self.model_ is None:
+        if not self.fitted:
             raise SchedulerError("feature importances exist once the model has been fitted: call fit first")
-        pairs = zip(self.feature_names_, self.model_.feature_importances_, strict=True)
+        pairs = zip(self.feature_names_, self.importances_, strict=True)
         return dict(sorted(((name, float(value)) for name, value in pairs), key=lambda pair: -pair[1]))
 
     def save(self, path: str | Path, training: dict[str, Any] | None = None) -> None:
         """Write the model and, beside it, its manifest."""
-        if self.model_ is None:
+        if not self.fitted:
             raise SchedulerError("there is no fitted model to save: call fit first")
         save_model(self, path, kind=self.kind, features=self.feature_names_, training=training or {})
 
@@ -162,24 +169,23 @@ class RandomForestPredictor(Predictor):
         super()._fit_rows(rows, target)
         self.compiled_ = compile_forest(self.model_, self.mean_, self.scale_)
 
+    def fit_all(self, rows: Floats, target: Floats, names: tuple[str, ...]) -> Self:
+        """Fit on all rows without judging; keeps the flat arrays only, which is all that predicting takes."""
+        super().fit_all(rows, target, names)
+        self.model_ = None
+        return self
+
     def _predict_rows(self, rows: Floats) -> Floats:
         if self.compiled_ is None:
-            self.compiled_ = compile_forest(self.model_, self.mean_, self.scale_)
+            raise SchedulerError("this forest has not been fitted: call fit or load first")
         return self.compiled_.predict(rows)
 
     def contributions(self, row: Floats) -> dict[str, float]:
-        """Return how far each feature moves the prediction of one row from the forest's mean.
-
-        Going down a tree, every step changes the mean of the node; the change belongs to the feature asked.
-        """
-        asked = ((np.asarray(row, np.float64) - self.mean_) / self.scale_).astype(np.float32)[None, :]
-        moved = np.zeros(len(self.feature_names_))
-        for estimator in self.model_.estimators_:
-            tree = estimator.tree_
-            path = estimator.decision_path(asked).indices
-            means = tree.value[path, 0, 0]
-            np.add.at(moved, tree.feature[path[:-1]], np.diff(means))
-        return {name: float(each) for name, each in zip(self.feature_names_, moved / self.n_estimators, strict=True)}
+        """Return how far each feature moves the prediction of one row from the forest's mean."""
+        if self.compiled_ is None:
+            raise SchedulerError("contributions exist once the forest has been fitted: call fit first")
+        moved = self.compiled_.contributions(row).tolist()
+        return dict(zip(self.feature_names_, moved, strict=True))
 
 
 class XGBoostPredictor(Predictor):

@@ -12,7 +12,6 @@ queues, so that tasks on the fence even them out; and a task whose device is bus
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,31 +19,19 @@ import numpy as np
 
 from hybrid_scheduler.compiling import compiled
 from hybrid_scheduler.errors import InputError
+from hybrid_scheduler.learning.beside import Study
 from hybrid_scheduler.learning.features import FEATURES, task_features
-from hybrid_scheduler.learning.labels import isolated_labels, queued_labels
+from hybrid_scheduler.learning.forest_lessons import CHECK, ForestLessons, Models, Seen
 from hybrid_scheduler.learning.model_file import load_model, save_model
 from hybrid_scheduler.learning.predictors import Predictor, RandomForestPredictor
-from hybrid_scheduler.model.cluster import GPU, Cluster
+from hybrid_scheduler.model.cluster import GPU
 from hybrid_scheduler.model.placements import Placements
 from hybrid_scheduler.model.tasks import Floats, Tasks
 from hybrid_scheduler.schedulers.scheduler import Scheduler
 from hybrid_scheduler.view import TaskView, View, start_on
 
-TIME_TREES, TIME_DEPTH = 20, 12
-DRIFT_CHECK = 10  # tasks between two looks whether the forest still fits the work
-DRIFT = 3.0  # times the tolerance: an error at which waiting for the next retraining would be folly
 LEAN = 0.02  # threshold moved per mean task of difference between the queues
 TIME_UNIT, ENERGY_UNIT = 10.0, 500.0
-
-
-@dataclass
-class Models:
-    """One state of knowledge: a model of the shares and, if it was learnt too, of the logarithm of times by class."""
-
-    share: Predictor
-    seconds: RandomForestPredictor | None = None
-    typical: float = 1.0  # mean of the tasks' shortest seconds in the window
-    classes: tuple[str, ...] = ()
 
 
 class HybridML(Scheduler):
@@ -62,6 +49,7 @@ class HybridML(Scheduler):
         energy_weight: float = 0.5,
         tolerance: float = 0.1,
         online: bool = True,
+        beside: int = 0,
         model: str = "",
         seed: int = 0,
     ) -> None:
@@ -75,14 +63,14 @@ class HybridML(Scheduler):
         self.typical = 1.0
         self.share = np.empty(0)
         self.seconds = np.empty((0, 1))
-        self.learn_every = min(DRIFT_CHECK, retrain_interval) if online else 0
-        self.retrains = 0
-        self._window, self._interval, self._since = window_size, retrain_interval, 0
-        self._options = {"n_estimators": n_estimators, "max_depth": max_depth}
-        self._tolerance = tolerance
-        self._seed = seed
+        self.learn_every = min(CHECK, retrain_interval) if online else 0
+        # Up to a half, the weight only chooses among GPUs; beyond it, it also pulls tasks to frugal classes.
+        self.pull = max(0.0, 2.0 * self.energy_weight - 1.0)
+        self._lessons = ForestLessons(
+            retrain_interval, window_size, n_estimators, max_depth, self.pull, tolerance, seed
+        )
         self._models: Models | None = None
-        self._seen: tuple[Floats, Floats] | None = None
+        self._study = Study(self._lessons, beside)
         if model:
             self.load(model)
 
@@ -100,6 +88,12 @@ class HybridML(Scheduler):
         if self._models is not None and self._models.seconds is not None:
             self.seconds = np.exp(self._models.seconds.predict(task_features(tasks))).reshape(len(tasks), -1)
             self.typical = self._models.typical
+            known, present = self.seconds.shape[1], int(view.device_class.max()) + 1
+            if known < present:
+                raise InputError(
+                    f"hybrid_ml's model knows the {known} device classes {', '.join(self._models.classes)}, this "
+                    f"cluster has {present}: train it for this cluster with hms train"
+                )
         else:
             self.seconds = np.ones((len(tasks), int(view.device_class.max()) + 1))
 
@@ -127,67 +121,33 @@ class HybridML(Scheduler):
             return (share if cpu >= 0 else 1.0), gpu
         now = task.ready_time
         gpu_wait, cpu_wait = max(view.free[gpu] - now, 0.0), max(view.free[cpu] - now, 0.0)
-        threshold = 0.5 + LEAN * (gpu_wait - cpu_wait) / self.typical if self.timed else 0.5
+        lean = (1.0 - self.pull) * LEAN  # queues may be uneven where energy counts
+        threshold = 0.5 + lean * (gpu_wait - cpu_wait) / self.typical if self.timed else 0.5
         threshold = min(max(threshold, 0.05), 0.95)
         device, other = (gpu, cpu) if share >= threshold else (cpu, gpu)
         if self.timed and view.free[device] > now and view.free[other] <= now:
-            sooner = now + seconds[view.device_class[other]]
-            if sooner < view.free[device] + seconds[view.device_class[device]]:
+            here, there = seconds[view.device_class[device]], seconds[view.device_class[other]]
+            saved = view.free[device] + here - (now + there)
+            # Joules become seconds at the power of the device that the forest wants.
+            wasted = (view.watts[other] * there - view.watts[device] * here) / max(view.watts[device], 1e-9)
+            if (1.0 - self.pull) * saved > self.pull * wasted:
                 device = other
         return float(view.kind[device]), device
 
     # --- learning ----------------------------------------------------------------------------------------------
 
     def learn(self, placements: Placements) -> None:
-        """Add a block to the window; fit anew when it is time and worth it, and at once when the work has changed."""
-        ran = placements.ran
-        if not ran.any():
-            return
-        rows, times = task_features(placements.tasks)[ran], placements.times[ran]
-        if self._seen is not None:
-            rows, times = np.concatenate([self._seen[0], rows]), np.concatenate([self._seen[1], times])
-        self._seen = rows[-self._window :], times[-self._window :]
-        labels = self._labels(self._seen[1], placements.cluster, queued=placements.queued)
-        self._since += int(ran.sum())
-        if self._is_stale(labels, int(ran.sum())):
-            self.fit(*self._seen, labels, placements.cluster)
-            self._since = 0
+        """Let the pupil study a block: here and now, or beside the decisions."""
+        seen = Seen.of(placements)
+        self._take(self._study.study(seen, len(seen.rows)))
 
-    def _labels(self, times: Floats, cluster: Cluster, queued: bool) -> Floats:
-        if not queued:
-            return isolated_labels(times, cluster)
-        # Up to a half, the energy weight only chooses among GPUs; beyond it, it also pulls tasks to frugal classes.
-        return queued_labels(times, cluster, max(0.0, 2.0 * self.energy_weight - 1.0))
+    def _take(self, models: Models | None) -> None:
+        if models is not None:
+            self._models = models
 
-    def _is_stale(self, labels: Floats, new: int) -> bool:
-        if self._models is None:
-            return self._since >= min(self._interval, 2 * DRIFT_CHECK)  # a handful of tasks teaches chance
-        if self._error(labels, new) > DRIFT * self._tolerance:
-            return True
-        if self._since < self._interval:
-            return False
-        first_lessons = self.retrains * self._interval < self._window // 4  # they teach most
-        return first_lessons or self._error(labels, self._since) > self._tolerance
-
-    def _error(self, labels: Floats, new: int) -> float:
-        """Return the mean error of the forest on the last tasks."""
-        assert self._models is not None and self._seen is not None  # noqa: S101, PT018  # asked after the first fit
-        rows = self._seen[0][-new:]
-        return float(np.abs(self._models.share.predict(rows) - labels[-len(rows) :]).mean())
-
-    def fit(self, rows: Floats, times: Floats, labels: Floats, cluster: Cluster) -> None:
-        """Fit both forests on features, times by class and labels."""
-        seed = self._seed * 1_000_003 + self.retrains
-        share = RandomForestPredictor(**self._options, random_state=seed % 2**32)
-        seconds = RandomForestPredictor(TIME_TREES, TIME_DEPTH, random_state=seed % 2**32)
-        finite = np.where(np.isfinite(times), times, 10.0 * np.nanmax(np.where(np.isfinite(times), times, np.nan)))
-        self._models = Models(
-            share=share.fit_all(rows, labels, FEATURES),
-            seconds=seconds.fit_all(rows, np.log(finite), FEATURES),
-            typical=float(finite.min(axis=1).mean()),
-            classes=tuple(each.name for each in cluster.classes),
-        )
-        self.retrains += 1
+    def close(self) -> None:
+        """End the process that learns beside, if there is one."""
+        self._study.close()
 
     # --- files and explanations --------------------------------------------------------------------------------
 
@@ -195,7 +155,7 @@ class HybridML(Scheduler):
         """Write the forests and their manifest."""
         if self._models is None:
             raise InputError("hybrid_ml has learnt nothing yet: train it before saving, with hms train")
-        training = {"retrains": self.retrains, "classes": list(self._models.classes)}
+        training = {"retrains": self._models.retrains, "classes": list(self._models.classes)}
         save_model(self._models, path, kind=self.name, features=FEATURES, training=training)
 
     def load(self, path: str | Path) -> None:
@@ -203,11 +163,12 @@ class HybridML(Scheduler):
         models = load_model(path, kind=self.name)
         if not isinstance(models, Models):
             raise InputError(f"{path} holds no forests of hybrid_ml: train them with hms train")
-        self._models = models
+        self._models = self._lessons.models = models
+        self._lessons.retrains = models.retrains
 
     def use(self, model: Predictor) -> None:
         """Decide by a model of the shares that was trained elsewhere; times stay unknown."""
-        self._models = Models(share=model)
+        self._models = self._lessons.models = Models(share=model)
 
     def expected_seconds(self, task: TaskView) -> Floats:
         """Return the learned seconds of a task of the current block."""
@@ -226,4 +187,4 @@ class HybridML(Scheduler):
         """Return what the model looks like from outside: importances and how often it was retrained."""
         if self._models is None:
             return {"retrains": 0, "feature_importance": {}}
-        return {"retrains": self.retrains, "feature_importance": self._models.share.feature_importance()}
+        return {"retrains": self._models.retrains, "feature_importance": self._models.share.feature_importance()}

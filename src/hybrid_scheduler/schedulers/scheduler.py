@@ -53,6 +53,9 @@ class Scheduler:
     def learn(self, placements: Placements) -> None:
         """Learn from what became of the last block."""
 
+    def close(self) -> None:
+        """Let go of what the policy holds, such as a process that learns beside it."""
+
     def save(self, path: str | Path) -> None:
         """Write what was learnt to a file."""
         raise SchedulerError(f"scheduler '{self.name}' learns nothing, so there is nothing to save")

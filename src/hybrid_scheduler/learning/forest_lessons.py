@@ -1,0 +1,131 @@
+"""How hybrid_ml learns: a sliding window of tasks, labelled in retrospect, and forests fitted when it is worth it.
+
+`ForestLessons.study` takes what became of a few tasks and returns new `Models` if it fitted some. It holds nothing
+that decides, so it can stand in another process (`beside.py`) while decisions go on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from hybrid_scheduler.learning.features import FEATURES, task_features
+from hybrid_scheduler.learning.labels import isolated_labels, queued_labels
+from hybrid_scheduler.learning.predictors import Predictor, RandomForestPredictor
+from hybrid_scheduler.model.cluster import Cluster
+from hybrid_scheduler.model.placements import Placements
+from hybrid_scheduler.model.tasks import Floats
+
+TIME_TREES, TIME_DEPTH = 20, 12
+CHECK = 5  # tasks between two looks whether the forest still fits the work
+DRIFT = 0.3  # mean error of the shares at which waiting for the next retraining would be folly
+FIRST = 20  # tasks before the first fit: a handful teaches chance
+FINER = 0.25  # an isolated label is a share, not a side: errors that small already cost time
+
+
+class Seen(NamedTuple):
+    """What became of a block of tasks: features, seconds by class, and where that was."""
+
+    rows: Floats
+    times: Floats
+    cluster: Cluster
+    queued: bool
+
+    @classmethod
+    def of(cls, placements: Placements) -> Seen:
+        """Take what can be learnt from placements: the tasks that ran."""
+        ran = placements.ran
+        rows = task_features(placements.tasks)[ran]
+        return cls(rows, placements.times[ran], placements.cluster, placements.queued)
+
+
+@dataclass
+class Models:
+    """One state of knowledge: a model of the shares and, if it was learnt too, of the logarithm of times by class."""
+
+    share: Predictor
+    seconds: RandomForestPredictor | None = None
+    typical: float = 1.0  # mean of the tasks' shortest seconds in the window
+    classes: tuple[str, ...] = ()
+    retrains: int = 0
+
+
+@dataclass
+class ForestLessons:
+    """The window and the rule when to fit; the same blocks and seed give the same forests."""
+
+    interval: int
+    window: int
+    n_estimators: int
+    max_depth: int
+    pull: float  # 0 … 1: how much energy counts in the labels of queued tasks
+    tolerance: float
+    seed: int
+    models: Models | None = None
+    retrains: int = 0
+    _since: int = 0  # the last fit
+    _unchecked: int = 0
+    _rows: Floats | None = None
+    _times: Floats | None = None
+
+    def study(self, seen: Seen) -> Models | None:
+        """Add a block to the window; fit anew when it is time and worth it, and at once when the work has changed."""
+        if not len(seen.rows):
+            return None
+        self._remember(seen)
+        if self._unchecked < CHECK:
+            return None
+        labels = self._labels(seen.cluster, seen.queued)
+        new, self._unchecked = self._unchecked, 0
+        if not self._is_stale(labels, new, self.tolerance * (1.0 if seen.queued else FINER)):
+            return None
+        assert self._rows is not None  # noqa: S101  # remembered above
+        assert self._times is not None  # noqa: S101
+        self.models = self.fit(self._rows, self._times, labels, seen.cluster)
+        self._since = 0
+        return self.models
+
+    def _remember(self, seen: Seen) -> None:
+        known = self._rows is not None and self._times is not None and self._times.shape[1] == seen.times.shape[1]
+        rows = np.concatenate([self._rows, seen.rows]) if known and self._rows is not None else seen.rows
+        times = np.concatenate([self._times, seen.times]) if known and self._times is not None else seen.times
+        self._rows, self._times = rows[-self.window :], times[-self.window :]
+        self._since += len(seen.rows)
+        self._unchecked += len(seen.rows)
+
+    def _labels(self, cluster: Cluster, queued: bool) -> Floats:
+        assert self._times is not None  # noqa: S101  # remembered before
+        return queued_labels(self._times, cluster, self.pull) if queued else isolated_labels(self._times, cluster)
+
+    def _is_stale(self, labels: Floats, new: int, tolerance: float) -> bool:
+        if self.models is None:
+            return self._since >= min(self.interval, FIRST)
+        if self._error(labels, new) > DRIFT:
+            return True
+        if self._since < self.interval:
+            return False
+        first_lessons = self.retrains * self.interval < self.window // 4  # they teach most
+        return first_lessons or self._error(labels, self._since) > tolerance
+
+    def _error(self, labels: Floats, new: int) -> float:
+        """Return the mean error of the forest on the last tasks."""
+        assert self.models is not None and self._rows is not None  # noqa: S101, PT018  # asked after the first fit
+        rows = self._rows[-new:]
+        return float(np.abs(self.models.share.predict(rows) - labels[-len(rows) :]).mean())
+
+    def fit(self, rows: Floats, times: Floats, labels: Floats, cluster: Cluster) -> Models:
+        """Fit both forests on features, times by class and labels."""
+        lot = (self.seed * 1_000_003 + self.retrains) % 2**32
+        share = RandomForestPredictor(self.n_estimators, self.max_depth, random_state=lot)
+        seconds = RandomForestPredictor(TIME_TREES, TIME_DEPTH, random_state=lot)
+        finite = np.where(np.isfinite(times), times, 10.0 * np.nanmax(np.where(np.isfinite(times), times, np.nan)))
+        self.retrains += 1
+        return Models(
+            share=share.fit_all(rows, labels, FEATURES),
+            seconds=seconds.fit_all(rows, np.log(finite), FEATURES),
+            typical=float(finite.min(axis=1).mean()),
+            classes=tuple(each.name for each in cluster.classes),
+            retrains=self.retrains,
+        )
