@@ -21,9 +21,10 @@ FLOORS = [
     {"schedulers", "workload", "workload_generator"},
     {"lane", "training", "online_scheduler"},
     {"race", "capacity"},
-    {"runs", "storage"},
+    {"runs", "storage", "engine"},
     {"experiments", "env"},
-    {"reports"},
+    {"reports", "settings"},
+    {"server"},
     {"cli"},
 ]
 """From the ground up: a room may call on its own floor and on those below."""
@@ -44,6 +45,13 @@ HOMES = {
     "asyncpg": {"storage"},
     "redis": {"storage"},
     "limits": {"storage"},
+    "fastapi": {"server"},
+    "starlette": {"server"},
+    "uvicorn": {"server", "cli"},
+    "pydantic": {"server", "settings"},
+    "pydantic_settings": {"settings"},
+    "prometheus_client": {"server"},
+    "pyarrow": {"server", "workload"},
 }
 
 

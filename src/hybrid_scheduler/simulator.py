@@ -47,6 +47,21 @@ class VirtualMultiGPU:
         """Free every device and set its clock to 0."""
         self.view.free[:] = 0.0
 
+    def fail(self, device: int) -> None:
+        """Take a GPU away: nothing fits it any more. What it had taken is the caller's to place again."""
+        if device not in self.view.gpus:
+            raise InputError(f"device {device} is no GPU at work: GPUs at work are {self.view.gpus.tolist()}")
+        self.view.memory[device] = -1.0
+        self.view = self.view._replace(gpus=self.view.gpus[self.view.gpus != device])
+
+    def restore(self, device: int, now: float) -> None:
+        """Bring a failed GPU back, empty from `now` on."""
+        if device not in self.cluster.gpus or device in self.view.gpus:
+            raise InputError(f"device {device} is no failed GPU")
+        self.view.memory[device] = self.cluster.per_device("memory")[device]
+        self.view.free[device] = now
+        self.view = self.view._replace(gpus=np.sort(np.append(self.view.gpus, device)))
+
     def run(self, tasks: Tasks | Iterable[Task], scheduler: Scheduler, *, interpreted: bool = False) -> Placements:
         """Reset, then simulate the tasks."""
         self.reset()

@@ -44,6 +44,7 @@ class Acts(NamedTuple):
     energy: Floats
     counts: Ints  # devices of every class
     queued: bool
+    weight: float  # of energy in the reward
 
 
 class Knowledge(NamedTuple):
@@ -63,7 +64,6 @@ class AgentLessons:
     network: Lessons
     replay: Replay
     reward: str
-    weight: float  # of energy in the reward
     steps_per_task: float
     epsilon: float
     epsilon_min: float
@@ -155,7 +155,7 @@ class AgentLessons:
             prices = self._current_prices(acts)
             beyond = (acts.wait[rows, acts.action] - acts.wait.sum(axis=1) / number) / self.typical
             seconds = prices[acts.action] * seconds * np.clip(1.0 + LEAN * beyond, 0.5, 2.0)
-        paid = ((1.0 - self.weight) * seconds + self.weight * acts.energy / 100.0) / self.typical
+        paid = ((1.0 - acts.weight) * seconds + acts.weight * acts.energy / 100.0) / self.typical
         return -np.minimum(paid, WORST)
 
     def _current_prices(self, acts: Acts) -> Floats:

@@ -32,13 +32,14 @@ class Seen(NamedTuple):
     times: Floats
     cluster: Cluster
     queued: bool
+    pull: float = 0.0  # 0 … 1: how much energy counts in the labels of queued tasks
 
     @classmethod
-    def of(cls, placements: Placements) -> Seen:
+    def of(cls, placements: Placements, pull: float = 0.0) -> Seen:
         """Take what can be learnt from placements: the tasks that ran."""
         ran = placements.ran
         rows = task_features(placements.tasks)[ran]
-        return cls(rows, placements.times[ran], placements.cluster, placements.queued)
+        return cls(rows, placements.times[ran], placements.cluster, placements.queued, pull)
 
 
 @dataclass
@@ -60,7 +61,6 @@ class ForestLessons:
     window: int
     n_estimators: int
     max_depth: int
-    pull: float  # 0 … 1: how much energy counts in the labels of queued tasks
     tolerance: float
     seed: int
     models: Models | None = None
@@ -77,7 +77,7 @@ class ForestLessons:
         self._remember(seen)
         if self._unchecked < CHECK:
             return None
-        labels = self._labels(seen.cluster, seen.queued)
+        labels = self._labels(seen)
         new, self._unchecked = self._unchecked, 0
         if not self._is_stale(labels, new, self.tolerance * (1.0 if seen.queued else FINER)):
             return None
@@ -95,9 +95,11 @@ class ForestLessons:
         self._since += len(seen.rows)
         self._unchecked += len(seen.rows)
 
-    def _labels(self, cluster: Cluster, queued: bool) -> Floats:
+    def _labels(self, seen: Seen) -> Floats:
         assert self._times is not None  # noqa: S101  # remembered before
-        return queued_labels(self._times, cluster, self.pull) if queued else isolated_labels(self._times, cluster)
+        if seen.queued:
+            return queued_labels(self._times, seen.cluster, seen.pull)
+        return isolated_labels(self._times, seen.cluster)
 
     def _is_stale(self, labels: Floats, new: int, tolerance: float) -> bool:
         if self.models is None:

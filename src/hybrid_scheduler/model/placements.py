@@ -12,11 +12,12 @@ import numpy.typing as npt
 from hybrid_scheduler.model.cluster import Cluster
 from hybrid_scheduler.model.tasks import Floats, Tasks
 
-RAN, SPILLED, NO_MEMORY, NO_DEVICE, NO_PARENT = 0, 1, 2, 3, 4
+RAN, SPILLED, NO_MEMORY, NO_DEVICE, NO_PARENT, QUEUE_FULL = 0, 1, 2, 3, 4, 5
 REASONS = {
     NO_MEMORY: "it needs more memory than any device has",
     NO_DEVICE: "no device class can run it",
     NO_PARENT: "a task it depends on was rejected",
+    QUEUE_FULL: "too many tasks were waiting already",
 }
 
 

@@ -56,19 +56,13 @@ class HybridML(Scheduler):
         for name, value in (("retrain_interval", retrain_interval), ("window_size", window_size)):
             if value < 1:
                 raise InputError(f"hybrid_ml: {name} is {value}, expected a whole number above 0")
-        if not 0 <= energy_weight <= 1:
-            raise InputError(f"hybrid_ml: energy_weight is {energy_weight}, expected a number from 0 to 1")
-        self.energy_weight = float(energy_weight)
+        self.weigh_energy(energy_weight)
         self.timed = False  # whether times are known
         self.typical = 1.0
         self.share = np.empty(0)
         self.seconds = np.empty((0, 1))
         self.learn_every = min(CHECK, retrain_interval) if online else 0
-        # Up to a half, the weight only chooses among GPUs; beyond it, it also pulls tasks to frugal classes.
-        self.pull = max(0.0, 2.0 * self.energy_weight - 1.0)
-        self._lessons = ForestLessons(
-            retrain_interval, window_size, n_estimators, max_depth, self.pull, tolerance, seed
-        )
+        self._lessons = ForestLessons(retrain_interval, window_size, n_estimators, max_depth, tolerance, seed)
         self._models: Models | None = None
         self._study = Study(self._lessons, beside)
         if model:
@@ -138,12 +132,22 @@ class HybridML(Scheduler):
 
     def learn(self, placements: Placements) -> None:
         """Let the pupil study a block: here and now, or beside the decisions."""
-        seen = Seen.of(placements)
+        seen = Seen.of(placements, self.pull)
         self._take(self._study.study(seen, len(seen.rows)))
 
     def _take(self, models: Models | None) -> None:
         if models is not None:
             self._models = models
+
+    def weigh_energy(self, weight: float) -> None:
+        """Weigh energy against time; up to a half that only chooses among GPUs, beyond it, it also pulls tasks."""
+        if not 0 <= weight <= 1:
+            raise InputError(f"hybrid_ml: energy_weight is {weight}, expected a number from 0 to 1")
+        self.energy_weight, self.pull = float(weight), max(0.0, 2.0 * weight - 1.0)
+
+    def learn_beside(self, tasks: int) -> None:
+        """From now on learn in another process; what is learnt counts `tasks` tasks later."""
+        self._study = Study(self._lessons, tasks)
 
     def close(self) -> None:
         """End the process that learns beside, if there is one."""

@@ -64,7 +64,7 @@ class RLAgent(Scheduler):
     ) -> None:
         if reward not in REWARDS:
             raise InputError(f"rl_agent: reward is '{reward}', expected {', '.join(REWARDS)}")
-        for name, value in (("gamma", gamma), ("epsilon", epsilon), ("energy_weight", energy_weight)):
+        for name, value in (("gamma", gamma), ("epsilon", epsilon)):
             if not 0 <= value <= 1:
                 raise InputError(f"rl_agent: {name} is {value}, expected a number from 0 to 1")
         if state not in STATES:
@@ -73,13 +73,10 @@ class RLAgent(Scheduler):
         self.sees_queues = state == "queues"
         self._generator = np.random.default_rng([seed, 0xA6E])
         self._demonstration = np.empty(0, np.int64)
-        # As in hybrid_ml: up to a half, energy does not pull at priced seconds; beyond it, it does.
-        weight = max(0.0, 2.0 * energy_weight - 1.0) if reward == "price" else float(energy_weight)
         self._lessons = AgentLessons(
             network=Lessons(new_weights(len(FEATURES), seed), gamma, learning_rate, batch, target_update),
             replay=Replay(replay),
             reward=reward,
-            weight=weight,
             steps_per_task=steps_per_task,
             epsilon=float(epsilon),
             epsilon_min=epsilon_min,
@@ -87,6 +84,7 @@ class RLAgent(Scheduler):
             seed=seed,
         )
         self._losses: deque[float] = deque(maxlen=1000)
+        self.weigh_energy(energy_weight)
         self._study = Study(self._lessons, beside)
         self.classes = 1
         self._take(self._lessons.knowledge)
@@ -165,6 +163,7 @@ class RLAgent(Scheduler):
             energy=placements.energy[ran],
             counts=placements.cluster.counts,
             queued=placements.queued,
+            weight=self._weight,
         )
 
     def _take(self, knowledge: Knowledge | None) -> None:
@@ -176,6 +175,16 @@ class RLAgent(Scheduler):
         self.w1, self.b1, self.w2, self.b2, self.w3, self.b3 = knowledge.weights
         if np.isfinite(knowledge.loss):
             self._losses.append(knowledge.loss)
+
+    def weigh_energy(self, weight: float) -> None:
+        """Weigh energy against time in the reward; priced seconds are not pulled by weights up to a half."""
+        if not 0 <= weight <= 1:
+            raise InputError(f"rl_agent: energy_weight is {weight}, expected a number from 0 to 1")
+        self._weight = max(0.0, 2.0 * weight - 1.0) if self._lessons.reward == "price" else float(weight)
+
+    def learn_beside(self, tasks: int) -> None:
+        """From now on learn in another process; what is learnt counts `tasks` tasks later."""
+        self._study = Study(self._lessons, tasks)
 
     def close(self) -> None:
         """End the process that learns beside, if there is one."""

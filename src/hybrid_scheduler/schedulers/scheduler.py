@@ -53,6 +53,12 @@ class Scheduler:
     def learn(self, placements: Placements) -> None:
         """Learn from what became of the last block."""
 
+    def weigh_energy(self, weight: float) -> None:
+        """Weigh energy (1) against time (0) from now on; most policies do not care."""
+
+    def learn_beside(self, tasks: int) -> None:
+        """Learn in another process from now on; what is learnt counts `tasks` tasks later."""
+
     def close(self) -> None:
         """Let go of what the policy holds, such as a process that learns beside it."""
 

@@ -1,0 +1,75 @@
+"""The certified bound of an endless stream, moved on task by task.
+
+For prices λ ≥ 0 every second of a device of class d can do at most λ_d of priced work, and a task brings at least
+min_d λ_d · t(i, d). So the priced work that any schedule still has before it obeys a queue: it shrinks by
+Σ_d count_d · λ_d a second and grows with every arrival. What is left when the last task has arrived, divided by that
+pace, is time that nobody can avoid. That holds for any prices; a grid of them is followed and the best one counts.
+Devices that fail or come back change the pace, and nothing else.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hybrid_scheduler.model.cluster import Cluster
+from hybrid_scheduler.model.tasks import Floats, Ints
+
+GRID = 65
+MIXTURES = 128  # price vectors where there are more than two classes
+
+
+class LiveBound:
+    """The earliest moment at which all tasks so far can have ended."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.prices = _price_grid(len(cluster.classes))
+        self.counts = cluster.counts
+        self._left = np.zeros(len(self.prices))
+        self._longest = 0.0  # the latest arrival + shortest time of a single task
+        self.now = 0.0
+
+    def use(self, counts: Ints) -> None:
+        """Go on with other numbers of devices."""
+        self.counts = counts
+
+    def add(self, arrival: Floats, times: Floats) -> None:
+        """Let tasks arrive, in order; `times` by (task, class), inf where it cannot run."""
+        pace = self.prices @ self.counts
+        with np.errstate(invalid="ignore"):  # a price of 0 for a class that cannot run it says nothing
+            priced = np.where(np.isfinite(times)[:, None, :], times[:, None, :] * self.prices, np.inf)
+        least = priced.min(axis=2)
+        least[~np.isfinite(least)] = 0.0  # fits nowhere: it will be rejected
+        for row, moment in enumerate(arrival):
+            self._left -= pace * max(0.0, moment - self.now)
+            np.maximum(self._left, 0.0, out=self._left)
+            self._left += least[row]
+            self.now = max(self.now, float(moment))
+        both = _shared(times)
+        possible = np.isfinite(both)
+        if possible.any():
+            self._longest = max(self._longest, float((arrival + both)[possible].max()))
+
+    @property
+    def seconds(self) -> float:
+        """When everything that has arrived can have ended at the earliest."""
+        pace = self.prices @ self.counts
+        with np.errstate(divide="ignore", invalid="ignore"):
+            waits = np.where(pace > 0, self._left / pace, 0.0)
+        return max(self.now + float(waits.max()), self._longest)
+
+
+def _shared(times: Floats) -> Floats:
+    """Return the time of each task if one device of every class shared it: no schedule is faster."""
+    with np.errstate(divide="ignore"):
+        result: Floats = 1.0 / (1.0 / times).sum(axis=1)
+    return result
+
+
+def _price_grid(classes: int) -> Floats:
+    if classes == 1:
+        return np.ones((1, 1))
+    if classes == 2:
+        share = np.linspace(0.0, 1.0, GRID)
+        return np.column_stack([share, 1.0 - share])
+    mixtures = np.random.default_rng(0).dirichlet(np.ones(classes), MIXTURES)
+    return np.concatenate([np.eye(classes), mixtures])

@@ -1,0 +1,289 @@
+"""The race itself, one block at a time: what it does depends on its seed and on the changes made, on nothing else."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import dataclass
+
+import numpy as np
+
+from hybrid_scheduler.engine.analysis import Memory
+from hybrid_scheduler.engine.bound import LiveBound
+from hybrid_scheduler.engine.live_lane import COLUMNS, LiveLane
+from hybrid_scheduler.engine.settings import LiveSettings
+from hybrid_scheduler.engine.snapshot import (
+    Analysis,
+    DeviceState,
+    SchedulerState,
+    Snapshot,
+    TaskRecord,
+    TaskResult,
+    WindowFigures,
+)
+from hybrid_scheduler.engine.stream import Stream
+from hybrid_scheduler.learning.labels import isolated_labels
+from hybrid_scheduler.model.cluster import Device
+from hybrid_scheduler.model.placements import Placements
+from hybrid_scheduler.model.tasks import Floats, Task, Tasks
+from hybrid_scheduler.physics import class_times, fastest
+from hybrid_scheduler.schedulers.explain import Explanation
+from hybrid_scheduler.training import ready
+from hybrid_scheduler.view import TaskView
+
+BESIDE = 50  # tasks after which what was learnt counts: a fit at the usual pace is ready long before
+QUANTILES = np.linspace(0.0, 1.0, 21)
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A block of tasks, what every scheduler made of it, and tasks that a failure has placed anew."""
+
+    tasks: Tasks
+    placements: dict[str, Placements]
+    restarted: dict[str, Placements]
+    optimal_gpu_fraction: Floats
+    optimal_time: Floats
+    now: float
+
+
+class LiveRace:
+    """All lanes on one endless stream."""
+
+    def __init__(self, settings: LiveSettings) -> None:
+        self.settings = settings
+        self.stream = Stream(settings)
+        self.lanes = {name: self._new_lane(name) for name in settings.schedulers}
+        self.bound = LiveBound(settings.cluster)
+        self.memory = Memory()
+        self.latest: TaskRecord | None = None
+        self._use_devices(settings)
+
+    def _new_lane(self, name: str) -> LiveLane:
+        settings = self.settings
+        policy = ready(name, settings.cluster, settings.seed)
+        policy.weigh_energy(settings.energy_weight)
+        policy.learn_beside(BESIDE)
+        return LiveLane(policy, settings.cluster, self.stream.now)
+
+    # --- moving on ---------------------------------------------------------------------------------------------
+
+    def advance(self, count: int) -> Placed:
+        """Let the next tasks arrive and be placed by all."""
+        return self._place(self.stream.take(count), {})
+
+    def submit(self, task: Task) -> tuple[Placed, dict[str, Explanation]]:
+        """Let a task by hand arrive now; return also why each scheduler placed it as it did."""
+        tasks = self.stream.insert(Tasks.of([task]))
+        return self._place(tasks, {}), self.explain(tasks)
+
+    def explain(self, tasks: Tasks) -> dict[str, Explanation]:
+        """Return why each scheduler would place the first of these tasks as it does, were it to arrive now."""
+        times = class_times(tasks, self.settings.cluster)
+        return {name: _explained(lane, tasks, times, self.stream.now) for name, lane in self.lanes.items()}
+
+    def _place(self, tasks: Tasks, restarted: dict[str, Placements]) -> Placed:
+        cluster = self.settings.cluster
+        times = class_times(tasks, cluster)
+        self.bound.add(tasks.arrival_time, times)
+        most = self.settings.max_queue
+        before = float(tasks.arrival_time[0])
+        placed = {name: lane.run(tasks, times, before, most) for name, lane in self.lanes.items()}
+        for lane in self.lanes.values():
+            lane.forget(self.stream.now)
+        self._count_wins(placed)
+        self.memory.add(placed)
+        block = Placed(
+            tasks, placed, restarted, isolated_labels(times, cluster), fastest(times, cluster), self.stream.now
+        )
+        self.latest = record(block, len(tasks) - 1)
+        return block
+
+    def _count_wins(self, placed: dict[str, Placements]) -> None:
+        ends = np.array([np.where(each.ran, each.finish, np.inf) for each in placed.values()])
+        first = ends.argmin(axis=0)[np.isfinite(ends.min(axis=0))]
+        for number, count in enumerate(np.bincount(first, minlength=len(placed))):
+            self.lanes[list(placed)[number]].totals.wins += int(count)
+
+    # --- changing ----------------------------------------------------------------------------------------------
+
+    def change(self, settings: LiveSettings) -> dict[str, Placements]:
+        """Go on by other settings; return tasks that were placed anew because their GPU failed, by scheduler."""
+        old, self.settings = self.settings, settings
+        if (old.preset, old.load, old.rate, old.num_gpus, old.seed) != (
+            settings.preset, settings.load, settings.rate, settings.num_gpus, settings.seed,
+        ):  # fmt: skip
+            self.stream.turn(settings)
+        self._choose_lanes(settings)
+        for lane in self.lanes.values():
+            lane.scheduler.weigh_energy(settings.energy_weight)
+        if settings.num_gpus != old.num_gpus:
+            for lane in self.lanes.values():
+                lane.use(settings.cluster, self.stream.now)
+            self.bound.use(settings.cluster.counts)
+        return self._use_devices(settings)
+
+    def _choose_lanes(self, settings: LiveSettings) -> None:
+        for name in [name for name in self.lanes if name not in settings.schedulers]:
+            self.lanes.pop(name).scheduler.close()
+        self.lanes = {name: self.lanes.get(name) or self._new_lane(name) for name in settings.schedulers}
+
+    def _use_devices(self, settings: LiveSettings) -> dict[str, Placements]:
+        """Fail and restore GPUs in every lane until they are as the settings say."""
+        gpus = settings.cluster.gpus
+        wanted = {int(gpus[number]) for number in settings.failed_gpus}
+        restarted, now = {}, self.stream.now
+        for name, lane in self.lanes.items():
+            working = {int(gpu) for gpu in lane.lane.machine.view.gpus}
+            lane.restore({int(gpu) for gpu in gpus} - working - wanted, now)
+            lost = lane.fail(wanted & working, now)
+            if lost is not None:
+                restarted[name] = lane.rerun(lost, now)
+        counts = settings.cluster.counts.copy()
+        for device in wanted:
+            counts[settings.cluster.class_index[device]] -= 1
+        self.bound.use(counts)
+        return restarted
+
+    def close(self) -> None:
+        """Let go of what the schedulers hold."""
+        for lane in self.lanes.values():
+            lane.scheduler.close()
+
+    # --- looking -----------------------------------------------------------------------------------------------
+
+    def snapshot(self, state: str, tasks_per_second: float, error: str) -> Snapshot:
+        """Return this moment as plain data."""
+        settings, now = self.settings, self.stream.now
+        gpus = settings.cluster.gpus.tolist()
+        failed = {gpus[number] for number in settings.failed_gpus}
+        return Snapshot(
+            state=state,
+            tasks_processed=self.stream.number,
+            sim_time=now,
+            tasks_per_second=tasks_per_second,
+            arrival_rate=self.stream.rate,
+            bound=self.bound.seconds,
+            settings=settings.to_dict(),
+            devices=[
+                DeviceState(
+                    each.index, each.name, each.device_class.kind, each.device_class.name, each.index in failed
+                )
+                for each in settings.cluster.devices
+            ],
+            schedulers=[self._scheduler_state(name, lane) for name, lane in self.lanes.items()],
+            latest=self.latest,
+            error=error,
+        )
+
+    def _scheduler_state(self, name: str, lane: LiveLane) -> SchedulerState:
+        totals, now = lane.totals, self.stream.now
+        mean = dict(zip(COLUMNS, totals.sums / max(1, totals.tasks), strict=True))
+        sums = dict(zip(COLUMNS, totals.sums, strict=True))
+        recent = lane.recent[:, COLUMNS.index("turnaround")]
+        return SchedulerState(
+            name=name,
+            tasks=totals.tasks,
+            rejected=totals.rejected,
+            restarts=totals.restarts,
+            spilled=totals.spilled,
+            wins=totals.wins,
+            avg_time=float(mean["execution"]),
+            mean_turnaround=float(mean["turnaround"]),
+            total_time=float(sums["execution"]),
+            energy=float(sums["energy"]),
+            cost=float(sums["cost"]),
+            makespan=totals.makespan,
+            makespan_over_bound=totals.makespan / max(self.bound.seconds, 1e-12) if totals.tasks else 1.0,
+            backlog=lane.backlog(now),
+            queue_length=lane.queue_length(now),
+            saturated=lane.saturated,
+            utilisation=lane.utilisation(now),
+            window=_window(lane.recent),
+            turnaround_cdf=np.quantile(recent, QUANTILES).tolist() if len(recent) else [],
+            decision_microseconds=1e6 * lane.lane.seconds / max(1, totals.tasks),
+            insight=dict(getattr(lane.scheduler, "insight", {})),
+        )
+
+    def analysis(self) -> Analysis:
+        """Return the slow pictures."""
+        return self.memory.analysis(list(self.lanes))
+
+
+def _device(device: Device, failed: bool) -> DeviceState:
+    kind = device.device_class
+    return DeviceState(device.index, device.name, kind.kind, kind.name, failed)
+
+
+def _window(recent: Floats) -> WindowFigures:
+    if not len(recent):
+        return WindowFigures(0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    mean = dict(zip(COLUMNS, recent.mean(axis=0).tolist(), strict=True))
+    p50, p95, p99 = np.quantile(recent[:, COLUMNS.index("turnaround")], (0.5, 0.95, 0.99)).tolist()
+    return WindowFigures(
+        tasks=len(recent),
+        avg_time=mean["execution"],
+        mean_turnaround=mean["turnaround"],
+        p50_turnaround=p50,
+        p95_turnaround=p95,
+        p99_turnaround=p99,
+        mean_waiting=mean["waiting"],
+        energy=mean["energy"],
+        cost=mean["cost"],
+        gpu_share=mean["gpu_fraction"],
+    )
+
+
+def _explained(lane: LiveLane, tasks: Tasks, times: Floats, now: float) -> Explanation:
+    """Ask a scheduler about the first of some tasks; asking changes nothing."""
+    policy = deepcopy(lane.scheduler)
+    machine = lane.lane.machine
+    seen = times if policy.sighted else np.full_like(times, np.nan)
+    policy.prepare(tasks, seen, machine.view)
+    task = tasks[0]
+    view = TaskView(
+        row=0,
+        size=task.size,
+        compute_intensity=task.compute_intensity,
+        memory_required=task.memory_required,
+        arrival_time=now,
+        duration_estimate=float(tasks.duration_estimate[0]),
+        ready_time=now,
+        times=seen[0],
+    )
+    return policy.explain(view, machine.view)
+
+
+def record(block: Placed, row: int) -> TaskRecord:
+    """Return one task of a block and what all schedulers made of it."""
+    task = block.tasks[row]
+    return TaskRecord(
+        task_id=task.task_id,
+        size=task.size,
+        compute_intensity=task.compute_intensity,
+        memory_required=task.memory_required,
+        arrival_time=task.arrival_time,
+        optimal_gpu_fraction=float(block.optimal_gpu_fraction[row]),
+        optimal_time=float(block.optimal_time[row]),
+        results={name: result(placed, row) for name, placed in block.placements.items()},
+    )
+
+
+def result(placed: Placements, row: int, attempt: int = 1) -> TaskResult:
+    """Return what one scheduler made of one task."""
+    if not placed.ran[row]:
+        nan = float("nan")
+        return TaskResult(0.0, -1, nan, nan, nan, nan, nan, 0.0, 0.0, int(placed.status[row]), attempt)
+    decision = placed.decision(row)
+    return TaskResult(
+        gpu_fraction=decision.gpu_fraction,
+        device=decision.device,
+        start=float(placed.start[row]),
+        finish=float(placed.finish[row]),
+        time=float(placed.execution[row]),
+        waiting=float(placed.waiting[row]),
+        turnaround=float(placed.turnaround[row]),
+        energy=float(placed.energy[row]),
+        cost=float(placed.cost[row]),
+        status=int(placed.status[row]),
+        attempt=attempt,
+    )

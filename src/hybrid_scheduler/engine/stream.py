@@ -1,0 +1,60 @@
+"""An endless stream of tasks, drawn in chunks: the same seed and changes give the same tasks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from hybrid_scheduler.engine.settings import LiveSettings
+from hybrid_scheduler.model.tasks import Tasks
+from hybrid_scheduler.workload.generator import WorkloadGenerator, full_rate
+
+CHUNK = 200
+SAMPLE, SAMPLE_SEED = 4000, 2_000_003  # tasks from which the rate at full load is taken
+
+
+class Stream:
+    """Tasks without end; `take` moves on, `turn` changes what comes next."""
+
+    def __init__(self, settings: LiveSettings) -> None:
+        self.number, self.now = 0, 0.0  # of the next task; arrival of the last one
+        self._chunk, self._left = 0, 0
+        self._tasks: Tasks | None = None
+        self.turn(settings)
+
+    def turn(self, settings: LiveSettings) -> None:
+        """Draw what comes next by these settings; what was drawn and not taken is dropped."""
+        self._settings, self._left = settings, 0
+        self.rate = settings.rate or (settings.load or 0.0) * _full_rate(settings)
+
+    def take(self, count: int) -> Tasks:
+        """Return the next tasks, at most `count`, at least one."""
+        if not self._left:
+            self._draw()
+        assert self._tasks is not None  # noqa: S101  # just drawn
+        first = len(self._tasks) - self._left
+        taken = self._tasks.part(first, min(first + count, len(self._tasks)))
+        self._left -= len(taken)
+        numbers = np.arange(self.number, self.number + len(taken))
+        self.number += len(taken)
+        self.now = float(taken.arrival_time[-1])
+        return replace(taken, task_id=numbers)
+
+    def insert(self, tasks: Tasks) -> Tasks:
+        """Give tasks that come from elsewhere the next numbers and let them arrive now."""
+        numbers = np.arange(self.number, self.number + len(tasks))
+        self.number += len(tasks)
+        return replace(tasks, task_id=numbers, arrival_time=np.full(len(tasks), self.now))
+
+    def _draw(self) -> None:
+        self._chunk += 1
+        generator = WorkloadGenerator((self._settings.seed * 1_000_003 + self._chunk) % 2**63)
+        drawn = generator.generate_preset(self._settings.preset, CHUNK, rate=self.rate)
+        self._tasks = drawn.arriving_at(drawn.arrival_time + self.now)
+        self._left = CHUNK
+
+
+def _full_rate(settings: LiveSettings) -> float:
+    sample = WorkloadGenerator(SAMPLE_SEED).generate_preset(settings.preset, SAMPLE, rate=1.0)
+    return full_rate(sample, settings.cluster)
