@@ -1,0 +1,150 @@
+"""The race at this moment: who leads, who beats whom, what goes with what."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from hybrid_scheduler.server.schemas.base import Number, Schema
+
+RankBy = Literal["mean_turnaround", "p95_turnaround", "avg_time", "mean_waiting", "energy", "cost"]
+
+
+class SchedulerEntry(Schema):
+    """A line of the registry."""
+
+    name: str = Field(examples=["eft"])
+    summary: str = Field(examples=["whole task where it ends first (StarPU's dm)"])
+    sighted: str = Field(description="What it knows of the true execution times.", examples=["yes"])
+    featured: bool = Field(description="Takes part when nothing else is asked for.")
+    racing: bool = Field(description="Takes part now.")
+
+
+class Device(Schema):
+    """A device of the cluster."""
+
+    index: int
+    name: str = Field(examples=["gpu0"])
+    kind: str = Field(description="cpu or gpu", examples=["gpu"])
+    device_class: str
+    failed: bool
+
+
+class WindowFigures(Schema):
+    """Averages over the last tasks, 1000 at most."""
+
+    tasks: int
+    avg_time: Number = Field(description="Execution time, s.")
+    mean_turnaround: Number = Field(description="From arrival to finish, s.")
+    p50_turnaround: Number
+    p95_turnaround: Number
+    p99_turnaround: Number
+    mean_waiting: Number
+    energy: Number = Field(description="J per task")
+    cost: Number = Field(description="USD per task")
+    gpu_share: Number = Field(description="Mean share of a task on a GPU.")
+
+
+class SchedulerFigures(Schema):
+    """One scheduler: totals since the start, averages of the last tasks, and what its queues look like."""
+
+    name: str = Field(examples=["oracle"])
+    tasks: int
+    rejected: int
+    restarts: int = Field(description="Tasks started again because their GPU failed.")
+    spilled: int = Field(description="Tasks that ran elsewhere than it said, because they do not fit there.")
+    wins: int = Field(description="Tasks that it ended first.")
+    avg_time: Number = Field(description="Mean execution time, s.")
+    mean_turnaround: Number = Field(description="Mean time from arrival to finish, s.")
+    total_time: Number = Field(description="Execution times added up, s.")
+    energy: Number = Field(description="J in total")
+    cost: Number = Field(description="USD in total")
+    makespan: Number = Field(description="When its last task ends, simulated seconds.")
+    makespan_over_bound: Number = Field(description="1.0 cannot be beaten by anyone.")
+    backlog: Number = Field(description="Seconds of work before the mean device.")
+    queue_length: int = Field(description="Shares of tasks that wait.")
+    saturated: bool = Field(description="Whether its queue keeps growing.")
+    utilisation: list[Number] = Field(description="Busy share of every device, last 60 simulated seconds.")
+    window: WindowFigures
+    turnaround_cdf: list[Number] = Field(description="Turnaround at 0 %, 5 %, … 100 % of the last tasks.")
+    decision_microseconds: Number = Field(description="Wall time of a decision.")
+    insight: dict[str, Any] = Field(description="What a learner tells about itself.")
+
+
+class Ranked(SchedulerFigures):
+    """A scheduler and its place."""
+
+    rank: int = Field(ge=1, description="1 is the best.")
+    over_best: Number = Field(description="Its figure divided by the best one's.", examples=[1.25])
+
+
+class Comparison(Schema):
+    """Who leads, and how far from what is possible."""
+
+    state: str = Field(description="ready, running, paused, stopped or failed", examples=["running"])
+    tasks_processed: int
+    sim_time: float = Field(description="Simulated seconds.")
+    bound: Number = Field(description="Nobody can have ended all tasks so far before this moment.")
+    by: RankBy = Field(description="The figure of the last tasks by which they are ranked.")
+    ranking: list[Ranked]
+
+
+class WinMatrix(Schema):
+    """Who beats whom, about the last tasks (2000 at most)."""
+
+    tasks: int
+    schedulers: list[str]
+    wins: list[list[int]] = Field(description="[i][j]: tasks that scheduler i ended before scheduler j.")
+    share: list[list[Number]] = Field(description="[i][j]: of the tasks that one of the two ended first, i's share.")
+
+
+class CorrelationMatrix(Schema):
+    """What goes with what, about the last tasks (2000 at most)."""
+
+    tasks: int
+    features: list[str]
+    correlation: list[list[Number]] = Field(description="Pearson's r, -1 to 1.")
+
+
+class SizeDistribution(Schema):
+    """How large the last tasks are (2000 at most)."""
+
+    tasks: int
+    edges: list[float] = Field(description="Edges of the bins; one more than there are counts.")
+    counts: list[int]
+
+
+class Heatmap(Schema):
+    """Where the GPU pays, by size and intensity, about the last tasks (2000 at most)."""
+
+    tasks: int
+    size_edges: list[float]
+    intensity_edges: list[float]
+    best_gpu_share: list[list[Number]] = Field(
+        description="[size][intensity]: best share on a GPU of the mean task there; null: none seen."
+    )
+    gpu_wins: list[list[Number]] = Field(
+        description="[size][intensity]: tasks that are faster whole on a GPU, 0 to 1."
+    )
+
+
+class SchedulerLoad(Schema):
+    """How busy one scheduler keeps the devices."""
+
+    name: str
+    utilisation: list[Number] = Field(description="Busy share by device, 0 to 1.")
+    cpu: Number = Field(description="Mean of the CPUs; null without any.")
+    gpu: Number = Field(description="Mean of the GPUs that work; null without any.")
+    backlog: Number = Field(description="Seconds of work before the mean device.")
+    queue_length: int
+    saturated: bool
+
+
+class Utilization(Schema):
+    """Busy shares by scheduler and device."""
+
+    sim_time: float
+    seconds: float = Field(description="Simulated seconds that are looked at.")
+    devices: list[Device]
+    schedulers: list[SchedulerLoad]

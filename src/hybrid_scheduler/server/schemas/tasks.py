@@ -1,0 +1,164 @@
+"""Tasks, what schedulers made of them, and why."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from hybrid_scheduler.model.placements import REASONS
+from hybrid_scheduler.server.schemas.base import LARGEST_MEMORY, LARGEST_SIZE, Id, Number, Request, Schema
+
+_STATUS = "0 it ran; 1 it ran elsewhere than the scheduler said, because it does not fit there; " + "; ".join(
+    f"{status} rejected, {reason}" for status, reason in REASONS.items()
+)
+Share = Annotated[float, Field(ge=0.0, le=1.0)]
+
+
+class TaskCreate(Request):
+    """A task by hand."""
+
+    task_id: Id | None = Field(
+        None, description="A number of your own; the race counts its tasks itself and answers with its own number."
+    )
+    size: float = Field(gt=0.0, le=LARGEST_SIZE, description="Problem size N.", examples=[2500.0])
+    compute_intensity: Share = Field(description="How much the task gains from a GPU, 0 to 1.", examples=[0.8])
+    memory_required: float = Field(
+        ge=0.0, le=LARGEST_MEMORY, description="Memory in MB; a task that fits nowhere is rejected.", examples=[200.0]
+    )
+
+
+class SchedulerResultCreate(Request):
+    """A result that was measured elsewhere, for a task that is stored already."""
+
+    scheduler_name: str = Field(
+        min_length=1, max_length=100, pattern=r"^[\w.:=-]+$", description="Who decided.", examples=["my_cluster"]
+    )
+    attempt: int = Field(1, ge=1, le=1000, description="2 and more: the task had to start again.")
+    gpu_fraction: Share = Field(description="Share of the task that ran on a GPU.", examples=[0.75])
+    device: int = Field(-1, ge=-1, le=10_000, description="Device of the run's cluster, -1 if it was none of them.")
+    actual_time: float = Field(gt=0.0, le=1e12, description="Execution time, s.", examples=[0.42])
+    waiting_time: float = Field(0.0, ge=0.0, le=1e12, description="Time between arrival and execution, s.")
+    energy_consumption: float = Field(0.0, ge=0.0, le=1e15, description="J", examples=[21.0])
+    execution_cost: float = Field(0.0, ge=0.0, le=1e12, description="USD", examples=[0.0001])
+
+
+class Task(Schema):
+    """A task of a run."""
+
+    task_id: int = Field(description="Number of the task in its run.", examples=[101])
+    size: float = Field(description="Problem size N.", examples=[2500.0])
+    compute_intensity: float = Field(description="How much it gains from a GPU, 0 to 1.", examples=[0.8])
+    memory_required: float = Field(description="Memory in MB.", examples=[200.0])
+    arrival_time: float = Field(description="When it arrived, simulated seconds.", examples=[34.5])
+    dependencies: list[int] = Field(default=[], description="Tasks that must end before it starts.")
+
+
+class SchedulerResult(Schema):
+    """What one scheduler made of one task, in one attempt."""
+
+    task_id: int = Field(description="Number of the task in its run.", examples=[101])
+    scheduler_name: str = Field(description="Who decided.", examples=["oracle"])
+    attempt: int = Field(1, description="2 and more: started again because its GPU failed.")
+    gpu_fraction: Number = Field(description="Share of the task on a GPU.", examples=[0.75])
+    device: int = Field(description="Device that did it (of a split task the GPU), -1: none.", examples=[2])
+    status: int = Field(description=_STATUS, examples=[0])
+    start_time: Number = Field(description="When its first share started, simulated seconds.", examples=[34.6])
+    finish_time: Number = Field(description="When its last share ended.", examples=[35.0])
+    actual_time: Number = Field(description="Execution time, s.", examples=[0.4])
+    waiting_time: Number = Field(description="Time in queues, s.", examples=[0.1])
+    turnaround_time: Number = Field(description="From arrival to finish, s.", examples=[0.5])
+    energy_consumption: Number = Field(description="J", examples=[20.0])
+    execution_cost: Number = Field(description="USD", examples=[0.0001])
+    measured: bool = Field(False, description="Whether it really ran, rather than in simulated time.")
+
+
+class HistoryRow(SchedulerResult):
+    """A result beside its task."""
+
+    size: float = Field(description="Problem size N.", examples=[2500.0])
+    compute_intensity: float = Field(description="How much it gains from a GPU, 0 to 1.", examples=[0.8])
+    memory_required: float = Field(description="Memory in MB.", examples=[200.0])
+    arrival_time: float = Field(description="When it arrived, simulated seconds.", examples=[34.5])
+    dependencies: list[int] = Field(default=[], description="Tasks that must end before it starts.")
+
+
+class TrainingRecord(Schema):
+    """An example to learn from: a task and its best split, found by trying all."""
+
+    id: int
+    run_id: int
+    task_id: int
+    size: float
+    compute_intensity: float
+    memory_required: float
+    optimal_gpu_fraction: float = Field(description="Best share on a GPU, 0 to 1.", examples=[0.75])
+    optimal_time: float = Field(description="Execution time of that split, s.", examples=[0.38])
+
+
+class TaskPage(Schema):
+    """Some tasks of a run."""
+
+    run_id: int | None = Field(description="The run; null if there is none yet.")
+    tasks: list[Task]
+    next: int | None = Field(description="Pass it as `after` for the next page; null: this is the last one.")
+
+
+class TaskAudit(Schema):
+    """A task and everything that was done with it."""
+
+    run_id: int
+    task: Task
+    results: list[SchedulerResult] = Field(description="Every attempt of every scheduler.")
+    attempts: dict[str, int] = Field(description="Attempts by scheduler.", examples=[{"oracle": 1, "random": 2}])
+    fastest: str | None = Field(description="The scheduler that ended it first.", examples=["oracle"])
+
+
+class Candidate(Schema):
+    """A device as the scheduler saw it; null is what the scheduler does not know."""
+
+    device: int
+    device_name: str = Field(examples=["gpu0"])
+    kind: str = Field(description="cpu or gpu", examples=["gpu"])
+    predicted_time: Number = Field(description="Seconds of the whole task there, transfer included.")
+    wait: Number = Field(description="Seconds until it could start there.")
+    transfer: Number = Field(description="Seconds that moving its memory there takes.")
+    finish: Number = Field(description="When it would end there, simulated seconds.")
+    energy: Number = Field(description="J")
+    cost: Number = Field(description="USD")
+    chosen: bool
+
+
+class Explanation(Schema):
+    """Why a scheduler decided as it did."""
+
+    gpu_fraction: Number
+    device: int
+    rule: str = Field(description="What the scheduler does.", examples=["whole task where it ends first"])
+    why: str = Field(
+        description="The decision in one sentence.",
+        examples=["whole on gpu1: would end 0.31 s from now, 0.12 s before gpu0, the next best"],
+    )
+    candidates: list[Candidate]
+    contributions: dict[str, Number] = Field(
+        description="How much each feature of the task mattered to a scheduler that learns; else empty.",
+        examples=[{"size": 0.41, "compute_intensity": 0.52}],
+    )
+
+
+class Verdict(Schema):
+    """One scheduler's decision about a task by hand."""
+
+    result: SchedulerResult
+    explanation: Explanation
+
+
+class TaskOutcome(Schema):
+    """A task by hand, and what all schedulers made of it."""
+
+    run_id: int | None
+    your_id: int | None = Field(description="The number that came with the request.")
+    task: Task
+    optimal_gpu_fraction: Number = Field(description="Best share on a GPU, were the cluster idle.")
+    optimal_time: Number = Field(description="Execution time of that split, s.")
+    decisions: dict[str, Verdict] = Field(description="By scheduler.")
