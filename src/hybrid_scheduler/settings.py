@@ -1,0 +1,261 @@
+"""Settings of the live service: environment and `.env` first, then `config.yaml`, then the defaults below.
+
+Names in the environment are upper case (`NUM_GPUS=8`), keys of `config.yaml` lower case (`num_gpus: 8`).
+"""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from urllib.parse import quote
+
+import yaml
+from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
+
+from hybrid_scheduler.engine.settings import SIX, LiveSettings
+from hybrid_scheduler.errors import InputError, unknown_name
+
+CONFIG_FILE = Path("config.yaml")
+DEFAULT_PASSWORD = "postgres"  # noqa: S105  # the one that production refuses
+RETRAIN_EVERY = 50
+Names = Annotated[tuple[str, ...], NoDecode]  # written with commas
+
+
+class AppSettings(BaseSettings):
+    """Everything that can be set from outside; checked when built."""
+
+    model_config = SettingsConfigDict(
+        env_file=".env", env_ignore_empty=True, extra="ignore", frozen=True, validate_default=True
+    )
+
+    environment: Literal["development", "production"] = Field(
+        "development", description="production refuses unsafe settings"
+    )
+    role: Literal["all", "web"] = Field(
+        "all", description="web serves the simulation of another process, through Redis"
+    )
+    host: str = Field("127.0.0.1", description="address to listen on")
+    port: int = Field(8000, ge=0, le=65535, description="port to listen on; 0 takes a free one")
+    token: SecretStr = Field(
+        SecretStr(""), description="control requests carry it as `Authorization: Bearer …`; needed beyond loopback"
+    )
+    allowed_origins: Names = Field((), description="other web pages that may connect, with commas")
+
+    database_url: SecretStr = Field(
+        SecretStr(""), description="sqlite:///file or postgresql://user:password@host/name"
+    )
+    postgres_host: str = Field("", description="use PostgreSQL on this machine; empty: a file in DATA_DIR")
+    postgres_port: int = Field(5432, ge=1, le=65535, description="port of PostgreSQL")
+    postgres_db: str = Field("hybrid_scheduler_db", description="name of the database")
+    postgres_user: str = Field("postgres", description="user of PostgreSQL")
+    postgres_password: SecretStr = Field(SecretStr(DEFAULT_PASSWORD), description="password of PostgreSQL")
+    redis_url: SecretStr = Field(SecretStr(""), description="redis://host:6379/0; empty: none")
+    redis_host: str = Field("", description="use Redis on this machine; empty: none")
+    redis_port: int = Field(6379, ge=1, le=65535, description="port of Redis")
+    data_dir: Path = Field(Path("data"), description="folder of the embedded database hms.db")
+    keep_tasks: int | None = Field(
+        1_000_000, ge=1, description="tasks of a run that are kept, older ones are deleted; none keeps all"
+    )
+
+    schedulers: Names = Field(SIX, description="who takes part, with commas")
+    preset: str = Field("mixed", description="workload preset")
+    load: float = Field(0.9, description="offered load; 1 is all that the cluster can do at best")
+    pace: float | None = Field(20.0, description="tasks per second of wall time; none: as fast as possible")
+    num_gpus: int = Field(4, description="number of virtual GPUs")
+    energy_weight: float = Field(0.5, description="what energy counts against time, 0 to 1")
+    max_queue: int | None = Field(None, description="tasks that may wait in a lane; none: any number")
+    seed: int = Field(0, description="seed of the workload and the policies")
+    retrain_interval: int = Field(RETRAIN_EVERY, ge=1, description="tasks between two fits of hybrid_ml")
+    autostart: bool = Field(True, description="start the simulation with the server")
+    resume: bool = Field(False, description="at the start go on with the newest interrupted run")
+
+    frame_seconds: float = Field(0.5, ge=0.05, le=60, description="seconds between two pictures on /ws")
+    client_queue: int = Field(16, ge=2, le=10_000, description="messages that may wait for a slow client")
+    ring: int = Field(240, ge=1, le=100_000, description="messages kept for clients that reconnect")
+    max_clients: int = Field(2000, ge=1, description="clients on /ws at the same time")
+    rate_limit: str = Field("1200/minute", description="requests of one address; none: any number")
+    max_body_bytes: int = Field(1_000_000, ge=1000, description="largest request body")
+    shutdown_seconds: int = Field(5, ge=1, description="seconds that open requests get when the server ends")
+
+    log_level: Literal["TRACE", "DEBUG", "INFO", "WARNING", "ERROR"] = Field(
+        "INFO", description="least important line that is logged"
+    )
+    log_json: bool = Field(False, description="log lines as JSON")
+    log_file: Path | None = Field(Path("logs/app.log"), description="log file, rotated; none: console only")
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Put `config.yaml` below the environment."""
+        config = _ConfigFile(settings_cls)
+        return init_settings, env_settings, dotenv_settings, file_secret_settings, config
+
+    @field_validator("schedulers", "allowed_origins", mode="before")
+    @classmethod
+    def _split(cls, value: Any) -> Any:
+        return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+    @field_validator("pace", "max_queue", "keep_tasks", "log_file", "rate_limit", mode="before")
+    @classmethod
+    def _none(cls, value: Any, info: Any) -> Any:
+        if isinstance(value, str) and value.strip().lower() in ("none", "off", "max"):
+            return "" if info.field_name == "rate_limit" else None
+        return value
+
+    @field_validator("log_level", mode="before")
+    @classmethod
+    def _upper(cls, value: Any) -> Any:
+        return value.upper() if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _check(self) -> AppSettings:
+        self.live_settings()  # a wrong preset or scheduler is told now
+        if self.role == "web" and not self.redis:
+            raise ValueError("ROLE=web needs Redis to reach the simulation: set REDIS_URL")
+        if self.environment == "production":
+            _refuse_unsafe(self)
+        return self
+
+    # --- what follows from them --------------------------------------------------------------------------------
+
+    @property
+    def loopback(self) -> bool:
+        """Whether only this machine can connect."""
+        return is_loopback(self.host)
+
+    @property
+    def needs_token(self) -> bool:
+        """Whether control requests must carry the token."""
+        return bool(self.token.get_secret_value()) or not self.loopback
+
+    @property
+    def database(self) -> str:
+        """The address of the database, password included."""
+        if given := self.database_url.get_secret_value():
+            return given
+        if not self.postgres_host:
+            return f"sqlite:///{self.data_dir / 'hms.db'}"
+        user, password = quote(self.postgres_user, ""), quote(self.postgres_password.get_secret_value(), "")
+        return f"postgresql://{user}:{password}@{self.postgres_host}:{self.postgres_port}/{self.postgres_db}"
+
+    @property
+    def redis(self) -> str | None:
+        """The address of Redis, None if there is none."""
+        if given := self.redis_url.get_secret_value():
+            return given
+        return f"redis://{self.redis_host}:{self.redis_port}/0" if self.redis_host else None
+
+    @property
+    def secrets(self) -> list[str]:
+        """What no log may show."""
+        values = (self.token, self.database_url, self.postgres_password, self.redis_url)
+        return [value.get_secret_value() for value in values if value.get_secret_value()]
+
+    def live_settings(self) -> LiveSettings:
+        """Return what the simulation starts with."""
+        fit = f"hybrid_ml:retrain_interval={self.retrain_interval}"
+        usual = self.retrain_interval == RETRAIN_EVERY
+        return LiveSettings(
+            schedulers=tuple(fit if name == "hybrid_ml" and not usual else name for name in self.schedulers),
+            preset=self.preset,
+            load=self.load,
+            pace=self.pace,
+            num_gpus=self.num_gpus,
+            energy_weight=self.energy_weight,
+            max_queue=self.max_queue,
+            seed=self.seed,
+        )
+
+
+class _ConfigFile(PydanticBaseSettingsSource):
+    """Reads `config.yaml` if there is one; a key that is unknown is an error."""
+
+    def __call__(self) -> dict[str, Any]:
+        known = set(self.settings_cls.model_fields)
+        values = _read_yaml(CONFIG_FILE)
+        for key in values:
+            if key not in known:
+                raise unknown_name(f"key in {CONFIG_FILE}:", str(key), known)
+        return values
+
+    def get_field_value(self, field: Any, field_name: str) -> tuple[Any, str, bool]:
+        """Return nothing: all values come at once."""
+        return None, field_name, False
+
+
+def _read_yaml(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        return {}
+    try:
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, ValueError, LookupError, AttributeError, RecursionError):
+        raise InputError(f"{path} is not valid YAML: correct it") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror}): check its rights") from None
+    if not isinstance(data or {}, dict):
+        raise InputError(f"{path} holds no settings: write lines such as num_gpus: 4")
+    return data or {}
+
+
+def load_settings(**overrides: Any) -> AppSettings:
+    """Read the settings; `overrides` that are not None win over everything."""
+    try:
+        return AppSettings(**{name: value for name, value in overrides.items() if value is not None})
+    except ValidationError as error:
+        raise InputError(_sentence(error)) from None
+
+
+def _sentence(error: ValidationError) -> str:
+    """Name the first wrong setting; never its value, which may be a secret."""
+    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    name = str(first["loc"][0]).upper() if first["loc"] else ""
+    message = str(first["msg"]).removeprefix("Value error, ")
+    return f"setting {name}: {message[0].lower()}{message[1:]}" if name else message
+
+
+def _refuse_unsafe(settings: AppSettings) -> None:
+    """Let nothing unsafe into production."""
+    refused = "ENVIRONMENT=production refuses"
+    if not settings.loopback and not settings.token.get_secret_value():
+        raise ValueError(f"{refused} HOST={settings.host} without a token: set TOKEN to a long random word")
+    if settings.token.get_secret_value() and len(settings.token.get_secret_value()) < 16:
+        raise ValueError(f"{refused} a TOKEN shorter than 16 characters: choose a longer one")
+    if "*" in settings.allowed_origins:
+        raise ValueError(f"{refused} ALLOWED_ORIGINS=*: name the pages that may connect")
+    uses_postgres = bool(settings.postgres_host) and not settings.database_url.get_secret_value()
+    if uses_postgres and settings.postgres_password.get_secret_value() == DEFAULT_PASSWORD:
+        raise ValueError(f"{refused} the default POSTGRES_PASSWORD: set another one")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host name or address is this machine's own."""
+    if host.lower() in ("localhost", "localhost."):
+        return True
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def settings_table() -> str:
+    """Return all settings as a Markdown table."""
+    lines = ["| variable | default | meaning |", "|---|---|---|"]
+    for name, field in AppSettings.model_fields.items():
+        lines.append(f"| `{name.upper()}` | {_shown(field.default)} | {field.description} |")
+    return "\n".join(lines) + "\n"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, SecretStr):
+        return "" if not value.get_secret_value() else f"`{value.get_secret_value()}`"
+    if isinstance(value, tuple):
+        return f"`{','.join(value)}`" if value else ""
+    return f"`{str(value).lower() if isinstance(value, bool | None) else value}`" if value != "" else ""
