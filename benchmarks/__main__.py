@@ -21,6 +21,7 @@ BENCHMARKS = {
     "forest_decision": "learners:forest_decision",
     "dqn_decision": "learners:dqn_decision",
     "dqn_learning": "dqn_learning:dqn_learning",
+    "live_decisions": "live_decisions:live_decisions",
     "recorder_vs_raw": "recorder:recorder_vs_raw",
 }
 """What can be measured, as module:function in this package; a function returns one row or more."""

@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.rows import Row, require, side_by_side
 from hybrid_scheduler import Cluster, WorkloadGenerator
 from hybrid_scheduler.learning.dqn import Lessons, new_weights
-from hybrid_scheduler.learning.features import FEATURES, task_features
+from hybrid_scheduler.learning.features import task_features
 from hybrid_scheduler.learning.labels import isolated_labels
 from hybrid_scheduler.learning.predictors import RandomForestPredictor
 from hybrid_scheduler.physics import class_times
@@ -32,7 +32,8 @@ def forest_decision() -> list[Row]:
 
     tasks, cluster = WorkloadGenerator(1).generate_preset("mixed", ROWS), Cluster.default()
     rows = task_features(tasks)
-    model = RandomForestPredictor().fit_all(rows, isolated_labels(class_times(tasks, cluster), cluster), FEATURES)
+    model = RandomForestPredictor()
+    model.fit(rows, isolated_labels(class_times(tasks, cluster), cluster), cv=0)
     scaled = ((rows - model.mean_) / model.scale_).astype(np.float32)
     session = onnxruntime.InferenceSession(to_onnx(model.model_, scaled[:1]).SerializeToString())
     forest, one, one_scaled = model.compiled_, rows[:1], scaled[:1]

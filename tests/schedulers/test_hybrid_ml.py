@@ -12,6 +12,7 @@ from hybrid_scheduler import registry
 from hybrid_scheduler.bounds import lower_bound
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.lane import Lane
+from hybrid_scheduler.learning.model_file import read_manifest
 from hybrid_scheduler.model import Cluster, Placements, Tasks
 from hybrid_scheduler.online_scheduler import OnlineScheduler
 from hybrid_scheduler.physics import class_times, fastest
@@ -138,3 +139,33 @@ def test_the_online_scheduler_of_the_guide_takes_tasks_one_by_one() -> None:
     use = scheduler.get_utilization()
     assert set(use) == {"gpu_0", "gpu_1", "gpu_2", "gpu_3", "average_utilization"}
     assert 0 < use["average_utilization"] <= 1
+
+
+def test_a_model_of_another_cluster_is_refused(tmp_path: Path) -> None:
+    policy = HybridML()
+    run(policy, workload("mixed", 100))
+    policy.save(tmp_path / "forest.pkl")
+    assert read_manifest(tmp_path / "forest.pkl")["cluster"] == {"cpu": 1, "gpu": 4}
+    loaded = HybridML(model=str(tmp_path / "forest.pkl"))
+    with pytest.raises(InputError, match="knows the 2 device classes cpu, gpu, this cluster has 3"):
+        run(loaded, workload("mixed", 20), cluster=TWO_NODES)
+
+
+def test_energy_weight_saves_energy_at_the_price_of_time() -> None:
+    tasks = workload("mixed", 1500, load=0.7)
+    thrifty, usual = (run(HybridML(energy_weight=weight), tasks) for weight in (0.9, 0.0))
+    assert thrifty.energy.sum() < usual.energy.sum()
+    assert thrifty.turnaround.mean() > usual.turnaround.mean()
+
+
+def test_its_explanation_tells_how_far_it_leans() -> None:
+    policy = HybridML()
+    machine = VirtualMultiGPU()
+    tasks = workload("mixed", 200)
+    Lane(policy, machine).run(tasks)
+    policy.prepare(tasks, np.full((200, 2), np.nan), machine.view)
+    task = TaskView(0, float(tasks.size[0]), 0.5, 100.0, 0.0, 1.0, 0.0, np.full(2, np.nan))
+    told = policy.explain(task, machine.view).candidates
+    assert told[0].score is not None
+    assert told[1].score is not None
+    assert told[0].score + told[1].score == pytest.approx(1.0)

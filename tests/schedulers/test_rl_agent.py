@@ -18,6 +18,7 @@ from hybrid_scheduler.learning.model_file import manifest_path
 from hybrid_scheduler.model import Cluster, DeviceClass, Node, Placements, Tasks
 from hybrid_scheduler.schedulers.rl_agent import FEATURES, RLAgent, score
 from hybrid_scheduler.simulator import VirtualMultiGPU
+from hybrid_scheduler.view import TaskView
 from instances import TWO_NODES, workload
 
 
@@ -147,3 +148,33 @@ def test_it_tells_how_learning_goes() -> None:
     run(agent, workload("mixed", 600))
     assert agent.insight["steps"] > 0  # type: ignore[operator]
     assert agent.insight["epsilon"] < 1.0  # type: ignore[operator]
+
+
+def test_without_queues_in_its_state_it_cannot_tell_a_busy_device_from_a_free_one() -> None:
+    tasks = workload("mixed", 300, load=2.0)
+    blind, seeing = RLAgent(state="task", online=False, epsilon=0.0), RLAgent(online=False, epsilon=0.0)
+    for agent in (blind, seeing):
+        run(agent, tasks)
+    assert not blind.state[..., 6:].any()
+    assert seeing.state[..., 6:].any()
+
+
+def test_its_explanation_tells_what_every_candidate_promises() -> None:
+    agent, machine = RLAgent(epsilon=0.0), VirtualMultiGPU()
+    tasks = workload("mixed", 3)
+    agent.prepare(tasks, np.full((3, 2), np.nan), machine.view)
+    task = TaskView(0, float(tasks.size[0]), 0.5, 100.0, 0.0, 1.0, 0.0, np.full(2, np.nan))
+    told = agent.explain(task, machine.view)
+    scores = {each.device: each.score for each in told.candidates if each.score is not None}
+    assert set(scores) == {0, 1}  # the CPU and the least loaded GPU
+    assert max(scores, key=lambda device: scores[device]) == told.device
+
+
+def test_a_failed_class_keeps_its_place_in_what_is_learnt() -> None:
+    agent, machine = RLAgent(), VirtualMultiGPU(2)
+    lane = Lane(agent, machine)
+    lane.run(workload("mixed", 100))
+    for device in (1, 2):
+        machine.fail(device)
+    placements = lane.run(workload("mixed", 100, seed=3))
+    assert (placements.gpu_fraction == 0).all()

@@ -50,7 +50,7 @@ class Acts(NamedTuple):
 class Knowledge(NamedTuple):
     """What the agent decides by."""
 
-    weights: Weights
+    weights: Weights | None  # None: as before
     typical: float  # mean of the tasks' shortest seconds: the unit of waits and rewards
     epsilon: float
     steps: int  # gradient steps so far
@@ -106,8 +106,9 @@ class AgentLessons:
         for replay in (self.replay, self._recent):
             replay.add(experience)
         self.epsilon = max(self.epsilon_min, self.epsilon * self.decay ** len(rewards))
+        before = self.network.steps
         self._practise(len(rewards))
-        return self.knowledge
+        return self.knowledge if self.network.steps > before else self.knowledge._replace(weights=None)
 
     def _remember(self, times: Floats) -> None:
         known = self._window is not None and self._window.shape[1] == times.shape[1]

@@ -17,13 +17,13 @@ import subprocess
 import sys
 import threading
 from collections import deque
+from contextlib import suppress
 from queue import SimpleQueue
 from typing import IO, Any, Protocol
 
 from hybrid_scheduler.errors import SchedulerError
 
 LENGTH = struct.Struct("<Q")
-PATIENCE = 5.0  # seconds for the process to end by itself
 KINDNESS = 5  # the process is this much "nicer" than the one that decides
 
 
@@ -89,17 +89,15 @@ class Beside:
 
     def close(self) -> None:
         """End the process; what it has not learnt yet is forgotten."""
+        self._process.kill()  # it holds nothing but what is in memory
+        self._process.wait()
         self._material.put(b"")
-        try:
-            self._process.wait(PATIENCE)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
         for thread in self._threads:
             thread.join()
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
-                pipe.close()
+                with suppress(BrokenPipeError):  # what was still to be sent has no reader any more
+                    pipe.close()
 
     def _send(self) -> None:
         pipe = self._process.stdin
@@ -107,7 +105,6 @@ class Beside:
         try:
             while message := self._material.get():
                 write_message(pipe, message)
-            pipe.close()
         except BrokenPipeError:
             return  # the process is gone: whoever teaches or waits hears of it
 

@@ -6,7 +6,7 @@ that decides, so it can stand in another process (`beside.py`) while decisions g
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -50,6 +50,7 @@ class Models:
     seconds: RandomForestPredictor | None = None
     typical: float = 1.0  # mean of the tasks' shortest seconds in the window
     classes: tuple[str, ...] = ()
+    shape: dict[str, int] = field(default_factory=dict)  # devices by class where it learnt
     retrains: int = 0
 
 
@@ -129,5 +130,6 @@ class ForestLessons:
             seconds=seconds.fit_all(rows, np.log(finite), FEATURES),
             typical=float(finite.min(axis=1).mean()),
             classes=tuple(each.name for each in cluster.classes),
+            shape=cluster.shape,
             retrains=self.retrains,
         )

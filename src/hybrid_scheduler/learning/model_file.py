@@ -28,15 +28,28 @@ def manifest_path(path: str | Path) -> Path:
 
 
 def save_model(
-    model: Any, path: str | Path, *, kind: str, features: tuple[str, ...], training: dict[str, Any]
+    model: Any,
+    path: str | Path,
+    *,
+    kind: str,
+    features: tuple[str, ...],
+    training: dict[str, Any],
+    cluster: dict[str, int] | None = None,
 ) -> None:
     """Write a model and its manifest."""
     with written_whole(path) as scratch:
         scratch.write_bytes(pickle.dumps(model, protocol=5))
-    write_manifest(path, kind=kind, features=features, training=training)
+    write_manifest(path, kind=kind, features=features, training=training, cluster=cluster)
 
 
-def write_manifest(path: str | Path, *, kind: str, features: tuple[str, ...], training: dict[str, Any]) -> None:
+def write_manifest(
+    path: str | Path,
+    *,
+    kind: str,
+    features: tuple[str, ...],
+    training: dict[str, Any],
+    cluster: dict[str, int] | None = None,
+) -> None:
     """Write what a model file is and its SHA-256 beside it."""
     manifest = {
         "format": FORMAT,
@@ -45,6 +58,7 @@ def write_manifest(path: str | Path, *, kind: str, features: tuple[str, ...], tr
         "features": list(features),
         "libraries": _versions(),
         "training": training,
+        "cluster": cluster or {},
         "sha256": sha256(path),
     }
     with written_whole(manifest_path(path)) as scratch:

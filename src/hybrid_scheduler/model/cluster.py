@@ -200,6 +200,11 @@ class Cluster:
         """Number of devices of every class."""
         return np.bincount(self.class_index, minlength=len(self.classes)).astype(np.int64)
 
+    @property
+    def shape(self) -> dict[str, int]:
+        """Number of devices by the name of their class."""
+        return {each.name: int(count) for each, count in zip(self.classes, self.counts, strict=True)}
+
     @cached_property
     def is_gpu(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
         """Whether each device is a GPU."""

@@ -27,6 +27,7 @@ class Candidate:
     finish: float
     energy: float
     cost: float
+    score: float | None  # the policy's own judgement, larger is better; None if it has none
     chosen: bool
 
 
@@ -43,12 +44,20 @@ class Explanation:
 
 def explain(scheduler: Scheduler, task: TaskView, view: View) -> Explanation:
     """Ask a copy of the policy, so that asking changes nothing."""
-    gpu_fraction, chosen = _decision(deepcopy(scheduler), task, view)
-    seconds = scheduler.expected_seconds(task)
-    candidates = tuple(_candidate(device, seconds, task, view, device == chosen) for device in range(len(view.free)))
+    twin = deepcopy(scheduler)
+    gpu_fraction, chosen = _decision(twin, task, view)
+    seconds, scores = twin.expected_seconds(task), twin.scores(task, view)
+    candidates = tuple(
+        _candidate(device, seconds, task, view, _known(scores[device]), device == chosen)
+        for device in range(len(view.free))
+    )
     entry = registry.schedulers.table.get(scheduler.name)
     rule = entry.summary if entry else (type(scheduler).__doc__ or "").split("\n")[0]
     return Explanation(gpu_fraction, chosen, rule, candidates, scheduler.contributions(task))
+
+
+def _known(score: float) -> float | None:
+    return None if np.isnan(score) else float(score)
 
 
 def _decision(policy: Scheduler, task: TaskView, view: View) -> tuple[float, int]:
@@ -63,7 +72,9 @@ def _decision(policy: Scheduler, task: TaskView, view: View) -> tuple[float, int
     return float(fractions[0]), int(devices[0])
 
 
-def _candidate(device: int, seconds: object, task: TaskView, view: View, chosen: bool) -> Candidate:
+def _candidate(
+    device: int, seconds: object, task: TaskView, view: View, score: float | None, chosen: bool
+) -> Candidate:
     needed = float(np.asarray(seconds)[view.device_class[device]])
     start = float(start_on(task, view, device))
     return Candidate(
@@ -74,5 +85,6 @@ def _candidate(device: int, seconds: object, task: TaskView, view: View, chosen:
         finish=start + needed,
         energy=needed * float(view.watts[device]),
         cost=needed * float(view.dollars[device]),
+        score=score,
         chosen=chosen,
     )

@@ -160,7 +160,9 @@ class HybridML(Scheduler):
         if self._models is None:
             raise InputError("hybrid_ml has learnt nothing yet: train it before saving, with hms train")
         training = {"retrains": self._models.retrains, "classes": list(self._models.classes)}
-        save_model(self._models, path, kind=self.name, features=FEATURES, training=training)
+        save_model(
+            self._models, path, kind=self.name, features=FEATURES, training=training, cluster=self._models.shape
+        )
 
     def load(self, path: str | Path) -> None:
         """Read forests that `save` or `hms train` wrote."""
@@ -177,6 +179,11 @@ class HybridML(Scheduler):
     def expected_seconds(self, task: TaskView) -> Floats:
         """Return the learned seconds of a task of the current block."""
         return self.seconds[task.row] if self.timed else np.full(self.seconds.shape[1], np.nan)
+
+    def scores(self, task: TaskView, view: View) -> Floats:
+        """Return how much the forest leans to each device: the predicted share for GPUs, the rest for CPUs."""
+        share = self.share[task.row]
+        return np.where(view.kind == GPU, share, 1.0 - share)
 
     def contributions(self, task: TaskView) -> dict[str, float]:
         """Return how far each feature moves this task's predicted share; empty without a forest."""

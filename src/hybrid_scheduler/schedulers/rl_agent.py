@@ -17,7 +17,7 @@ from hybrid_scheduler.compiling import compiled, jitable
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.learning.agent_lessons import REWARDS, Acts, AgentLessons, Knowledge
 from hybrid_scheduler.learning.beside import Study
-from hybrid_scheduler.learning.dqn import Lessons, Replay, Singles, Weights, new_weights
+from hybrid_scheduler.learning.dqn import Lessons, Replay, Singles, Weights, new_weights, q_values
 from hybrid_scheduler.learning.model_file import check_manifest, read_manifest, write_manifest
 from hybrid_scheduler.model.cluster import Cluster
 from hybrid_scheduler.model.placements import Placements
@@ -83,6 +83,7 @@ class RLAgent(Scheduler):
             decay=epsilon_decay,
             seed=seed,
         )
+        self._shape: dict[str, int] = {}  # devices by class where it last learnt
         self._losses: deque[float] = deque(maxlen=1000)
         self.weigh_energy(energy_weight)
         self._study = Study(self._lessons, beside)
@@ -151,7 +152,7 @@ class RLAgent(Scheduler):
         self._take(self._study.study(acts, len(acts.action)))
 
     def _acts(self, placements: Placements) -> Acts:
-        ran = placements.ran
+        ran, self._shape = placements.ran, placements.cluster.shape
         return Acts(
             state=self.state[ran],
             possible=self.possible[ran],
@@ -169,10 +170,11 @@ class RLAgent(Scheduler):
     def _take(self, knowledge: Knowledge | None) -> None:
         if knowledge is None:
             return
-        self._knowledge = knowledge
+        self._steps = knowledge.steps
         self.typical, self.epsilon = knowledge.typical, knowledge.epsilon
         self.folly = FOLLY if knowledge.epsilon <= MATURE else np.inf
-        self.w1, self.b1, self.w2, self.b2, self.w3, self.b3 = knowledge.weights
+        if knowledge.weights is not None:
+            self.w1, self.b1, self.w2, self.b2, self.w3, self.b3 = knowledge.weights
         if np.isfinite(knowledge.loss):
             self._losses.append(knowledge.loss)
 
@@ -215,10 +217,20 @@ class RLAgent(Scheduler):
         self._take(lessons.knowledge)
         self._demonstration = np.empty(0, np.int64)
 
+    def scores(self, task: TaskView, view: View) -> Floats:
+        """Return what each candidate of the last decision on a task promises, in typical tasks; NaN: no candidate."""
+        weights = Weights(*(getattr(self, name) for name in Weights._fields))
+        rows = slice(task.row, task.row + 1)
+        promised = q_values(weights, self.state[rows], self.possible[rows])[0]
+        scores = np.full(len(view.free), np.nan)
+        for candidate in np.flatnonzero(self.possible[task.row]):
+            scores[self.device[candidate]] = promised[candidate]
+        return scores
+
     @property
     def insight(self) -> dict[str, float | list[float]]:
         """Return what learning looks like from outside: ε, gradient steps, the last losses."""
-        return {"epsilon": self.epsilon, "steps": self._knowledge.steps, "losses": list(self._losses)}
+        return {"epsilon": self.epsilon, "steps": self._steps, "losses": list(self._losses)}
 
     # --- files -------------------------------------------------------------------------------------------------
 
@@ -228,12 +240,12 @@ class RLAgent(Scheduler):
 
         from hybrid_scheduler.files import written_whole
 
-        tensors = {name: torch.from_numpy(part.copy()) for name, part in self._knowledge.weights._asdict().items()}
+        tensors = {name: torch.from_numpy(getattr(self, name).copy()) for name in Weights._fields}
         tensors["typical"] = torch.tensor(self.typical, dtype=torch.float64)
         with written_whole(path) as scratch:
             torch.save(tensors, scratch)
-        training = {"steps": self._knowledge.steps, "reward": self._lessons.reward, "epsilon": self.epsilon}
-        write_manifest(path, kind=self.name, features=FEATURES, training=training)
+        training = {"steps": self._steps, "reward": self._lessons.reward, "epsilon": self.epsilon}
+        write_manifest(path, kind=self.name, features=FEATURES, training=training, cluster=self._shape)
 
     def load_model(self, path: str | Path) -> None:
         """Read weights that `save_model` wrote; exploration goes on at its minimum."""

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from hybrid_scheduler.compiling import compiled, is_compiled
 from hybrid_scheduler.errors import SchedulerError
 from hybrid_scheduler.model.placements import Placements
@@ -73,6 +75,10 @@ class Scheduler:
     def expected_seconds(self, task: TaskView) -> Floats:
         """Return the seconds by class that this policy expects of a task; NaN is what it does not know."""
         return task.times
+
+    def scores(self, task: TaskView, view: View) -> Floats:
+        """Return this policy's own judgement of every device, larger is better; NaN if it has none."""
+        return np.full(len(view.free), np.nan)
 
     def contributions(self, task: TaskView) -> dict[str, float]:
         """Return how far each feature moved the decision, for policies that can tell."""
