@@ -74,7 +74,8 @@ class LiveRace:
     def submit(self, task: Task) -> tuple[Placed, dict[str, Explanation]]:
         """Let a task by hand arrive now; return also why each scheduler placed it as it did."""
         tasks = self.stream.insert(Tasks.of([task]))
-        return self._place(tasks, {}), self.explain(tasks)
+        reasons = self.explain(tasks)  # before it is placed: that changes the queues
+        return self._place(tasks, {}), reasons
 
     def explain(self, tasks: Tasks) -> dict[str, Explanation]:
         """Return why each scheduler would place the first of these tasks as it does, were it to arrive now."""
