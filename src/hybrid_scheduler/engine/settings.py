@@ -12,7 +12,7 @@ from hybrid_scheduler.workload.presets import preset
 
 MOST_GPUS = 64
 SLOWEST, FASTEST = 0.1, 1e6  # tasks a second, paced
-BLOCKS_A_SECOND, LARGEST_BLOCK = 4, 10
+BLOCKS_A_SECOND, LARGEST_BLOCK = 4, 100
 SIX = ("round_robin", "random", "greedy", "hybrid_ml", "rl_agent", "oracle")
 
 

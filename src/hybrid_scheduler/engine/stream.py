@@ -10,7 +10,7 @@ from hybrid_scheduler.engine.settings import LiveSettings
 from hybrid_scheduler.model.tasks import Tasks
 from hybrid_scheduler.workload.generator import WorkloadGenerator, full_rate
 
-CHUNK = 200
+CHUNK = 1000
 SAMPLE, SAMPLE_SEED = 4000, 2_000_003  # tasks from which the rate at full load is taken
 
 
