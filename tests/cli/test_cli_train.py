@@ -42,3 +42,22 @@ def test_a_policy_that_does_not_learn_is_refused(tmp_path: Path) -> None:
 
 def test_no_models_are_said_to_be_none(tmp_path: Path) -> None:
     assert "make one with hms train" in hms("models", str(tmp_path)).out
+
+
+def test_a_learning_curve_is_kept_as_table_and_picture(tmp_path: Path) -> None:
+    curve = tmp_path / "curve.csv"
+    done = hms(
+        "train", "rl_agent", "-o", str(tmp_path / "a.pth"), "-n", "600", "--presets", "mixed", "--curve", str(curve)
+    )
+    assert done.code == 0
+    lines = curve.read_text().splitlines()
+    assert lines[0] == "tasks,steps,loss,epsilon,reward"
+    assert len(lines) > 10
+    assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_policy_without_a_learning_curve_says_so(tmp_path: Path) -> None:
+    arguments = ("-o", str(tmp_path / "f.pkl"), "-n", "100", "--presets", "mixed", "--curve", str(tmp_path / "c"))
+    done = hms("train", "hybrid_ml", *arguments)
+    assert done.code == 2
+    assert "only rl_agent has one" in done.err

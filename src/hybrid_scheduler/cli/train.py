@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hybrid_scheduler.cli import options, show
+
+if TYPE_CHECKING:
+    from hybrid_scheduler.schedulers.scheduler import Scheduler
 
 
 def train(
@@ -17,6 +20,10 @@ def train(
     tasks: Annotated[int, typer.Option("--tasks", "-n", help="Tasks of each preset.")] = 10_000,
     load: Annotated[float, typer.Option("--load", help="Offered load of the lessons.")] = 2.0,
     seed: Annotated[int, typer.Option("--seed", help="Seed of the lessons and of the learner.")] = 1000,
+    curve: Annotated[Path | None, typer.Option("--curve", help="Write an agent's learning curve: CSV, PNG.")] = None,
+    tensorboard: Annotated[
+        Path | None, typer.Option("--tensorboard", help="Write it as TensorBoard events to this folder.")
+    ] = None,
     cluster: options.ClusterFile = None,
     gpus: options.Gpus = None,
 ) -> None:
@@ -28,4 +35,26 @@ def train(
     with show.progress("training", quiet=False) as progress:
         policy = training.trained(scheduler, names, tasks, load, seed, machine, progress)
     policy.save(out)
+    _keep_curve(policy, curve, tensorboard)
     typer.echo(f"wrote {out} and {out}.json: {scheduler} after {len(names) * tasks:,} tasks on {machine.describe()}")
+
+
+def _keep_curve(policy: Scheduler, curve: Path | None, tensorboard: Path | None) -> None:
+    if curve is None and tensorboard is None:
+        return
+    from hybrid_scheduler.errors import InputError
+    from hybrid_scheduler.files import written_whole
+    from hybrid_scheduler.reports.learning_curve import curve_csv, plot_learning_curve, to_tensorboard
+    from hybrid_scheduler.reports.makespan_over_bound import save_figure
+
+    points = list(getattr(policy, "curve", ()))
+    if not points:
+        raise InputError(f"scheduler '{policy.name}' has no learning curve: only rl_agent has one")
+    if curve is not None:
+        with written_whole(curve.with_suffix(".csv")) as scratch:
+            scratch.write_text(curve_csv(points), encoding="utf-8")
+        save_figure(plot_learning_curve(points), curve.with_suffix(".png"))
+        typer.echo(f"wrote {curve.with_suffix('.csv')} and .png")
+    if tensorboard is not None:
+        to_tensorboard(points, tensorboard)
+        typer.echo(f"wrote events: tensorboard --logdir {tensorboard}")

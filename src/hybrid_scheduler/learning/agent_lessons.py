@@ -55,6 +55,7 @@ class Knowledge(NamedTuple):
     epsilon: float
     steps: int  # gradient steps so far
     loss: float  # of the last lesson; NaN if there was none since
+    reward: float  # running mean, in typical tasks
 
 
 @dataclass
@@ -89,7 +90,14 @@ class AgentLessons:
         """What is known now."""
         curious = CURIOSITY * self._alert / ALERT
         network = self.network
-        return Knowledge(network.weights, self.typical, max(self.epsilon, curious), network.steps, self._loss)
+        return Knowledge(
+            weights=network.weights,
+            typical=self.typical,
+            epsilon=max(self.epsilon, curious),
+            steps=network.steps,
+            loss=self._loss,
+            reward=self._mean_reward,
+        )
 
     def study(self, acts: Acts) -> Knowledge | None:
         """Turn a block into experience and take the gradient steps it is worth."""

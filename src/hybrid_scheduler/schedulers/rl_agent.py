@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,6 +36,16 @@ STATES = ("queues", "task")
 BLOCK = 2  # decisions between two lessons
 MATURE = 0.1  # exploration below which the agent trusts what it knows …
 FOLLY = 2.0  # … and leaves out trials that it expects to cost so many typical tasks more than the best
+
+
+class CurvePoint(NamedTuple):
+    """How learning stood after a lesson."""
+
+    tasks: int
+    steps: int
+    loss: float
+    epsilon: float
+    reward: float  # running mean, in typical tasks
 
 
 class RLAgent(Scheduler):
@@ -84,7 +95,8 @@ class RLAgent(Scheduler):
             seed=seed,
         )
         self._shape: dict[str, int] = {}  # devices by class where it last learnt
-        self._losses: deque[float] = deque(maxlen=1000)
+        self.curve: deque[CurvePoint] = deque(maxlen=20_000)
+        self._decisions = 0
         self.weigh_energy(energy_weight)
         self._study = Study(self._lessons, beside)
         self.classes = 1
@@ -153,6 +165,7 @@ class RLAgent(Scheduler):
 
     def _acts(self, placements: Placements) -> Acts:
         ran, self._shape = placements.ran, placements.cluster.shape
+        self._decisions += len(placements)
         return Acts(
             state=self.state[ran],
             possible=self.possible[ran],
@@ -176,7 +189,8 @@ class RLAgent(Scheduler):
         if knowledge.weights is not None:
             self.w1, self.b1, self.w2, self.b2, self.w3, self.b3 = knowledge.weights
         if np.isfinite(knowledge.loss):
-            self._losses.append(knowledge.loss)
+            point = CurvePoint(self._decisions, knowledge.steps, knowledge.loss, knowledge.epsilon, knowledge.reward)
+            self.curve.append(point)
 
     def weigh_energy(self, weight: float) -> None:
         """Weigh energy against time in the reward; priced seconds are not pulled by weights up to a half."""
@@ -230,7 +244,8 @@ class RLAgent(Scheduler):
     @property
     def insight(self) -> dict[str, float | list[float]]:
         """Return what learning looks like from outside: ε, gradient steps, the last losses."""
-        return {"epsilon": self.epsilon, "steps": self._steps, "losses": list(self._losses)}
+        losses = [point.loss for point in list(self.curve)[-100:]]
+        return {"epsilon": self.epsilon, "steps": self._steps, "losses": losses}
 
     # --- files -------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,74 @@
+"""Figure and files: how an agent's learning went."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from io import StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hybrid_scheduler.errors import SchedulerError
+from hybrid_scheduler.schedulers.rl_agent import CurvePoint
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+SMOOTH = 50  # lessons
+
+
+def plot_learning_curve(curve: Sequence[CurvePoint], ax: Axes | None = None) -> Axes:
+    """Draw the mean reward over tasks, smoothed losses beside it, and how much was explored."""
+    if ax is None:
+        from matplotlib.figure import Figure
+
+        ax = Figure(figsize=(7.5, 4.2), layout="constrained").subplots()
+    tasks = [point.tasks for point in curve]
+    ax.plot(tasks, [point.reward for point in curve], color="#0072B2", label="mean reward")
+    ax.set_xlabel("tasks")
+    ax.set_ylabel("mean reward (typical tasks)")
+    other = ax.twinx()
+    other.plot(tasks, _smooth([point.loss for point in curve]), color="#D55E00", linestyle="--", label="loss")
+    other.plot(tasks, [point.epsilon for point in curve], color="#009E73", linestyle=":", label="exploration ε")
+    other.set_yscale("log")
+    other.set_ylabel("loss, exploration")
+    ax.set_title("learning of rl_agent, simulated", fontsize=10, loc="left")
+    handles = [*ax.get_lines(), *other.get_lines()]
+    ax.legend(handles=handles, fontsize=8, frameon=False, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3)
+    ax.spines["top"].set_visible(False)
+    other.spines["top"].set_visible(False)
+    return ax
+
+
+def _smooth(values: list[float]) -> list[float]:
+    width = min(SMOOTH, max(1, len(values)))
+    sums = np.cumsum(np.concatenate([[0.0], values]))
+    ends = np.arange(1, len(values) + 1)
+    starts = np.maximum(0, ends - width)
+    smoothed: list[float] = ((sums[ends] - sums[starts]) / (ends - starts)).tolist()
+    return smoothed
+
+
+def curve_csv(curve: Sequence[CurvePoint]) -> str:
+    """Return the curve as CSV, floats to the last bit."""
+    out = StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(CurvePoint._fields)
+    writer.writerows([[repr(value) for value in point] for point in curve])
+    return out.getvalue()
+
+
+def to_tensorboard(curve: Sequence[CurvePoint], directory: str | Path) -> None:
+    """Write the curve as TensorBoard events."""
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        raise SchedulerError(
+            "TensorBoard is not installed: pip install tensorboard, or use --curve for CSV and PNG"
+        ) from None
+    with SummaryWriter(str(directory)) as writer:
+        for point in curve:
+            for name in ("loss", "epsilon", "reward"):
+                writer.add_scalar(name, getattr(point, name), point.tasks)
