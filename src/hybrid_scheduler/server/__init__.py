@@ -1,0 +1,1 @@
+"""The live service: REST and WebSocket around one simulation (`create_app`)."""

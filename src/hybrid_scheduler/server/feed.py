@@ -1,0 +1,124 @@
+"""`Feed`: a sink that folds what happened since the last frame, for everyone who watches."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from hybrid_scheduler.engine.live_race import Placed
+from hybrid_scheduler.engine.settings import Change
+from hybrid_scheduler.engine.simulation import Block
+from hybrid_scheduler.engine.snapshot import TaskRecord, TaskResult
+from hybrid_scheduler.model.placements import Placements
+
+RECENT = 2000  # records that are remembered
+NEW_RECORDS, NEW_SPANS = 50, 300  # at most in one frame
+_SHARES = (("gpu", "gpu_start", "gpu_seconds"), ("cpu", "cpu_start", "cpu_seconds"))
+
+
+class Span(NamedTuple):
+    """A share of a task on a device."""
+
+    scheduler: str
+    device: int
+    start: float
+    end: float
+    task_id: int
+    attempt: int
+
+
+@dataclass
+class News:
+    """What happened since the last frame; of much, only the newest, with a count of all."""
+
+    records: deque[TaskRecord] = field(default_factory=lambda: deque(maxlen=NEW_RECORDS))
+    records_total: int = 0
+    spans: deque[Span] = field(default_factory=lambda: deque(maxlen=NEW_SPANS))
+    spans_total: int = 0
+    marks: list[Change] = field(default_factory=list)
+
+
+class Feed:
+    """Remembers the last tasks, and the news for the next frame. Any thread may read."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._recent: deque[TaskRecord] = deque(maxlen=RECENT)
+        self._news = News()
+
+    def __call__(self, block: Block) -> None:
+        """Take a block, in the race's thread."""
+        records = records_of(block.placed) if block.placed else []
+        again = {**(block.placed.restarted if block.placed else {}), **block.restarted}
+        with self._lock:
+            self._recent.extend(records)
+            self._news.records.extend(records)
+            self._news.records_total += len(records)
+            self._news.marks.extend(block.changes)
+            self._add_spans(block.placed.placements if block.placed else {}, 1)
+            self._add_spans(again, 2)
+
+    def recent(self) -> list[TaskRecord]:
+        """Return the last tasks, newest last."""
+        with self._lock:
+            return list(self._recent)
+
+    def news(self) -> News:
+        """Return what is new since this was asked last."""
+        with self._lock:
+            news, self._news = self._news, News()
+            return news
+
+    def _add_spans(self, placements: dict[str, Placements], attempt: int) -> None:
+        # Only the newest tasks of a block can be shown, so no more are looked at.
+        rows_each = -(-NEW_SPANS // max(1, len(placements)))
+        for name, placed in placements.items():
+            self._news.spans_total += int((placed.gpu >= 0).sum() + (placed.cpu >= 0).sum())
+            self._news.spans.extend(_spans(name, placed, attempt, max(0, len(placed) - rows_each)))
+
+
+def _spans(name: str, placed: Placements, attempt: int, first: int) -> list[Span]:
+    found = []
+    ids = placed.tasks.task_id.tolist()
+    for device, start, seconds in ([getattr(placed, column).tolist() for column in share] for share in _SHARES):
+        found += [
+            Span(name, device[row], start[row], start[row] + seconds[row], ids[row], attempt)
+            for row in range(first, len(ids))
+            if device[row] >= 0
+        ]
+    return found
+
+
+def records_of(placed: Placed) -> list[TaskRecord]:
+    """Return the tasks of a block and what all schedulers made of them, column by column for speed."""
+    tasks = placed.tasks
+    columns = (tasks.task_id, tasks.size, tasks.compute_intensity, tasks.memory_required, tasks.arrival_time)
+    labels = (placed.optimal_gpu_fraction, placed.optimal_time)
+    results = {name: _results(each) for name, each in placed.placements.items()}
+    return [
+        TaskRecord(*row, {name: each[number] for name, each in results.items()})
+        for number, row in enumerate(zip(*(column.tolist() for column in (*columns, *labels)), strict=True))
+    ]
+
+
+def _results(placed: Placements) -> list[TaskResult]:
+    ran = placed.ran
+    device = np.where(placed.gpu >= 0, placed.gpu, placed.cpu)
+    nan = np.where(ran, 0.0, np.nan)  # added to a figure, it leaves rejected tasks without one
+    columns = (
+        np.where(ran, placed.gpu_fraction, 0.0),
+        np.where(ran, device, -1),
+        placed.start + nan,
+        placed.finish + nan,
+        placed.execution + nan,
+        placed.waiting + nan,
+        placed.turnaround + nan,
+        placed.energy,
+        placed.cost,
+        placed.status,
+    )
+    return [TaskResult(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]

@@ -1,0 +1,48 @@
+"""What one `simulation_update` holds, made of a snapshot and the news since the last one."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+from hybrid_scheduler.engine.snapshot import Analysis, Snapshot, TaskRecord
+from hybrid_scheduler.server.feed import News, Span
+
+_SNAPSHOT = tuple(each.name for each in fields(Snapshot) if each.name != "latest")
+_COMPARED = ("name", "avg_time", "mean_turnaround", "makespan", "makespan_over_bound", "wins", "saturated")
+
+
+def update(run_id: int | None, snapshot: Snapshot, news: News, analysis: Analysis | None) -> dict[str, Any]:
+    """Return the fields of a `simulation_update`."""
+    frame = {name: getattr(snapshot, name) for name in _SNAPSHOT}
+    latest = snapshot.latest
+    frame |= {
+        "run_id": run_id,
+        "task": _task(latest),
+        "comparison": [{name: getattr(each, name) for name in _COMPARED} for each in snapshot.schedulers],
+        "latest_results": latest.results if latest else {},
+        "records": list(news.records),
+        "records_total": news.records_total,
+        "spans": [_compact(span) for span in news.spans],
+        "spans_total": news.spans_total,
+        "marks": news.marks,
+        "analysis": analysis,
+    }
+    return frame
+
+
+def _task(latest: TaskRecord | None) -> dict[str, Any] | None:
+    if latest is None:
+        return None
+    return {
+        "id": latest.task_id,
+        "size": latest.size,
+        "intensity": latest.compute_intensity,
+        "memory": latest.memory_required,
+        "arrival_time": latest.arrival_time,
+    }
+
+
+def _compact(span: Span) -> tuple[str, int, float, float, int, int]:
+    """Write a span as short as it can be: there are many of them, and a tenth of a millisecond is enough."""
+    return span.scheduler, span.device, round(span.start, 4), round(span.end, 4), span.task_id, span.attempt

@@ -1,0 +1,356 @@
+"""`Manager`: one simulation with everything around it: store, cache, recorder, live feed, claim."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import orjson
+from loguru import logger
+
+from hybrid_scheduler import __version__
+from hybrid_scheduler.engine.settings import Change, LiveSettings
+from hybrid_scheduler.engine.simulation import FAILED, PAUSED, RUNNING, STOPPED, ContinuousSimulation, Replay
+from hybrid_scheduler.engine.snapshot import Analysis, Snapshot, TaskRecord
+from hybrid_scheduler.errors import SchedulerError
+from hybrid_scheduler.model.tasks import Task
+from hybrid_scheduler.schedulers.explain import Explanation
+from hybrid_scheduler.server import frames
+from hybrid_scheduler.server.errors import BusyError, ConflictError
+from hybrid_scheduler.server.feed import Feed, records_of
+from hybrid_scheduler.server.hub import Hub, to_bytes
+from hybrid_scheduler.server.ownership import Ownership, sweep
+from hybrid_scheduler.server.recording import Recording
+from hybrid_scheduler.settings import AppSettings
+from hybrid_scheduler.storage.cache import Cache, open_cache
+from hybrid_scheduler.storage.errors import StorageError
+from hybrid_scheduler.storage.recorder import Pace, Recorder
+from hybrid_scheduler.storage.store import Store
+
+T = TypeVar("T")
+ANALYSIS_SECONDS = 1.0
+FLUSH_SECONDS = 8.0  # how long the end of a run waits for a database that does not answer
+NOTHING = "no simulation has been started yet: start one with POST /api/simulation/start"
+
+
+class Manager:
+    """Starts, watches, records and ends simulations; every method is for the event loop."""
+
+    store: Store
+    cache: Cache
+    recorder: Recorder
+    ownership: Ownership
+
+    def __init__(self, settings: AppSettings) -> None:
+        self.settings = settings
+        self.hub = Hub(settings.ring, settings.client_queue)
+        self.feed = Feed()
+        self.simulation: ContinuousSimulation | None = None
+        self.run_id: int | None = None
+        self._recording: Recording | None = None
+        self._order = asyncio.Lock()  # starting and ending, one at a time
+        self._halted = False  # paused because of the database, not by a person
+        self._snapshot: Snapshot | None = None
+        self._analysis: tuple[float, Analysis | None] = (0.0, None)
+        self._analysing = asyncio.Lock()
+        self._background: set[asyncio.Task[Any]] = set()
+
+    # --- the server's life -------------------------------------------------------------------------------------
+
+    async def open(self) -> None:
+        """Connect to database and cache, and begin to send frames."""
+        self.hub.use_loop()
+        self.store = await Store.open(self.settings.database)
+        self.cache = await open_cache(self.settings.redis)
+        pace = Pace(keep_tasks=self.settings.keep_tasks)
+        self.recorder = Recorder(self.store, pace, self._halt, self._go_on)
+        self.recorder.start()
+        self.ownership = Ownership(self.store, self._lost)
+        if interrupted := await sweep(self.store):
+            logger.info(f"runs that were interrupted: {', '.join(map(str, interrupted))}")
+        self.spawn(self._send_frames(), "frames")
+
+    async def close(self) -> None:
+        """End the run and write everything that waits."""
+        try:
+            if self.active:
+                await self.stop()
+        except SchedulerError as error:
+            logger.error(f"the run could not be ended properly: {error}")
+        for task in list(self._background):
+            task.cancel()
+        await self.ownership.quiet()
+        try:
+            await self.recorder.close()
+        except StorageError as error:
+            logger.error(str(error))
+        await self.cache.close()
+        await self.store.close()
+
+    def spawn(self, work: Any, name: str) -> None:
+        """Run something in the background until it ends or the server does."""
+        task = asyncio.create_task(work, name=name)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+
+    # --- orders ------------------------------------------------------------------------------------------------
+
+    @property
+    def active(self) -> bool:
+        """Whether there is a simulation that has not ended."""
+        return self.simulation is not None and self.simulation.state not in (STOPPED, FAILED)
+
+    async def start(self, values: Mapping[str, Any] | None = None) -> int:
+        """Start a new run with the settings of this server and some changed; returns its number."""
+        async with self._order:
+            self._refuse_second()
+            wanted = await asyncio.to_thread(self._wanted, dict(values or {}))
+            simulation = await self._claimed(lambda: ContinuousSimulation(wanted))
+            cluster = wanted.cluster.to_dict()
+            owner = self.ownership.owner
+            self.run_id = await self.store.begin_run("live", wanted.seed, cluster, wanted.to_dict(), owner)
+            self._adopt(simulation, Recording(self.run_id, self.recorder))
+            return self.run_id
+
+    async def resume_run(self, run_id: int) -> int:
+        """Go on with a run that was interrupted: play it again up to its last stored task, then go on live."""
+        async with self._order:
+            self._refuse_second()
+            run = await self.store.run(run_id)
+            if run.kind != "live" or run.status not in ("interrupted", "finished"):
+                raise ConflictError(f"run {run_id} is a {run.kind} run and {run.status}: it cannot be resumed")
+            if run.version != __version__:
+                logger.warning(f"run {run_id} was made by version {run.version}: it may go on differently")
+            log = [
+                Change(each["at_task"], each["at_time"], each["change"])
+                for each in await self.store.settings_changes(run_id)
+            ]
+            last = await self.store.last_task(run_id)
+            recording = Recording(run_id, self.recorder)
+            recording.replay(0 if last is None else last + 1, len(log))
+            simulation = await self._claimed(lambda: _replayed(run.settings, log, recording, last, self.feed))
+            recording.replaying = False
+            await self.store.resume_run(run_id, self.ownership.owner)
+            self.run_id = run_id
+            self._adopt(simulation, recording)
+            return run_id
+
+    async def stop(self) -> None:
+        """End the run; its summary is stored."""
+        async with self._order:
+            simulation = self._require()
+            await asyncio.to_thread(simulation.stop)
+            await self._end_run("finished")
+
+    async def pause(self) -> None:
+        """Halt between two blocks."""
+        self._halted = False
+        self._require().pause()
+        await self._look()
+
+    async def resume(self) -> None:
+        """Go on after a pause."""
+        self._require_storage()
+        self._require().resume()
+        await self._look()
+
+    async def step(self, tasks: int = 1) -> None:
+        """Let so many tasks pass while paused."""
+        self._require_storage()
+        simulation = self._require()
+        await _ordered(lambda: simulation.step(tasks))
+        await self._look()
+
+    async def change(self, values: Mapping[str, Any]) -> Change:
+        """Change settings of the running simulation."""
+        simulation = self._require()
+        change = await _ordered(lambda: simulation.change(**values))
+        await self._look()
+        self.notify(f"settings changed: {_words(change.change)}")
+        return change
+
+    async def submit(self, task: Task) -> tuple[TaskRecord, dict[str, Explanation]]:
+        """Let a task by hand arrive now; returns what all schedulers made of it, and why."""
+        self._require_storage()
+        simulation = self._require()
+        placed, reasons = await _ordered(lambda: simulation.submit(task))
+        await self._look()
+        return records_of(placed)[0], reasons
+
+    # --- looking -----------------------------------------------------------------------------------------------
+
+    @property
+    def recent(self) -> list[TaskRecord]:
+        """The last tasks (2000 at most), newest last."""
+        return self.feed.recent()
+
+    def snapshot(self) -> Snapshot | None:
+        """Return the last look at the race, half a second old at most, with the state as it is now."""
+        if self._snapshot is None or self.simulation is None:
+            return None
+        return replace(self._snapshot, state=self.simulation.state, error=self.simulation.error)
+
+    async def analysis(self) -> Analysis | None:
+        """Return the slow pictures, a second old at most."""
+        async with self._analysing:
+            made, kept = self._analysis
+            if self.simulation is not None and time.monotonic() - made > ANALYSIS_SECONDS:
+                kept = await asyncio.to_thread(self.simulation.analysis)
+                self._analysis = time.monotonic(), kept
+            return kept
+
+    async def _look(self) -> None:
+        if self.simulation is not None:
+            self._snapshot = await asyncio.to_thread(self.simulation.snapshot)
+
+    async def _send_frames(self) -> None:
+        while True:
+            await asyncio.sleep(self.settings.frame_seconds)
+            if self.simulation is not None:
+                await self._send_frame()
+
+    async def _send_frame(self) -> None:
+        await self._look()
+        snapshot, before = self.snapshot(), self._analysis[0]
+        analysis = await self.analysis()
+        if snapshot is not None:
+            fresh = analysis if self._analysis[0] > before else None
+            self.hub.publish("simulation_update", **frames.update(self.run_id, snapshot, self.feed.news(), fresh))
+
+    def notify(self, message: str, level: str = "info") -> None:
+        """Tell everyone who watches; errors stay up until `settle`."""
+        logger.log(level.upper(), message)
+        if level == "error":
+            self.hub.notice = message
+        self.hub.publish_soon("notification", level=level, message=message)
+
+    # --- what happens by itself --------------------------------------------------------------------------------
+
+    def _adopt(self, simulation: ContinuousSimulation, recording: Recording) -> None:
+        recording.follow(simulation)
+        self._recording, self.simulation = recording, simulation
+        self._halted, self._analysis, self._snapshot = False, (0.0, None), simulation.snapshot()
+        self.hub.notice = ""
+        simulation.sinks[:] = [recording, self.feed]
+        loop = asyncio.get_running_loop()
+        simulation.on_state.append(lambda state: _soon(loop, lambda: self._state_changed(state)))
+        simulation.start()
+
+    def _state_changed(self, state: str) -> None:
+        simulation = self.simulation
+        if simulation is None:
+            return
+        if state == FAILED:
+            self.notify(f"run {self.run_id} failed: {simulation.error}", "error")
+            self.spawn(self._end_failed(), "end of a failed run")
+        elif not simulation.error:
+            self.notify(f"run {self.run_id} is {state}")
+
+    def _halt(self, error: str) -> None:
+        """Pause because the database does not take rows."""
+        self.notify(error, "error")
+        if self.simulation is not None and self.simulation.state == RUNNING:
+            self._halted = True
+            self.simulation.pause(error)
+
+    def _go_on(self) -> None:
+        """Go on after the database came back, unless a person paused as well."""
+        self.hub.notice = ""
+        if self._recording is not None:
+            self._recording.hand_over()
+        if self._halted and self.simulation is not None and self.simulation.state == PAUSED:
+            self.simulation.resume()
+        self._halted = False
+        self.notify("the database is back: everything is stored, the simulation goes on")
+
+    def _lost(self, error: str) -> None:
+        """Stop because another server took the simulation over."""
+        self.notify(f"run {self.run_id} stops here: {error}", "error")
+        if self.simulation is not None and self.active:
+            self.spawn(asyncio.to_thread(self.simulation.stop), "stop of a lost run")
+
+    async def _end_failed(self) -> None:
+        async with self._order:
+            try:
+                await self._end_run("failed")
+            except SchedulerError as error:
+                self.notify(str(error), "error")
+
+    async def _end_run(self, status: str) -> None:
+        """Store what waits and a summary, and let others claim the simulation."""
+        if self.run_id is None or self.simulation is None:
+            return
+        await self._look()
+        summary = {"snapshot": self._snapshot, "analysis": await asyncio.to_thread(self.simulation.analysis)}
+        try:
+            async with asyncio.timeout(FLUSH_SECONDS):
+                await self._flush()
+                await self.store.end_run(self.run_id, status, orjson.loads(to_bytes(summary)))
+                await self.ownership.release()
+        except TimeoutError:
+            raise BusyError(
+                f"run {self.run_id} is stopped, but the database does not answer: its rows wait in memory"
+            ) from None
+
+    async def _flush(self) -> None:
+        while self._recording is not None and not self._recording.hand_over():
+            await asyncio.sleep(0.05)
+        await self.recorder.flush()
+
+    # --- checks ------------------------------------------------------------------------------------------------
+
+    def _wanted(self, values: dict[str, Any]) -> LiveSettings:
+        return self.settings.live_settings().changed(**values)
+
+    async def _claimed(self, build: Callable[[], T]) -> T:
+        """Claim the simulation and build it; no claim is left if that fails."""
+        await self.ownership.claim()
+        try:
+            await self.store.mark_interrupted()
+            return await asyncio.to_thread(build)
+        except BaseException:
+            await self.ownership.release()
+            raise
+
+    def _refuse_second(self) -> None:
+        if self.active:
+            raise ConflictError(f"run {self.run_id} is under way: stop it before starting another")
+
+    def _require(self) -> ContinuousSimulation:
+        if self.simulation is None:
+            raise ConflictError(NOTHING)
+        if not self.active:
+            raise ConflictError(f"run {self.run_id} has ended ({self.simulation.state}): start a new one")
+        return self.simulation
+
+    def _require_storage(self) -> None:
+        if self.recorder.troubled:
+            raise StorageError(f"the simulation waits for its database: {self.recorder.last_error}")
+
+
+async def _ordered(order: Callable[[], T]) -> T:
+    """Give the race an order; it is carried out between two blocks."""
+    try:
+        return await asyncio.to_thread(order)
+    except TimeoutError:
+        raise BusyError("the simulation did not get round to this order: try again") from None
+
+
+def _soon(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
+    if not loop.is_closed():
+        loop.call_soon_threadsafe(call)
+
+
+def _replayed(
+    settings: Mapping[str, Any], log: list[Change], recording: Recording, last: int | None, feed: Feed
+) -> ContinuousSimulation:
+    replay = Replay(LiveSettings(**settings), log, [recording, feed])
+    recording.follow(replay.simulation)
+    return replay.run(0 if last is None else last + 1)
+
+
+def _words(change: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in change.items())

@@ -1,0 +1,1 @@
+"""One file per group of endpoints; each has a `router`, and the app takes all it finds."""
