@@ -63,9 +63,16 @@ class StoredModel(Schema):
     created_at: datetime
 
 
+class Resumed(Schema):
+    """A run that goes on."""
+
+    run_id: int
+
+
 class ModelFile(Schema):
     """A model file and what its manifest says."""
 
+    folder: str = Field(examples=["models"])
     file: str = Field(examples=["hybrid_ml.pkl"])
     kind: str = Field(examples=["forest"])
     version: str = Field(description="Version of this program that wrote it.")
@@ -74,11 +81,11 @@ class ModelFile(Schema):
 
 
 class Models(Schema):
-    """Models of runs, and files in the models' folder."""
+    """Models of runs, and model files of this machine."""
 
     stored: list[StoredModel] = Field(description="Newest first.")
     files: list[ModelFile]
-    problem: str = Field(description="Why the folder cannot be read; empty if it can.")
+    problems: list[str] = Field(description="Folders that cannot be read, and why.")
 
 
 ExportFormat = Literal["csv", "parquet"]

@@ -70,7 +70,7 @@ class SchedulerResult(Schema):
     turnaround_time: Number = Field(description="From arrival to finish, s.", examples=[0.5])
     energy_consumption: Number = Field(description="J", examples=[20.0])
     execution_cost: Number = Field(description="USD", examples=[0.0001])
-    measured: bool = Field(False, description="Whether it really ran, rather than in simulated time.")
+    measured: bool = Field(default=False, description="Whether it really ran, rather than in simulated time.")
 
 
 class HistoryRow(SchedulerResult):
@@ -109,7 +109,9 @@ class TaskAudit(Schema):
 
     run_id: int
     task: Task
-    results: list[SchedulerResult] = Field(description="Every attempt of every scheduler.")
+    results: list[SchedulerResult] = Field(
+        description="Every attempt of every scheduler; of one that a failure cut short, the times that were planned."
+    )
     attempts: dict[str, int] = Field(description="Attempts by scheduler.", examples=[{"oracle": 1, "random": 2}])
     fastest: str | None = Field(description="The scheduler that ended it first.", examples=["oracle"])
 
@@ -126,6 +128,7 @@ class Candidate(Schema):
     finish: Number = Field(description="When it would end there, simulated seconds.")
     energy: Number = Field(description="J")
     cost: Number = Field(description="USD")
+    score: Number = Field(description="The scheduler's own judgement, larger is better; null if it has none.")
     chosen: bool
 
 

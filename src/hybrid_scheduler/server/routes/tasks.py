@@ -1,0 +1,148 @@
+"""Tasks: one by hand, a page of them, and everything about one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict
+from typing import Annotated, Any
+
+from fastapi import APIRouter, HTTPException, Path, Query, Request
+
+from hybrid_scheduler.engine.snapshot import TaskRecord, TaskResult
+from hybrid_scheduler.model.tasks import Task as ModelTask
+from hybrid_scheduler.schedulers import explain
+from hybrid_scheduler.server.answers import RunQuery, manager_of, meant_run, required_snapshot
+from hybrid_scheduler.server.manager import Manager
+from hybrid_scheduler.server.schemas.base import LARGEST_ID
+from hybrid_scheduler.server.schemas.errors import errors
+from hybrid_scheduler.server.schemas.tasks import (
+    Candidate,
+    Explanation,
+    SchedulerResult,
+    Task,
+    TaskAudit,
+    TaskCreate,
+    TaskOutcome,
+    TaskPage,
+    Verdict,
+)
+from hybrid_scheduler.server.why import why
+
+router = APIRouter(prefix="/api/tasks", tags=["tasks"])
+TaskId = Annotated[int, Path(ge=0, le=LARGEST_ID, description="Number of the task in its run.", examples=[101])]
+
+
+@router.post("", status_code=201, summary="A task by hand", responses=errors(409))
+async def create(request: Request, task: TaskCreate) -> TaskOutcome:
+    """Let a task arrive now; return what every scheduler decided, and why.
+
+    The task joins the race like any other: it is stored, counted, and seen by everyone who watches.
+    """
+    manager = manager_of(request)
+    required_snapshot(manager)
+    record, reasons = await manager.submit(
+        ModelTask(task.task_id or 0, task.size, task.compute_intensity, task.memory_required)
+    )
+    names = {each.index: (each.name, each.kind) for each in required_snapshot(manager).devices}
+    return TaskOutcome(
+        run_id=manager.run_id,
+        your_id=task.task_id,
+        task=Task.model_validate(record),
+        optimal_gpu_fraction=record.optimal_gpu_fraction,
+        optimal_time=record.optimal_time,
+        decisions={
+            name: Verdict(result=_result(record, name, made), explanation=_explained(reasons[name], names, record))
+            for name, made in record.results.items()
+        },
+    )
+
+
+@router.get("", summary="Tasks of a run", responses=errors(404))
+async def page(
+    request: Request,
+    after: Annotated[int | None, Query(ge=0, le=LARGEST_ID, description="`next` of the page before.")] = None,
+    limit: Annotated[int, Query(ge=1, le=1000, description="Tasks at most.")] = 100,
+    run: RunQuery = None,
+) -> TaskPage:
+    """Return tasks of a run in order of their numbers; an empty page before any run."""
+    manager = manager_of(request)
+    run_id = await meant_run(manager, run)
+    rows = [] if run_id is None else await manager.store.tasks_page(run_id, after, limit)
+    tasks = [Task.model_validate(row) for row in rows]
+    return TaskPage(run_id=run_id, tasks=tasks, next=tasks[-1].task_id if len(tasks) == limit else None)
+
+
+@router.get("/{task_id}", summary="Everything about a task", responses=errors(404))
+async def audit(request: Request, task_id: TaskId, run: RunQuery = None) -> TaskAudit:
+    """Return a task, what every scheduler did with it, and every attempt; one just placed is there at once."""
+    manager = manager_of(request)
+    run_id = await meant_run(manager, run)
+    found = None if run_id is None else await _stored(manager, run_id, task_id) or _recent(manager, run_id, task_id)
+    if run_id is None or found is None:
+        where = "there is no run yet" if run_id is None else f"run {run_id} has no such task, or keeps it no longer"
+        raise HTTPException(404, f"task {task_id} is not stored ({where}): GET /api/tasks lists what is there")
+    task, results = found
+    attempts = Counter(each.scheduler_name for each in results)
+    return TaskAudit(run_id=run_id, task=task, results=results, attempts=attempts, fastest=_fastest(results))
+
+
+def _fastest(results: list[SchedulerResult]) -> str | None:
+    """Return who ended first; of a scheduler that had to start again only the last attempt ended."""
+    last = {each.scheduler_name: each.finish_time for each in results}  # attempts come in order
+    ends = {name: finish for name, finish in last.items() if finish is not None}
+    return min(ends, key=lambda name: ends[name]) if ends else None
+
+
+async def _stored(manager: Manager, run_id: int, task_id: int) -> tuple[Task, list[SchedulerResult]] | None:
+    rows = await manager.store.tasks_page(run_id, task_id - 1, 1)
+    if not rows or rows[0]["task_id"] != task_id:
+        return None
+    results = await manager.store.results_of(run_id, task_id)
+    return Task.model_validate(rows[0]), [SchedulerResult.model_validate(row) for row in results]
+
+
+def _recent(manager: Manager, run_id: int, task_id: int) -> tuple[Task, list[SchedulerResult]] | None:
+    """Look among the tasks that may not be committed yet."""
+    if run_id != manager.run_id:
+        return None
+    for record in reversed(manager.recent):
+        if record.task_id == task_id:
+            made = [_result(record, name, result) for name, result in sorted(record.results.items())]
+            return Task.model_validate(record), made
+    return None
+
+
+def _result(record: TaskRecord, name: str, made: TaskResult) -> SchedulerResult:
+    """Name the figures of the engine as the store does."""
+    return SchedulerResult(
+        task_id=record.task_id,
+        scheduler_name=name,
+        attempt=made.attempt,
+        gpu_fraction=made.gpu_fraction,
+        device=made.device,
+        status=made.status,
+        start_time=made.start,
+        finish_time=made.finish,
+        actual_time=made.time,
+        waiting_time=made.waiting,
+        turnaround_time=made.turnaround,
+        energy_consumption=made.energy,
+        execution_cost=made.cost,
+    )
+
+
+def _explained(reason: explain.Explanation, names: dict[int, tuple[str, str]], record: TaskRecord) -> Explanation:
+    words = why(reason, {index: name for index, (name, _) in names.items()}, record.arrival_time)
+    return Explanation(
+        gpu_fraction=reason.gpu_fraction,
+        device=reason.device,
+        rule=reason.rule,
+        why=words,
+        candidates=[_candidate(each, *names.get(each.device, ("", ""))) for each in reason.candidates],
+        contributions=dict(reason.contributions),
+    )
+
+
+def _candidate(candidate: explain.Candidate, name: str, kind: str) -> Candidate:
+    figures: dict[str, Any] = asdict(candidate)
+    return Candidate(device_name=name, kind=kind, predicted_time=figures.pop("seconds"), **figures)
