@@ -39,7 +39,7 @@ HOMES = {
     "matplotlib": {"reports"},
     "typer": {"cli"},
     "rich": {"cli"},
-    "yaml": {"model"},
+    "yaml": {"model", "settings"},
     "sqlalchemy": {"storage"},
     "alembic": {"storage"},
     "asyncpg": {"storage"},

@@ -8,7 +8,18 @@ from typing import Annotated
 import typer
 
 from hybrid_scheduler import __version__
-from hybrid_scheduler.cli import bound, capacity, compare, experiment, generate, models, repeat, schedulers, train
+from hybrid_scheduler.cli import (
+    bound,
+    capacity,
+    compare,
+    experiment,
+    generate,
+    models,
+    repeat,
+    schedulers,
+    serve,
+    train,
+)
 from hybrid_scheduler.errors import SchedulerError
 
 app = typer.Typer(
@@ -28,6 +39,7 @@ app.command("experiment")(experiment.experiment)
 app.command("train")(train.train)
 app.command("models")(models.models)
 app.command("repeat")(repeat.repeat)
+app.command("serve")(serve.serve)
 
 
 @app.callback(invoke_without_command=True)

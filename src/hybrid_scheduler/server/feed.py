@@ -62,6 +62,11 @@ class Feed:
             self._add_spans(block.placed.placements if block.placed else {}, 1)
             self._add_spans(again, 2)
 
+    def add(self, records: list[TaskRecord]) -> None:
+        """Take records that come from elsewhere."""
+        with self._lock:
+            self._recent.extend(records)
+
     def recent(self) -> list[TaskRecord]:
         """Return the last tasks, newest last."""
         with self._lock:
@@ -98,11 +103,10 @@ def records_of(placed: Placed) -> list[TaskRecord]:
     tasks = placed.tasks
     columns = (tasks.task_id, tasks.size, tasks.compute_intensity, tasks.memory_required, tasks.arrival_time)
     labels = (placed.optimal_gpu_fraction, placed.optimal_time)
-    results = {name: _results(each) for name, each in placed.placements.items()}
-    return [
-        TaskRecord(*row, {name: each[number] for name, each in results.items()})
-        for number, row in enumerate(zip(*(column.tolist() for column in (*columns, *labels)), strict=True))
-    ]
+    made = {name: _results(each) for name, each in placed.placements.items()}
+    results = [{name: each[row] for name, each in made.items()} for row in range(len(tasks))]
+    rows = zip(*(column.tolist() for column in (*columns, *labels)), results, strict=True)
+    return [TaskRecord(*row) for row in rows]
 
 
 def _results(placed: Placements) -> list[TaskResult]:

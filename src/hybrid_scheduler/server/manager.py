@@ -13,22 +13,22 @@ from loguru import logger
 
 from hybrid_scheduler import __version__
 from hybrid_scheduler.engine.settings import Change, LiveSettings
-from hybrid_scheduler.engine.simulation import FAILED, PAUSED, RUNNING, STOPPED, ContinuousSimulation, Replay
+from hybrid_scheduler.engine.simulation import FAILED, PAUSED, RUNNING, STOPPED, ContinuousSimulation
 from hybrid_scheduler.engine.snapshot import Analysis, Snapshot, TaskRecord
 from hybrid_scheduler.errors import SchedulerError
 from hybrid_scheduler.model.tasks import Task
 from hybrid_scheduler.schedulers.explain import Explanation
 from hybrid_scheduler.server import frames
+from hybrid_scheduler.server.connections import Connections
 from hybrid_scheduler.server.errors import BusyError, ConflictError
-from hybrid_scheduler.server.feed import Feed, records_of
-from hybrid_scheduler.server.hub import Hub, to_bytes
+from hybrid_scheduler.server.feed import records_of
+from hybrid_scheduler.server.hub import to_bytes
+from hybrid_scheduler.server.orders import ordered, replayed, soon, words
 from hybrid_scheduler.server.ownership import Ownership, sweep
 from hybrid_scheduler.server.recording import Recording
+from hybrid_scheduler.server.relay import obey, send_frames
 from hybrid_scheduler.settings import AppSettings
-from hybrid_scheduler.storage.cache import Cache, open_cache
 from hybrid_scheduler.storage.errors import StorageError
-from hybrid_scheduler.storage.recorder import Pace, Recorder
-from hybrid_scheduler.storage.store import Store
 
 T = TypeVar("T")
 ANALYSIS_SECONDS = 1.0
@@ -36,18 +36,13 @@ FLUSH_SECONDS = 8.0  # how long the end of a run waits for a database that does 
 NOTHING = "no simulation has been started yet: start one with POST /api/simulation/start"
 
 
-class Manager:
+class Manager(Connections):
     """Starts, watches, records and ends simulations; every method is for the event loop."""
 
-    store: Store
-    cache: Cache
-    recorder: Recorder
     ownership: Ownership
 
     def __init__(self, settings: AppSettings) -> None:
-        self.settings = settings
-        self.hub = Hub(settings.ring, settings.client_queue)
-        self.feed = Feed()
+        super().__init__(settings)
         self.simulation: ContinuousSimulation | None = None
         self.run_id: int | None = None
         self._recording: Recording | None = None
@@ -56,45 +51,31 @@ class Manager:
         self._snapshot: Snapshot | None = None
         self._analysis: tuple[float, Analysis | None] = (0.0, None)
         self._analysing = asyncio.Lock()
-        self._background: set[asyncio.Task[Any]] = set()
 
     # --- the server's life -------------------------------------------------------------------------------------
 
     async def open(self) -> None:
-        """Connect to database and cache, and begin to send frames."""
-        self.hub.use_loop()
-        self.store = await Store.open(self.settings.database)
-        self.cache = await open_cache(self.settings.redis)
-        pace = Pace(keep_tasks=self.settings.keep_tasks)
-        self.recorder = Recorder(self.store, pace, self._halt, self._go_on)
-        self.recorder.start()
+        """Connect, look after runs that others left behind, and begin to send frames."""
+        await self.connect()
         self.ownership = Ownership(self.store, self._lost)
         if interrupted := await sweep(self.store):
             logger.info(f"runs that were interrupted: {', '.join(map(str, interrupted))}")
         self.spawn(self._send_frames(), "frames")
+        if self.settings.redis:
+            packets: asyncio.Queue[bytes] = asyncio.Queue()
+            self.hub.forward = packets.put_nowait
+            self.spawn(send_frames(self.cache, packets), "frames for web workers")
+            self.spawn(obey(self), "orders of web workers")
 
     async def close(self) -> None:
-        """End the run and write everything that waits."""
+        """End the run, write everything that waits, disconnect."""
         try:
             if self.active:
                 await self.stop()
         except SchedulerError as error:
             logger.error(f"the run could not be ended properly: {error}")
-        for task in list(self._background):
-            task.cancel()
         await self.ownership.quiet()
-        try:
-            await self.recorder.close()
-        except StorageError as error:
-            logger.error(str(error))
-        await self.cache.close()
-        await self.store.close()
-
-    def spawn(self, work: Any, name: str) -> None:
-        """Run something in the background until it ends or the server does."""
-        task = asyncio.create_task(work, name=name)
-        self._background.add(task)
-        task.add_done_callback(self._background.discard)
+        await self.disconnect()
 
     # --- orders ------------------------------------------------------------------------------------------------
 
@@ -131,7 +112,7 @@ class Manager:
             last = await self.store.last_task(run_id)
             recording = Recording(run_id, self.recorder)
             recording.replay(0 if last is None else last + 1, len(log))
-            simulation = await self._claimed(lambda: _replayed(run.settings, log, recording, last, self.feed))
+            simulation = await self._claimed(lambda: replayed(run.settings, log, recording, last, self.feed))
             recording.replaying = False
             await self.store.resume_run(run_id, self.ownership.owner)
             self.run_id = run_id
@@ -161,22 +142,22 @@ class Manager:
         """Let so many tasks pass while paused."""
         self._require_storage()
         simulation = self._require()
-        await _ordered(lambda: simulation.step(tasks))
+        await ordered(lambda: simulation.step(tasks))
         await self._look()
 
     async def change(self, values: Mapping[str, Any]) -> Change:
         """Change settings of the running simulation."""
         simulation = self._require()
-        change = await _ordered(lambda: simulation.change(**values))
+        change = await ordered(lambda: simulation.change(**values))
         await self._look()
-        self.notify(f"settings changed: {_words(change.change)}")
+        self.notify(f"settings changed: {words(change.change)}")
         return change
 
     async def submit(self, task: Task) -> tuple[TaskRecord, dict[str, Explanation]]:
         """Let a task by hand arrive now; returns what all schedulers made of it, and why."""
         self._require_storage()
         simulation = self._require()
-        placed, reasons = await _ordered(lambda: simulation.submit(task))
+        placed, reasons = await ordered(lambda: simulation.submit(task))
         await self._look()
         return records_of(placed)[0], reasons
 
@@ -210,22 +191,16 @@ class Manager:
         while True:
             await asyncio.sleep(self.settings.frame_seconds)
             if self.simulation is not None:
-                await self._send_frame()
+                await self.send_frame()
 
-    async def _send_frame(self) -> None:
+    async def send_frame(self) -> None:
+        """Send a picture of this moment to everyone who watches."""
         await self._look()
         snapshot, before = self.snapshot(), self._analysis[0]
         analysis = await self.analysis()
         if snapshot is not None:
             fresh = analysis if self._analysis[0] > before else None
             self.hub.publish("simulation_update", **frames.update(self.run_id, snapshot, self.feed.news(), fresh))
-
-    def notify(self, message: str, level: str = "info") -> None:
-        """Tell everyone who watches; errors stay up until `settle`."""
-        logger.log(level.upper(), message)
-        if level == "error":
-            self.hub.notice = message
-        self.hub.publish_soon("notification", level=level, message=message)
 
     # --- what happens by itself --------------------------------------------------------------------------------
 
@@ -236,7 +211,7 @@ class Manager:
         self.hub.notice = ""
         simulation.sinks[:] = [recording, self.feed]
         loop = asyncio.get_running_loop()
-        simulation.on_state.append(lambda state: _soon(loop, lambda: self._state_changed(state)))
+        simulation.on_state.append(lambda state: soon(loop, lambda: self._state_changed(state)))
         simulation.start()
 
     def _state_changed(self, state: str) -> None:
@@ -249,14 +224,14 @@ class Manager:
         elif not simulation.error:
             self.notify(f"run {self.run_id} is {state}")
 
-    def _halt(self, error: str) -> None:
+    def on_trouble(self, error: str) -> None:
         """Pause because the database does not take rows."""
         self.notify(error, "error")
         if self.simulation is not None and self.simulation.state == RUNNING:
             self._halted = True
             self.simulation.pause(error)
 
-    def _go_on(self) -> None:
+    def on_recovered(self) -> None:
         """Go on after the database came back, unless a person paused as well."""
         self.hub.notice = ""
         if self._recording is not None:
@@ -329,28 +304,3 @@ class Manager:
     def _require_storage(self) -> None:
         if self.recorder.troubled:
             raise StorageError(f"the simulation waits for its database: {self.recorder.last_error}")
-
-
-async def _ordered(order: Callable[[], T]) -> T:
-    """Give the race an order; it is carried out between two blocks."""
-    try:
-        return await asyncio.to_thread(order)
-    except TimeoutError:
-        raise BusyError("the simulation did not get round to this order: try again") from None
-
-
-def _soon(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
-    if not loop.is_closed():
-        loop.call_soon_threadsafe(call)
-
-
-def _replayed(
-    settings: Mapping[str, Any], log: list[Change], recording: Recording, last: int | None, feed: Feed
-) -> ContinuousSimulation:
-    replay = Replay(LiveSettings(**settings), log, [recording, feed])
-    recording.follow(replay.simulation)
-    return replay.run(0 if last is None else last + 1)
-
-
-def _words(change: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} = {value}" for name, value in change.items())

@@ -11,7 +11,6 @@ from secrets import token_hex
 
 from loguru import logger
 
-from hybrid_scheduler.errors import SchedulerError
 from hybrid_scheduler.storage.errors import ClaimedError, StorageError
 from hybrid_scheduler.storage.store import Store
 
@@ -102,8 +101,3 @@ def _machine() -> str:
     """Name the machine, and the container: process numbers mean nothing outside of it."""
     namespace = Path("/proc/self/ns/pid")
     return f"{socket.gethostname()}:{namespace.stat().st_ino if namespace.exists() else 0}"
-
-
-def owner_of(error: SchedulerError) -> str:
-    """Return who has the claim, empty if the error is about something else."""
-    return error.owner if isinstance(error, ClaimedError) else ""

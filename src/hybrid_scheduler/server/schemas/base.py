@@ -16,7 +16,7 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _without_titles(schema: dict[str, Any]) -> None:
+def without_titles(schema: dict[str, Any]) -> None:
     """Drop the titles that repeat a field's name: they make type generators give every field a type of its own."""
     for field in schema.get("properties", {}).values():
         field.pop("title", None)
@@ -32,7 +32,7 @@ class Schema(BaseModel):
     """An answer: every field is always there."""
 
     model_config = ConfigDict(
-        from_attributes=True, json_schema_serialization_defaults_required=True, json_schema_extra=_without_titles
+        from_attributes=True, json_schema_serialization_defaults_required=True, json_schema_extra=without_titles
     )
 
 

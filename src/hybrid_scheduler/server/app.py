@@ -1,0 +1,131 @@
+"""`create_app`: the whole service as one ASGI application."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI
+from loguru import logger
+from starlette.exceptions import HTTPException
+from starlette.responses import FileResponse, Response
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
+
+from hybrid_scheduler import __version__
+from hybrid_scheduler.server import live, routes
+from hybrid_scheduler.server.autostart import begin
+from hybrid_scheduler.server.logs import show_logs_to
+from hybrid_scheduler.server.manager import Manager
+from hybrid_scheduler.server.metrics import Metrics
+from hybrid_scheduler.server.problems import add_handlers
+from hybrid_scheduler.server.remote import RemoteManager
+from hybrid_scheduler.server.security import SAFE, Guard
+from hybrid_scheduler.settings import AppSettings, load_settings
+
+WEB = Path(__file__).parents[1] / "web"
+PAGE = Path(__file__).parent / "page"
+METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
+
+
+def create_app(settings: AppSettings | None = None) -> FastAPI:
+    """Build the service; it connects to its database when the server starts."""
+    settings = settings or load_settings()
+    manager = RemoteManager(settings) if settings.role == "web" else Manager(settings)
+    app = FastAPI(
+        title="Hybrid ML Scheduler",
+        version=__version__,
+        summary="Scheduling policies race on one stream of tasks; watch them, change the conditions, ask why.",
+        lifespan=_lifespan,
+        openapi_url="/api/openapi.json",
+    )
+    app.state.settings, app.state.manager, app.state.metrics = settings, manager, Metrics(manager)
+    add_handlers(app)
+    for module in pkgutil.iter_modules(routes.__path__):
+        app.include_router(importlib.import_module(f"{routes.__name__}.{module.name}").router)
+    app.include_router(live.router)
+    app.api_route("/api/{path:path}", methods=METHODS, include_in_schema=False)(_nothing_here)
+    _mount_pages(app)
+    _describe_security(app)
+    app.add_middleware(
+        Guard,
+        settings=settings,
+        allow=lambda key, rate: manager.cache.allow(key, rate),
+        observe=app.state.metrics.observe,
+    )
+    return app
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    manager: Manager = app.state.manager
+    await manager.open()
+    lines = show_logs_to(manager.hub) if app.state.settings.role == "all" else None
+    try:
+        settings: AppSettings = app.state.settings
+        if settings.autostart and settings.role == "all":
+            manager.spawn(begin(manager), "the start of the simulation")
+        yield
+    finally:
+        if lines is not None:
+            logger.remove(lines)
+        await manager.close()
+
+
+async def _nothing_here(path: str) -> Response:
+    raise HTTPException(404, f"/api/{path} does not exist: see /docs for what there is")
+
+
+class Dashboard(StaticFiles):
+    """The dashboard's files: names with a hash in them never change, the page itself is asked for every time."""
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        """Serve a file; a path of the dashboard's own router gets the page."""
+        try:
+            response = await super().get_response(path, scope)
+        except HTTPException as error:
+            if error.status_code != 404 or "." in Path(path).name:
+                raise
+            response = await super().get_response("index.html", scope)
+        fixed = path.startswith("assets/")
+        response.headers["cache-control"] = "public, max-age=31536000, immutable" if fixed else "no-cache"
+        return response
+
+
+def _mount_pages(app: FastAPI) -> None:
+    """Mount the dashboard, last; without one there is a small page."""
+    if (WEB / "index.html").is_file():
+        app.mount("/", Dashboard(directory=WEB, html=True), name="dashboard")
+        return
+
+    async def page() -> Response:
+        return FileResponse(PAGE / "index.html", headers={"cache-control": "no-cache"})
+
+    async def script() -> Response:
+        return FileResponse(PAGE / "live.js", media_type="text/javascript", headers={"cache-control": "no-cache"})
+
+    app.get("/", include_in_schema=False)(page)
+    app.get("/live.js", include_in_schema=False)(script)
+
+
+def _describe_security(app: FastAPI) -> None:
+    """Say in OpenAPI which requests need the token: all that change something."""
+    describe = app.openapi
+
+    def described() -> dict[str, Any]:
+        if app.openapi_schema:
+            return app.openapi_schema
+        schema = describe()
+        bearer = {"type": "http", "scheme": "bearer", "description": "The control token, where one is needed."}
+        schema.setdefault("components", {})["securitySchemes"] = {"token": bearer}
+        for operations in schema["paths"].values():
+            for method, operation in operations.items():
+                if method.upper() not in SAFE:
+                    operation["security"] = [{"token": []}, {}]
+        return schema
+
+    app.openapi = described  # type: ignore[method-assign]

@@ -1,0 +1,69 @@
+"""How processes share one simulation: frames go out over one channel, orders come in over a second one.
+
+The third carries the answers. Everything is JSON, so nobody who can write to the channels can run code here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import types
+import typing
+from dataclasses import fields, is_dataclass
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from hybrid_scheduler.errors import SchedulerError
+from hybrid_scheduler.model.tasks import Task
+from hybrid_scheduler.server.errors import ConflictError
+from hybrid_scheduler.server.hub import to_bytes
+from hybrid_scheduler.server.problems import status_of
+from hybrid_scheduler.storage.cache import Cache
+
+if TYPE_CHECKING:
+    from hybrid_scheduler.server.manager import Manager
+
+FRAMES, ORDERS, ANSWERS = "frames", "orders", "answers"
+KNOWN = ("start", "resume_run", "stop", "pause", "resume", "step", "change", "submit")
+
+
+async def send_frames(cache: Cache, packets: asyncio.Queue[bytes]) -> None:
+    """Hand frames on to web workers, for ever."""
+    while True:
+        await cache.publish(FRAMES, await packets.get())
+
+
+async def obey(manager: Manager) -> None:
+    """Carry out the orders that web workers send, one after the other, for ever."""
+    async with manager.cache.subscribe(ORDERS) as orders:
+        async for order in orders:
+            await manager.cache.publish(ANSWERS, await _answer(manager, orjson.loads(order)))
+
+
+async def _answer(manager: Manager, order: dict[str, Any]) -> bytes:
+    try:
+        if order["name"] not in KNOWN:
+            raise ConflictError(f"'{order['name']}' is no order: known are {', '.join(KNOWN)}")
+        values = [Task(**value) if order["name"] == "submit" else value for value in order["values"]]
+        result = await getattr(manager, order["name"])(*values)
+    except SchedulerError as error:
+        return to_bytes({"id": order["id"], "error": str(error), "status": status_of(error)})
+    await manager.send_frame()  # so that the worker knows before it answers
+    return to_bytes({"id": order["id"], "result": result})
+
+
+def revive(kind: Any, value: Any) -> Any:
+    """Build what JSON was made of: dataclasses inside lists and dictionaries; a number that is null was NaN."""
+    origin, inner = typing.get_origin(kind), typing.get_args(kind)
+    if value is None:
+        return float("nan") if kind is float else None
+    if is_dataclass(kind):
+        hints = typing.get_type_hints(kind)
+        return kind(**{each.name: revive(hints[each.name], value[each.name]) for each in fields(kind)})  # type: ignore[operator]
+    if origin in (typing.Union, types.UnionType):
+        return revive(inner[0], value)
+    if origin is list or origin is tuple:
+        return origin(revive(inner[0], each) for each in value)
+    if origin is dict:
+        return {key: revive(inner[1], each) for key, each in value.items()}
+    return value

@@ -1,0 +1,141 @@
+"""`RemoteManager`: a web worker's view of the simulation that another process runs, through the shared cache."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from secrets import token_hex
+from typing import Any
+
+import orjson
+
+from hybrid_scheduler.engine.settings import Change
+from hybrid_scheduler.engine.snapshot import Analysis, Snapshot, TaskRecord
+from hybrid_scheduler.errors import InputError, SchedulerError
+from hybrid_scheduler.model.tasks import Task
+from hybrid_scheduler.schedulers.explain import Explanation
+from hybrid_scheduler.server.errors import BusyError, ConflictError
+from hybrid_scheduler.server.hub import to_bytes
+from hybrid_scheduler.server.manager import Manager
+from hybrid_scheduler.server.relay import ANSWERS, FRAMES, ORDERS, revive
+from hybrid_scheduler.settings import AppSettings
+from hybrid_scheduler.storage.errors import StorageError
+
+ORDER_SECONDS = 30.0
+
+
+class RemoteManager(Manager):
+    """Shows what comes over the cache and hands orders on."""
+
+    def __init__(self, settings: AppSettings) -> None:
+        super().__init__(settings)
+        self._waiting: dict[str, asyncio.Future[dict[str, Any]]] = {}
+        self._frame: dict[str, Any] = {}
+        self._seen: Snapshot | None = None
+        self._pictures: Analysis | None = None
+
+    async def open(self) -> None:
+        """Connect, and listen for frames."""
+        await self.connect()
+        listening = asyncio.Event()
+        self.spawn(self._listen(listening), "frames of the simulation")
+        self.spawn(self._hear_answers(), "answers of the simulation")
+        await listening.wait()
+
+    async def close(self) -> None:
+        """Disconnect."""
+        await self.disconnect()
+
+    async def _listen(self, listening: asyncio.Event) -> None:
+        async with self.cache.subscribe(FRAMES) as packets:
+            listening.set()
+            async for packet in packets:
+                message = self.hub.relay(packet)
+                if message.startswith(b'{"type":"simulation_update"'):
+                    self._take(orjson.loads(message))
+
+    def _take(self, frame: dict[str, Any]) -> None:
+        self._frame, self._seen = frame, None
+        self.run_id = frame["run_id"]
+        if frame["analysis"]:
+            self._pictures = revive(Analysis, frame["analysis"])
+        self.feed.add([revive(TaskRecord, each) for each in frame["records"]])
+
+    async def _hear_answers(self) -> None:
+        async with self.cache.subscribe(ANSWERS) as answers:
+            async for message in answers:
+                answer = orjson.loads(message)
+                waiting = self._waiting.get(answer["id"])
+                if waiting is not None and not waiting.done():
+                    waiting.set_result(answer)
+
+    async def _ask(self, name: str, *values: Any) -> Any:
+        number = token_hex(8)
+        self._waiting[number] = asyncio.get_running_loop().create_future()
+        try:
+            await self.cache.publish(ORDERS, to_bytes({"id": number, "name": name, "values": values}))
+            async with asyncio.timeout(ORDER_SECONDS if self.cache.shared else 0.0):
+                answer = await self._waiting[number]
+        except TimeoutError:
+            raise BusyError(f"the process that runs the simulation did not answer to '{name}': check it") from None
+        finally:
+            del self._waiting[number]
+        if "error" in answer:
+            raise _error(answer)
+        return answer["result"]
+
+    # --- the same orders and looks -----------------------------------------------------------------------------
+
+    @property
+    def active(self) -> bool:
+        """Nothing runs in this process."""
+        return False
+
+    async def start(self, values: Mapping[str, Any] | None = None) -> int:
+        """Start a new run over there."""
+        return int(await self._ask("start", dict(values or {})))
+
+    async def resume_run(self, run_id: int) -> int:
+        """Go on with a stored run over there."""
+        return int(await self._ask("resume_run", run_id))
+
+    async def stop(self) -> None:
+        """End the run over there."""
+        await self._ask("stop")
+
+    async def pause(self) -> None:
+        """Halt it."""
+        await self._ask("pause")
+
+    async def resume(self) -> None:
+        """Let it go on."""
+        await self._ask("resume")
+
+    async def step(self, tasks: int = 1) -> None:
+        """Let so many tasks pass."""
+        await self._ask("step", tasks)
+
+    async def change(self, values: Mapping[str, Any]) -> Change:
+        """Change its settings."""
+        return Change(**await self._ask("change", dict(values)))
+
+    async def submit(self, task: Task) -> tuple[TaskRecord, dict[str, Explanation]]:
+        """Hand a task on."""
+        record, reasons = await self._ask("submit", task)
+        return revive(TaskRecord, record), {name: revive(Explanation, each) for name, each in reasons.items()}
+
+    def snapshot(self) -> Snapshot | None:
+        """Return the race as the last frame shows it."""
+        if self._seen is None and self._frame:
+            self._seen = revive(Snapshot, {**self._frame, "latest": (self._frame["records"] or [None])[-1]})
+        return self._seen
+
+    async def analysis(self) -> Analysis | None:
+        """Return the pictures that came last."""
+        return self._pictures
+
+
+def _error(answer: dict[str, Any]) -> SchedulerError:
+    """Return an error that gets the same status here as over there."""
+    kinds: dict[int, type[SchedulerError]] = {503: StorageError, 409: ConflictError}
+    return kinds.get(answer["status"], InputError)(answer["error"])

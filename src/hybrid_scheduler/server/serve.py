@@ -1,0 +1,79 @@
+"""`serve`: runs the service until it is told to stop."""
+
+from __future__ import annotations
+
+import errno
+import socket
+from collections.abc import Callable
+
+import uvicorn
+
+from hybrid_scheduler.errors import InputError
+from hybrid_scheduler.server.app import create_app
+from hybrid_scheduler.server.logs import set_up_logs
+from hybrid_scheduler.settings import AppSettings
+
+LARGEST_FRAME = 64 * 1024  # bytes that a client may send on /ws; it has nothing to say
+
+
+def serve(settings: AppSettings, on_ready: Callable[[str], None] = lambda _: None) -> None:
+    """Serve until SIGINT or SIGTERM; `on_ready` is given the address once a browser can use it."""
+    set_up_logs(settings)
+    listener = listen(settings.host, settings.port)
+    config = uvicorn.Config(
+        create_app(settings),
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        ws="websockets-sansio",
+        ws_max_size=LARGEST_FRAME,
+        ws_per_message_deflate=False,  # costs more than the sending
+        timeout_graceful_shutdown=settings.shutdown_seconds,
+    )
+    server = _Server(config, lambda: on_ready(address_of(listener)))
+    with listener:
+        server.run(sockets=[listener])
+    if not server.started:
+        raise InputError("the server could not start: the lines above say why")
+
+
+class _Server(uvicorn.Server):
+    """A server that says when it is ready."""
+
+    def __init__(self, config: uvicorn.Config, on_ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._on_ready = on_ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, then tell."""
+        await super().startup(sockets)
+        if self.started:
+            self._on_ready()
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Take the port now, so that a taken one is told before anything else is done."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listener = socket.socket(family, kind, protocol)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+    except OSError as error:
+        raise InputError(_trouble(host, port, error)) from None
+    listener.set_inheritable(True)
+    return listener
+
+
+def _trouble(host: str, port: int, error: OSError) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return f"port {port} is taken by another program: choose another with --port, 0 takes a free one"
+    if error.errno == errno.EACCES:
+        return f"port {port} needs more rights: choose one above 1023 with --port"
+    return f"cannot listen on {host} ({error.strerror or error}): choose another address with --host"
+
+
+def address_of(listener: socket.socket) -> str:
+    """Return what to type into a browser."""
+    host, port = listener.getsockname()[:2]
+    shown = "localhost" if host in ("0.0.0.0", "::", "127.0.0.1", "::1") else host  # noqa: S104
+    return f"http://{f'[{shown}]' if ':' in shown else shown}:{port}"
