@@ -24,7 +24,7 @@ from hybrid_scheduler.model.tasks import Floats, Ints
 REWARDS = ("price", "turnaround", "execution")
 LEAN = 0.02  # how much dearer a second gets per mean task that its queue is longer than the mean
 PRICE_WINDOW, PRICE_EVERY = 1000, 10  # tasks that the prices are of, and between two looks at them
-LESSON = 4.0  # gradient steps of a lesson, at least
+LESSON = 8.0  # gradient steps of a lesson, at least
 WORST = 50.0  # typical tasks: one dreadful decision must not drown all others
 SURPRISE, LEAST = 8.0, 0.5  # times the usual relative error of promises, and at least so much: the work has changed
 ALERT = 100  # tasks for which a surprise is remembered; in them more is explored, and …
@@ -45,6 +45,11 @@ class Acts(NamedTuple):
     counts: Ints  # devices of every class
     queued: bool
     weight: float  # of energy in the reward
+
+    def of(self, rows: npt.NDArray[np.bool_]) -> Acts:
+        """Return some of the decisions."""
+        columns = ("state", "possible", "wait", "action", "times", "execution", "turnaround", "energy")
+        return self._replace(**{name: getattr(self, name)[rows] for name in columns})
 
 
 class Knowledge(NamedTuple):

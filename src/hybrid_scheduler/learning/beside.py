@@ -24,7 +24,7 @@ from typing import IO, Any, Protocol
 from hybrid_scheduler.errors import SchedulerError
 
 LENGTH = struct.Struct("<Q")
-KINDNESS = 5  # the process is this much "nicer" than the one that decides
+KINDNESS = 15  # the process is this much "nicer" than the one that decides
 
 
 class Pupil(Protocol):
@@ -40,7 +40,7 @@ class Beside:
     def __init__(self, pupil: Pupil) -> None:
         command = [sys.executable, "-m", "hybrid_scheduler.learning.beside"]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # noqa: S603
-        self._material: SimpleQueue[bytes] = SimpleQueue()
+        self._material: SimpleQueue[Any] = SimpleQueue()
         self._answers: deque[Any] = deque()  # one for each block taught, in order; None: nothing new
         self._taken = 0
         self._arrived, self._ended = threading.Condition(), False
@@ -51,12 +51,12 @@ class Beside:
         ]
         for thread in self._threads:
             thread.start()
-        self._material.put(pickle.dumps(pupil, protocol=5))
+        self._material.put(pupil)
 
     def teach(self, seen: Any) -> int:
         """Hand over a block of what was seen and return its number; returns at once."""
         self._require_life()
-        self._material.put(pickle.dumps(seen, protocol=5))
+        self._material.put(seen)  # pickled by the thread that sends it
         self._taught += 1
         return self._taught
 
@@ -91,7 +91,7 @@ class Beside:
         """End the process; what it has not learnt yet is forgotten."""
         self._process.kill()  # it holds nothing but what is in memory
         self._process.wait()
-        self._material.put(b"")
+        self._material.put(None)
         for thread in self._threads:
             thread.join()
         for pipe in (self._process.stdin, self._process.stdout):
@@ -103,8 +103,8 @@ class Beside:
         pipe = self._process.stdin
         assert pipe is not None  # noqa: S101  # opened above
         try:
-            while message := self._material.get():
-                write_message(pipe, message)
+            while (seen := self._material.get()) is not None:
+                write_message(pipe, pickle.dumps(seen, protocol=5))
         except BrokenPipeError:
             return  # the process is gone: whoever teaches or waits hears of it
 

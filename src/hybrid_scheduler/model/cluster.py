@@ -200,6 +200,10 @@ class Cluster:
         """Number of devices of every class."""
         return np.bincount(self.class_index, minlength=len(self.classes)).astype(np.int64)
 
+    @cached_property
+    def _columns(self) -> dict[str, Floats]:
+        return {}
+
     @property
     def shape(self) -> dict[str, int]:
         """Number of devices by the name of their class."""
@@ -216,8 +220,11 @@ class Cluster:
         return np.flatnonzero(self.is_gpu)
 
     def per_device(self, name: str) -> Floats:
-        """Return one figure of the device classes as a column over devices."""
-        return np.array([getattr(device.device_class, name) for device in self.devices], np.float64)
+        """Return one figure of the device classes as a column over devices; a copy is the caller's to change."""
+        if name not in self._columns:
+            column = np.array([getattr(device.device_class, name) for device in self.devices], np.float64)
+            self._columns[name] = column
+        return self._columns[name].copy()
 
     def describe(self) -> str:
         """Return one line such as '1 node: 1 cpu, 4 gpu'."""

@@ -164,21 +164,22 @@ class RLAgent(Scheduler):
         self._take(self._study.study(acts, len(acts.action)))
 
     def _acts(self, placements: Placements) -> Acts:
-        ran, self._shape = placements.ran, placements.cluster.shape
+        self._shape = placements.cluster.shape
         self._decisions += len(placements)
-        return Acts(
-            state=self.state[ran],
-            possible=self.possible[ran],
-            wait=self.wait[ran],
-            action=self.action[ran],
-            times=placements.times[ran],
-            execution=placements.execution[ran],
-            turnaround=placements.turnaround[ran],
-            energy=placements.energy[ran],
+        acts = Acts(
+            state=self.state,
+            possible=self.possible,
+            wait=self.wait,
+            action=self.action,
+            times=placements.times,
+            execution=placements.execution,
+            turnaround=placements.turnaround,
+            energy=placements.energy,
             counts=placements.cluster.counts,
             queued=placements.queued,
             weight=self._weight,
         )
+        return acts if placements.ran.all() else acts.of(placements.ran)
 
     def _take(self, knowledge: Knowledge | None) -> None:
         if knowledge is None:

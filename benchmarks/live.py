@@ -1,0 +1,69 @@
+"""The live service at full speed: every placement of six schedulers recorded, with learning off and on."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import tempfile
+import time
+from pathlib import Path
+
+from loguru import logger
+
+from benchmarks.rows import Row, require
+from hybrid_scheduler import training
+from hybrid_scheduler.engine.settings import LiveSettings
+from hybrid_scheduler.server.manager import Manager
+from hybrid_scheduler.settings import load_settings
+
+ASKED = 20_000  # placements a second
+SECONDS = 8.0
+OTHERS = ("round_robin", "random", "greedy", "oracle")
+LEARNING = (*OTHERS, "hybrid_ml", "rl_agent")
+
+
+def engine_speed() -> list[Row]:
+    """Measure placements per second, from the first task to the last committed row, into SQLite."""
+    logger.remove()
+    logging.disable(logging.WARNING)
+    with tempfile.TemporaryDirectory() as folder:
+        trained = _trained(Path(folder))
+        off = asyncio.run(_placements_per_second(folder, trained))
+        learning = asyncio.run(_placements_per_second(folder, LEARNING))
+    return [
+        Row("live_engine", off, ASKED, "placem./s", target=1.0),
+        Row("live_engine_learning", learning, off, "placem./s", target=0.0),  # printed, nothing is asked for
+    ]
+
+
+def _trained(folder: Path) -> tuple[str, ...]:
+    """Return the six with models that stay as they are."""
+    cluster, forest = LiveSettings().cluster, folder / "forest.pkl"
+    training.trained("hybrid_ml", ("mixed",), 2000, 0.9, 1, cluster).save(forest)
+    agent = training.kept_model("rl_agent", cluster)
+    return (*OTHERS, f"hybrid_ml:online=false:model={forest}", f"rl_agent:online=false:model={agent}")
+
+
+async def _placements_per_second(folder: str, schedulers: tuple[str, ...]) -> float:
+    database = f"sqlite:///{folder}/{len(list(Path(folder).iterdir()))}.db"
+    settings = load_settings(
+        database_url=database, schedulers=schedulers, pace="none", log_file="none", autostart=False, keep_tasks="none"
+    )
+    manager = Manager(settings)
+    await manager.open()
+    try:
+        await manager.start()  # compiles
+        await asyncio.sleep(1.0)
+        await manager.stop()
+        begin = time.perf_counter()
+        run_id = await manager.start()
+        await asyncio.sleep(SECONDS)
+        await manager.stop()  # returns when every row is committed
+        seconds = time.perf_counter() - begin
+        snapshot, last = manager.snapshot(), await manager.store.last_task(run_id)
+        require(snapshot is not None and not snapshot.error, "the simulation failed")
+        tasks = snapshot.tasks_processed if snapshot else 0
+        require(last == tasks - 1, f"{tasks} tasks were placed, but task {last} is the last that was stored")
+        return tasks * len(schedulers) / seconds
+    finally:
+        await manager.close()
