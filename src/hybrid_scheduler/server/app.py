@@ -12,6 +12,7 @@ from typing import Any
 from fastapi import FastAPI
 from loguru import logger
 from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import FileResponse, Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
@@ -57,6 +58,13 @@ def create_app(settings: AppSettings | None = None) -> FastAPI:
         allow=lambda key, rate: manager.cache.allow(key, rate),
         observe=app.state.metrics.observe,
     )
+    if settings.allowed_origins:  # outermost, so that those pages can read refusals too
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=settings.allowed_origins,
+            allow_methods=METHODS,
+            allow_headers=["authorization", "content-type"],
+        )
     return app
 
 

@@ -30,17 +30,26 @@ def _plain(value: object) -> object:
     raise TypeError(f"{type(value).__name__} has no JSON")
 
 
+def _text(value: object) -> str:
+    return to_bytes(value).decode()
+
+
+def is_update(message: str) -> bool:
+    """Whether a message shows the race."""
+    return message.startswith('{"type":"simulation_update"')
+
+
 class Client:
     """A bounded queue of one who watches; too slow, it loses the oldest messages and is told how many."""
 
-    def __init__(self, limit: int, first: Iterable[bytes] = ()) -> None:
+    def __init__(self, limit: int, first: Iterable[str] = ()) -> None:
         self._limit = limit
         self._queue = deque(first)  # beyond the limit, if need be: what it missed is not its fault
         self._filled = asyncio.Event()
         self._skipped = 0  # not yet told
         self.skipped_total = 0
 
-    def put(self, message: bytes) -> None:
+    def put(self, message: str) -> None:
         """Queue a message; never waits."""
         while len(self._queue) >= self._limit:
             self._queue.popleft()
@@ -49,14 +58,14 @@ class Client:
         self._queue.append(message)
         self._filled.set()
 
-    async def next(self) -> bytes:
+    async def next(self) -> str:
         """Wait for the next message; what was skipped is told before."""
         while not self._queue:
             self._filled.clear()
             await self._filled.wait()
         if self._skipped:
             count, self._skipped = self._skipped, 0
-            return to_bytes({"type": "skipped", "count": count})
+            return _text({"type": "skipped", "count": count})
         return self._queue.popleft()
 
 
@@ -70,8 +79,8 @@ class Hub:
         self.sent = 0
         self.forward: Callable[[bytes], None] | None = None  # to other processes, if there are any
         self._queue_limit = client_queue
-        self._ring: deque[tuple[int, bytes]] = deque(maxlen=ring)
-        self._last_update: bytes | None = None
+        self._ring: deque[tuple[int, str]] = deque(maxlen=ring)
+        self._last_update: str | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = 0
         self.notice = ""  # what is wrong at the moment, for those who join
@@ -85,10 +94,10 @@ class Hub:
     def publish(self, kind: str, **fields: Any) -> None:
         """Give a message its number, serialise it once and queue it for all; on the event loop."""
         self.seq += 1
-        message = to_bytes({"type": kind, "seq": self.seq, "time": time.time(), **fields})
+        message = _text({"type": kind, "seq": self.seq, "time": time.time(), **fields})
         self._spread(self.seq, message, kind == "simulation_update")
         if self.forward:
-            self.forward(_HEAD.pack(self.seq, self.stream.encode()) + message)
+            self.forward(_HEAD.pack(self.seq, self.stream.encode()) + message.encode())
 
     def publish_soon(self, kind: str, **fields: Any) -> None:
         """Publish from any thread; before the server runs, nobody is there to listen."""
@@ -100,18 +109,18 @@ class Hub:
         else:
             loop.call_soon_threadsafe(lambda: self.publish(kind, **fields))
 
-    def relay(self, packet: bytes) -> bytes:
+    def relay(self, packet: bytes) -> str:
         """Take a message that another process numbered; returns it."""
         seq, stream = _HEAD.unpack_from(packet)
-        message = packet[_HEAD.size :]
+        message = packet[_HEAD.size :].decode()
         if stream.decode() != self.stream:  # the simulation's process was started anew
             self.stream = stream.decode()
             self._ring.clear()
         self.seq = seq
-        self._spread(seq, message, message.startswith(b'{"type":"simulation_update"'))
+        self._spread(seq, message, is_update(message))
         return message
 
-    def _spread(self, seq: int, message: bytes, update: bool) -> None:
+    def _spread(self, seq: int, message: str, update: bool) -> None:
         self._ring.append((seq, message))
         self._last_update = message if update else self._last_update
         self.sent += len(self.clients)
@@ -130,13 +139,13 @@ class Hub:
         """Forget a client."""
         self.clients.discard(client)
 
-    def _welcome(self, cursor: int | None, stream: str | None) -> Iterator[bytes]:
-        yield to_bytes({"type": "hello", "stream": self.stream, "seq": self.seq, "notice": self.notice})
+    def _welcome(self, cursor: int | None, stream: str | None) -> Iterator[str]:
+        yield _text({"type": "hello", "stream": self.stream, "seq": self.seq, "notice": self.notice})
         if cursor is not None and self._knows(cursor, stream):
             yield from (message for seq, message in self._ring if seq > cursor)
             return
         if cursor is not None:
-            yield to_bytes({"type": "reset", "seq": self.seq})
+            yield _text({"type": "reset", "seq": self.seq})
         if self._last_update:
             yield self._last_update
 

@@ -52,7 +52,7 @@ async def _serve(websocket: WebSocket, client: Client) -> None:
 async def _send(websocket: WebSocket, client: Client) -> None:
     with suppress(WebSocketDisconnect, RuntimeError):  # Starlette's two ways to say that the client has left
         while True:
-            await websocket.send_text((await client.next()).decode())
+            await websocket.send_text(await client.next())
 
 
 async def _read(websocket: WebSocket) -> None:

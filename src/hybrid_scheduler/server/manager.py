@@ -15,18 +15,18 @@ from hybrid_scheduler import __version__
 from hybrid_scheduler.engine.settings import Change, LiveSettings
 from hybrid_scheduler.engine.simulation import FAILED, PAUSED, RUNNING, STOPPED, ContinuousSimulation
 from hybrid_scheduler.engine.snapshot import Analysis, Snapshot, TaskRecord
-from hybrid_scheduler.errors import SchedulerError
+from hybrid_scheduler.errors import InputError, SchedulerError
 from hybrid_scheduler.model.tasks import Task
 from hybrid_scheduler.schedulers.explain import Explanation
 from hybrid_scheduler.server import frames
 from hybrid_scheduler.server.connections import Connections
 from hybrid_scheduler.server.errors import BusyError, ConflictError
-from hybrid_scheduler.server.feed import records_of
+from hybrid_scheduler.server.feed import Feed, records_of
 from hybrid_scheduler.server.hub import to_bytes
-from hybrid_scheduler.server.orders import ordered, replayed, soon, words
+from hybrid_scheduler.server.orders import changes_of, ordered, replayed, soon, words
 from hybrid_scheduler.server.ownership import Ownership, sweep
 from hybrid_scheduler.server.recording import Recording
-from hybrid_scheduler.server.relay import obey, send_frames
+from hybrid_scheduler.server.relay import share
 from hybrid_scheduler.settings import AppSettings
 from hybrid_scheduler.storage.errors import StorageError
 
@@ -62,10 +62,7 @@ class Manager(Connections):
             logger.info(f"runs that were interrupted: {', '.join(map(str, interrupted))}")
         self.spawn(self._send_frames(), "frames")
         if self.settings.redis:
-            packets: asyncio.Queue[bytes] = asyncio.Queue()
-            self.hub.forward = packets.put_nowait
-            self.spawn(send_frames(self.cache, packets), "frames for web workers")
-            self.spawn(obey(self), "orders of web workers")
+            share(self)
 
     async def close(self) -> None:
         """End the run, write everything that waits, disconnect."""
@@ -93,7 +90,7 @@ class Manager(Connections):
             cluster = wanted.cluster.to_dict()
             owner = self.ownership.owner
             self.run_id = await self.store.begin_run("live", wanted.seed, cluster, wanted.to_dict(), owner)
-            self._adopt(simulation, Recording(self.run_id, self.recorder))
+            self._adopt(simulation, Recording(self.run_id, self.recorder), Feed())
             return self.run_id
 
     async def resume_run(self, run_id: int) -> int:
@@ -105,18 +102,16 @@ class Manager(Connections):
                 raise ConflictError(f"run {run_id} is a {run.kind} run and {run.status}: it cannot be resumed")
             if run.version != __version__:
                 logger.warning(f"run {run_id} was made by version {run.version}: it may go on differently")
-            log = [
-                Change(each["at_task"], each["at_time"], each["change"])
-                for each in await self.store.settings_changes(run_id)
-            ]
+            log = changes_of(await self.store.settings_changes(run_id))
             last = await self.store.last_task(run_id)
-            recording = Recording(run_id, self.recorder)
+            recording, feed = Recording(run_id, self.recorder), Feed()
             recording.replay(0 if last is None else last + 1, len(log))
-            simulation = await self._claimed(lambda: replayed(run.settings, log, recording, last, self.feed))
+            simulation = await self._claimed(lambda: replayed(run.settings, log, recording, last, feed))
             recording.replaying = False
             await self.store.resume_run(run_id, self.ownership.owner)
             self.run_id = run_id
-            self._adopt(simulation, recording)
+            feed.news()  # what is played again is none
+            self._adopt(simulation, recording, feed)
             return run_id
 
     async def stop(self) -> None:
@@ -148,6 +143,8 @@ class Manager(Connections):
     async def change(self, values: Mapping[str, Any]) -> Change:
         """Change settings of the running simulation."""
         simulation = self._require()
+        if not values:
+            raise InputError("no setting is named: name at least one, such as load")
         change = await ordered(lambda: simulation.change(**values))
         await self._look()
         self.notify(f"settings changed: {words(change.change)}")
@@ -204,12 +201,12 @@ class Manager(Connections):
 
     # --- what happens by itself --------------------------------------------------------------------------------
 
-    def _adopt(self, simulation: ContinuousSimulation, recording: Recording) -> None:
+    def _adopt(self, simulation: ContinuousSimulation, recording: Recording, feed: Feed) -> None:
         recording.follow(simulation)
-        self._recording, self.simulation = recording, simulation
+        self._recording, self.simulation, self.feed = recording, simulation, feed
         self._halted, self._analysis, self._snapshot = False, (0.0, None), simulation.snapshot()
         self.hub.notice = ""
-        simulation.sinks[:] = [recording, self.feed]
+        simulation.sinks[:] = [recording, feed]
         loop = asyncio.get_running_loop()
         simulation.on_state.append(lambda state: soon(loop, lambda: self._state_changed(state)))
         simulation.start()

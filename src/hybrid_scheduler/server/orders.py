@@ -29,6 +29,11 @@ def soon(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
         loop.call_soon_threadsafe(call)
 
 
+def changes_of(rows: list[dict[str, Any]]) -> list[Change]:
+    """Return the log of a run as its rows have it."""
+    return [Change(each["at_task"], each["at_time"], each["change"]) for each in rows]
+
+
 def replayed(
     settings: Mapping[str, Any], log: list[Change], recording: Recording, last: int | None, feed: Feed
 ) -> ContinuousSimulation:

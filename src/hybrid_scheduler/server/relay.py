@@ -27,14 +27,21 @@ FRAMES, ORDERS, ANSWERS = "frames", "orders", "answers"
 KNOWN = ("start", "resume_run", "stop", "pause", "resume", "step", "change", "submit")
 
 
-async def send_frames(cache: Cache, packets: asyncio.Queue[bytes]) -> None:
-    """Hand frames on to web workers, for ever."""
+def share(manager: Manager) -> None:
+    """Let web workers see a manager's frames and give it orders."""
+    packets: asyncio.Queue[bytes] = asyncio.Queue()
+    manager.hub.forward = packets.put_nowait
+    manager.spawn(_send_frames(manager.cache, packets), "frames for web workers")
+    manager.spawn(_obey(manager), "orders of web workers")
+
+
+async def _send_frames(cache: Cache, packets: asyncio.Queue[bytes]) -> None:
     while True:
         await cache.publish(FRAMES, await packets.get())
 
 
-async def obey(manager: Manager) -> None:
-    """Carry out the orders that web workers send, one after the other, for ever."""
+async def _obey(manager: Manager) -> None:
+    """Carry out the orders that web workers send, one after the other."""
     async with manager.cache.subscribe(ORDERS) as orders:
         async for order in orders:
             await manager.cache.publish(ANSWERS, await _answer(manager, orjson.loads(order)))

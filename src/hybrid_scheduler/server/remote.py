@@ -15,7 +15,8 @@ from hybrid_scheduler.errors import InputError, SchedulerError
 from hybrid_scheduler.model.tasks import Task
 from hybrid_scheduler.schedulers.explain import Explanation
 from hybrid_scheduler.server.errors import BusyError, ConflictError
-from hybrid_scheduler.server.hub import to_bytes
+from hybrid_scheduler.server.feed import Feed
+from hybrid_scheduler.server.hub import is_update, to_bytes
 from hybrid_scheduler.server.manager import Manager
 from hybrid_scheduler.server.relay import ANSWERS, FRAMES, ORDERS, revive
 from hybrid_scheduler.settings import AppSettings
@@ -51,12 +52,13 @@ class RemoteManager(Manager):
             listening.set()
             async for packet in packets:
                 message = self.hub.relay(packet)
-                if message.startswith(b'{"type":"simulation_update"'):
+                if is_update(message):
                     self._take(orjson.loads(message))
 
     def _take(self, frame: dict[str, Any]) -> None:
         self._frame, self._seen = frame, None
-        self.run_id = frame["run_id"]
+        if frame["run_id"] != self.run_id:
+            self.run_id, self.feed, self._pictures = frame["run_id"], Feed(), None
         if frame["analysis"]:
             self._pictures = revive(Analysis, frame["analysis"])
         self.feed.add([revive(TaskRecord, each) for each in frame["records"]])

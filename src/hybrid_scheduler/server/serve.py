@@ -20,7 +20,16 @@ def serve(settings: AppSettings, on_ready: Callable[[str], None] = lambda _: Non
     """Serve until SIGINT or SIGTERM; `on_ready` is given the address once a browser can use it."""
     set_up_logs(settings)
     listener = listen(settings.host, settings.port)
-    config = uvicorn.Config(
+    server = _Server(config_of(settings), lambda: on_ready(address_of(listener)))
+    with listener:
+        server.run(sockets=[listener])
+    if not server.started:
+        raise InputError("the server could not start: the lines above say why")
+
+
+def config_of(settings: AppSettings) -> uvicorn.Config:
+    """Return how uvicorn is to run the service."""
+    return uvicorn.Config(
         create_app(settings),
         log_config=None,
         access_log=False,
@@ -30,11 +39,6 @@ def serve(settings: AppSettings, on_ready: Callable[[str], None] = lambda _: Non
         ws_per_message_deflate=False,  # costs more than the sending
         timeout_graceful_shutdown=settings.shutdown_seconds,
     )
-    server = _Server(config, lambda: on_ready(address_of(listener)))
-    with listener:
-        server.run(sockets=[listener])
-    if not server.started:
-        raise InputError("the server could not start: the lines above say why")
 
 
 class _Server(uvicorn.Server):

@@ -1,0 +1,178 @@
+"""The service on a real port: in the test's own event loop, or as `hms serve` in a process that may be killed."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import httpx
+import orjson
+import uvicorn
+from websockets.asyncio.client import ClientConnection, connect
+
+from hybrid_scheduler.server.manager import Manager
+from hybrid_scheduler.server.serve import address_of, config_of, listen
+from hybrid_scheduler.settings import AppSettings, load_settings
+
+QUICK = ("round_robin", "greedy", "eft", "oracle")  # none that learns
+PATIENCE = 30.0
+QUIET: dict[str, Any] = {
+    "schedulers": QUICK,
+    "autostart": False,
+    "log_file": "none",
+    "rate_limit": "none",
+    "frame_seconds": 0.05,
+    "port": 0,
+    "pace": 100.0,
+}
+
+
+async def until(happened: Callable[[], Any]) -> None:
+    """Wait for something; the time is only there so that a failure ends."""
+    async with asyncio.timeout(PATIENCE):
+        while not happened():
+            await asyncio.sleep(0.01)
+
+
+class Live:
+    """A served application."""
+
+    def __init__(self, config: uvicorn.Config, address: str, client: httpx.AsyncClient) -> None:
+        self.address, self.client = address, client
+        self.app: Any = config.app
+        self.manager: Manager = self.app.state.manager
+
+    @asynccontextmanager
+    async def watch(self, query: str = "", **options: Any) -> AsyncIterator[Watcher]:
+        """Connect to /ws."""
+        async with connect(self.address.replace("http", "ws") + "/ws" + query, **options) as socket:
+            yield Watcher(socket)
+
+    async def post(self, path: str, json: Any = None, status: int = 200) -> Any:
+        """Send an order and return the answer after checking its status."""
+        answer = await self.client.post(path, json=json)
+        assert answer.status_code == status, answer.text
+        return answer.json()
+
+    async def get(self, path: str) -> Any:
+        """Ask and return a good answer."""
+        answer = await self.client.get(path)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    async def until_tasks(self, count: int) -> None:
+        """Wait until so many tasks have passed."""
+        await until(lambda: (seen := self.manager.snapshot()) is not None and seen.tasks_processed >= count)
+
+
+class Watcher:
+    """A client of /ws."""
+
+    def __init__(self, socket: ClientConnection) -> None:
+        self.socket = socket
+
+    async def next(self, kind: str | None = None) -> dict[str, Any]:
+        """Return the next message, or the next one of a kind."""
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                message: dict[str, Any] = orjson.loads(await self.socket.recv())
+                if kind in (None, message["type"]):
+                    return message
+
+
+class _Server(uvicorn.Server):
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave signals to the tests."""
+        yield
+
+
+def settings_of(url: str, **settings: Any) -> AppSettings:
+    return load_settings(database_url=url, **(QUIET | settings))
+
+
+@asynccontextmanager
+async def live(url: str, **settings: Any) -> AsyncIterator[Live]:
+    """Serve a database on a free port; with `autostart=True` the simulation is running when this returns."""
+    config = config_of(settings_of(url, **settings))
+    listener = listen("127.0.0.1", 0)
+    address = address_of(listener).replace("localhost", "127.0.0.1")
+    server = _Server(config)
+    serving = asyncio.create_task(server.serve(sockets=[listener]))
+    await until(lambda: server.started or serving.done())
+    async with httpx.AsyncClient(base_url=address, timeout=PATIENCE) as client:
+        served = Live(config, address, client)
+        try:
+            if settings.get("autostart"):
+                await until(lambda: served.manager.active)
+            yield served
+        finally:
+            server.should_exit = True
+            await serving
+            listener.close()
+
+
+class Process:
+    """`hms serve` in a process of its own."""
+
+    def __init__(self, folder: Path, url: str, *arguments: str, **environment: str) -> None:
+        command = [Path(sys.executable).with_name("hms"), "serve", "--port", "0", "--database", url, *arguments]
+        quick = {"SCHEDULERS": ",".join(QUICK), "PACE": "200", "FRAME_SECONDS": "0.1", "PYTHONUNBUFFERED": "1"}
+        self._process = subprocess.Popen(
+            command,
+            cwd=folder,
+            env={**os.environ, **quick, **environment},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self.lines: list[str] = []
+        self._ready = threading.Event()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self.lines.append(line)
+            if "watch it at" in line:
+                self._ready.set()
+        self._ready.set()
+
+    @property
+    def address(self) -> str:
+        """Where it listens, once it does."""
+        assert self._ready.wait(PATIENCE)
+        found = re.search(r"watch it at (\S+)", "".join(self.lines))
+        assert found, "".join(self.lines)
+        return found[1].replace("localhost", "127.0.0.1")
+
+    def end(self, how: signal.Signals = signal.SIGTERM) -> int:
+        """End it and return its exit code."""
+        self._process.send_signal(how)
+        code = self._process.wait(PATIENCE)
+        self._reader.join(PATIENCE)
+        return code
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._process.poll() is None:
+            self._process.kill()
+            self._process.wait()
+        self._reader.join(PATIENCE)
+        if self._process.stdout:
+            self._process.stdout.close()

@@ -1,0 +1,156 @@
+"""Orders over REST: the same on both databases, with and without Redis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from live_server import QUICK, live, until
+
+pytestmark = pytest.mark.asyncio
+TASK = {"size": 1000.0, "compute_intensity": 0.5, "memory_required": 100.0}
+
+
+@pytest.fixture(params=["memory", "redis"])
+def cache(request: pytest.FixtureRequest) -> dict[str, Any]:
+    return {"redis_url": request.getfixturevalue("redis_url")} if request.param == "redis" else {}
+
+
+async def test_a_run_from_start_to_end(url: str, cache: dict[str, Any]) -> None:
+    async with live(url, **cache) as served:
+        status = await served.get("/api/status")
+        assert (status["state"], status["run_id"], status["is_running"]) == ("none", None, False)
+
+        begun = await served.post("/api/simulation/start", {"preset": "long_tail", "seed": 7})
+        assert (begun["state"], begun["is_running"]) == ("running", True)
+        await served.until_tasks(20)
+        assert (await served.post("/api/simulation/pause"))["state"] == "paused"
+        halted = (await served.post("/api/simulation/step", {"tasks": 5}))["tasks_processed"]
+        assert (await served.post("/api/simulation/step"))["tasks_processed"] == halted + 1
+
+        changed = await served.client.patch("/api/simulation/settings", json={"failed_gpus": [0, 2], "rate": 30.0})
+        assert changed.json()["change"] == {"failed_gpus": [0, 2], "rate": 30.0}
+        current = (await served.get("/api/simulation/settings"))["settings"]
+        assert (current["preset"], current["load"], current["rate"]) == ("long_tail", None, 30.0)
+        devices = served.manager.snapshot()
+        assert devices is not None
+        assert [each.failed for each in devices.devices] == [False, True, False, True, False]
+
+        assert (await served.post("/api/tasks", TASK, 201))["task"]["task_id"] == halted + 1
+        assert (await served.post("/api/simulation/resume"))["state"] == "running"
+        ended = await served.post("/api/simulation/stop")
+        assert (ended["state"], ended["run_id"]) == ("stopped", begun["run_id"])
+
+        run = await served.manager.store.run(begun["run_id"])
+        assert (run.status, run.seed, run.settings["preset"]) == ("finished", 7, "long_tail")
+        assert run.summary is not None
+        assert run.summary["snapshot"]["tasks_processed"] == ended["tasks_processed"]
+        assert run.summary["analysis"]["schedulers"] == list(QUICK)
+        assert await served.manager.store.last_task(run.id) == ended["tasks_processed"] - 1
+        log = await served.manager.store.settings_changes(run.id)
+        assert [next(iter(each["change"])) for each in log] == ["step", "step", "failed_gpus", "task"]
+
+
+async def test_restarted_tasks_are_stored_as_further_attempts(url: str) -> None:
+    async with live(url) as served:
+        run_id = (await served.post("/api/simulation/start", {"load": 5.0}))["run_id"]
+        await served.until_tasks(40)
+        for failed in ([0], [0, 1], [0, 1, 2]):
+            await served.client.patch("/api/simulation/settings", json={"failed_gpus": failed})
+        await served.post("/api/simulation/stop")
+        rows = [row async for block in served.manager.store.export(run_id) for row in block]
+        assert max(row.attempt for row in rows) >= 3
+        attempts = {(row.task_id, row.scheduler_name): row.attempt for row in rows if row.attempt > 1}
+        for task_id, name in attempts:
+            numbers = [row.attempt for row in rows if (row.task_id, row.scheduler_name) == (task_id, name)]
+            assert numbers == list(range(1, len(numbers) + 1))
+        restarts = {row.scheduler_name: 0 for row in rows}
+        for row in rows:
+            restarts[row.scheduler_name] += row.attempt > 1
+        last = served.manager.snapshot()
+        assert last is not None
+        assert restarts == {each.name: each.restarts for each in last.schedulers}
+
+
+async def test_the_short_paths_do_the_same(url: str) -> None:
+    async with live(url, autostart=True) as served:
+        assert (await served.post("/api/pause"))["state"] == "paused"
+        assert (await served.get("/api/simulation/status")) == (await served.get("/api/status"))
+        assert (await served.post("/api/resume"))["state"] == "running"
+
+
+async def test_schedulers_come_and_go_while_it_runs(url: str) -> None:
+    async with live(url, autostart=True) as served:
+        await served.until_tasks(5)
+        answer = await served.client.patch("/api/simulation/settings", json={"schedulers": ["eft", "min_min"]})
+        assert answer.json()["settings"]["schedulers"] == ["eft", "min_min"]
+        assert (await served.get("/api/status"))["schedulers"] == ["eft", "min_min"]
+        before = (await served.get("/api/status"))["tasks_processed"]
+        await served.until_tasks(before + 5)
+        assert set(served.manager.recent[-1].results) == {"eft", "min_min"}
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status", "words"),
+    [
+        ("/api/simulation/pause", None, 409, "start one with"),
+        ("/api/simulation/step", None, 409, "start one with"),
+        ("/api/simulation/stop", None, 409, "start one with"),
+        ("/api/simulation/resume", {"run_id": 99}, 400, "run 99 is not in this database"),
+        ("/api/simulation/start", {"preset": "mixd"}, 400, "did you mean 'mixed'?"),
+        ("/api/simulation/start", {"load": -1}, 400, "load is -1"),
+        ("/api/simulation/start", {"load": None, "rate": None}, 400, "give one of them"),
+        ("/api/simulation/start", {"num_gpus": None}, 400, "leave it out"),
+        ("/api/simulation/start", {"schedulers": ["evil.py:Run"]}, 422, "no scheduler of this server"),
+        ("/api/simulation/start", {"schedulers": ["rl_agent:model=/etc/passwd"]}, 422, "no scheduler of this server"),
+        ("/api/simulation/start", {"lod": 1.0}, 422, "body.lod"),
+        ("/api/simulation/start", {"load": "1"}, 422, "body.load"),
+        ("/api/simulation/start", [], 422, "body"),
+    ],
+)
+async def test_orders_that_cannot_be_carried_out_say_why(
+    tmp_path: Any, path: str, body: Any, status: int, words: str
+) -> None:
+    async with live(f"sqlite:///{tmp_path}/hms.db") as served:
+        error = (await served.post(path, body, status))["error"]
+        assert words in error["message"]
+        assert set(error) == {"kind", "message", "hint", "detail"}
+        assert served.manager.simulation is None
+        async with live(f"sqlite:///{tmp_path}/hms.db") as other:  # and nothing is left claimed
+            await other.post("/api/simulation/start")
+
+
+async def test_orders_at_the_wrong_moment_say_why(tmp_path: Any) -> None:
+    async with live(f"sqlite:///{tmp_path}/hms.db", autostart=True) as served:
+        assert "stop it before" in (await served.post("/api/simulation/start", {}, 409))["error"]["hint"]
+        assert "pause it before" in (await served.post("/api/simulation/step", {}, 409))["error"]["hint"]
+        empty = await served.client.patch("/api/simulation/settings", json={})
+        assert (empty.status_code, empty.json()["error"]["kind"]) == (400, "invalid")
+        run_id = (await served.post("/api/simulation/stop"))["run_id"]
+        assert "start a new one" in (await served.post("/api/simulation/pause", None, 409))["error"]["hint"]
+        again = await served.post("/api/simulation/start")
+        assert again["run_id"] == run_id + 1
+        assert again["tasks_processed"] < 5
+
+
+async def test_a_policy_that_breaks_ends_the_run_as_failed_and_says_so(tmp_path: Any) -> None:
+    policy = tmp_path / "broken.py"
+    policy.write_text("def choose(task, view):\n    return (0.5, 0) if task.row < 0 else ('what', None)\n")
+    async with live(f"sqlite:///{tmp_path}/hms.db", schedulers=("eft", f"{policy}:choose")) as served:
+        async with served.watch() as client:
+            await served.post("/api/simulation/start")
+            while "failed" not in (told := await client.next("notification"))["message"]:
+                continue
+            assert told["level"] == "error"
+        store, run_id = served.manager.store, served.manager.run_id
+        assert run_id is not None
+        await until(lambda: served.manager.simulation is not None and served.manager.simulation.state == "failed")
+        assert (await served.get("/api/status"))["error"]
+        assert (await served.get("/api/health"))["state"] == "degraded"
+        async with served.manager._order:  # the end of the run is written down by now, or about to be
+            pass
+        while (await store.run(run_id)).status == "running":
+            continue
+        assert (await store.run(run_id)).status == "failed"
+        assert (await served.post("/api/simulation/start", {"schedulers": ["eft"]}))["state"] == "running"

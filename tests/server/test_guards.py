@@ -1,0 +1,166 @@
+"""What is refused before it reaches a route, and how errors look."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+
+from live_server import live
+
+pytestmark = pytest.mark.asyncio
+TOKEN = "a-long-random-word"
+START = "/api/simulation/start"
+JSON = {"content-type": "application/json"}
+
+
+@pytest.fixture
+def sqlite(tmp_path: Any) -> str:
+    return f"sqlite:///{tmp_path}/hms.db"
+
+
+def problem(answer: httpx.Response) -> tuple[int, str]:
+    """Return status and kind after checking the shape."""
+    assert set(answer.json()) == {"error"}
+    error = answer.json()["error"]
+    assert set(error) == {"kind", "message", "hint", "detail"}
+    assert error["message"]
+    return answer.status_code, error["kind"]
+
+
+async def test_orders_need_the_token_where_there_is_one(sqlite: str) -> None:
+    async with live(sqlite, token=TOKEN) as served:
+        for headers in ({}, {"authorization": "Bearer wrong"}, {"authorization": TOKEN[:-1]}):
+            answer = await served.client.post(START, headers=headers)
+            assert problem(answer) == (401, "unauthorized")
+            assert answer.headers["www-authenticate"] == "Bearer"
+        assert (await served.client.get("/api/status")).status_code == 200
+        assert (await served.client.post(START, headers={"authorization": f"Bearer {TOKEN}"})).status_code == 200
+
+
+async def test_beyond_loopback_orders_are_refused_without_a_token(sqlite: str) -> None:
+    async with live(sqlite, host="0.0.0.0") as served:  # noqa: S104
+        answer = await served.client.post(START)
+        assert problem(answer) == (403, "forbidden")
+        assert answer.json()["error"]["hint"] == "set TOKEN"
+
+
+async def test_pages_of_others_may_not_give_orders(sqlite: str) -> None:
+    async with live(sqlite, allowed_origins="http://friend.example") as served:
+        port = served.address.rpartition(":")[2]
+        for origin in ("http://evil.example", f"http://evil.example:{port}", "null", "http://[", "https://127.0.0.1"):
+            answer = await served.client.post("/api/simulation/pause", headers={"origin": origin})
+            assert problem(answer) == (403, "forbidden"), origin
+        for origin in ("http://friend.example", served.address):
+            answer = await served.client.post("/api/simulation/pause", headers={"origin": origin})
+            assert problem(answer) == (409, "conflict")
+        preflight = {"origin": "http://friend.example", "access-control-request-method": "POST"}
+        answer = await served.client.options(START, headers=preflight)
+        assert answer.headers["access-control-allow-origin"] == "http://friend.example"
+
+
+async def test_a_name_pointed_at_this_machine_is_not_trusted(sqlite: str) -> None:
+    async with live(sqlite) as served:
+        headers = {"origin": "http://evil.example", "host": "evil.example"}
+        assert problem(await served.client.post("/api/pause", headers=headers)) == (403, "forbidden")
+
+
+async def test_large_bodies_are_refused_however_they_come(sqlite: str) -> None:
+    async with live(sqlite, max_body_bytes=1000) as served:
+        assert problem(await served.client.post(START, content=b"x" * 1001)) == (413, "too_large")
+
+        async def endless() -> AsyncIterator[bytes]:
+            for _ in range(100):
+                yield b" " * 100
+
+        assert problem(await served.client.post(START, content=endless(), headers=JSON)) == (413, "too_large")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"{",
+        b"\xff\xfe",
+        b"nonsense",
+        b'{"load": NaN}',
+        b'{"load": Infinity}',
+        b'{"load": 1e999}',
+        b'{"seed": 99999999999999999999999999}',
+        b'{"seed": 1.5}',
+        b'{"num_gpus": "4"}',
+        b'{"schedulers": "eft"}',
+        b'{"schedulers": [1]}',
+        b'{"failed_gpus": [true]}',
+        b'{"preset": "\\ud800"}',
+        b"[" * 20_000,
+        b"null1",
+    ],
+)
+async def test_bodies_that_make_no_sense_are_told_so(sqlite: str, body: bytes) -> None:
+    async with live(sqlite) as served:
+        answer = await served.client.post(START, content=body, headers=JSON)
+        status, kind = problem(answer)
+        assert status in (400, 422), answer.text
+        assert kind == "invalid"
+
+
+async def test_too_many_requests_are_told_to_wait(sqlite: str) -> None:
+    async with live(sqlite, rate_limit="5/minute") as served:
+        answers = [await served.client.get("/api/status") for _ in range(6)]
+        assert [each.status_code for each in answers] == [200] * 5 + [429]
+        assert problem(answers[-1]) == (429, "too_many_requests")
+        assert answers[-1].headers["retry-after"]
+        assert (await served.client.get("/api/health")).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [("GET", "/api/nothing", 404), ("POST", "/api/nothing/at/all", 404), ("GET", "/nothing", 404)],
+)
+async def test_what_is_not_there_has_the_same_shape(sqlite: str, method: str, path: str, status: int) -> None:
+    async with live(sqlite) as served:
+        answer = await served.client.request(method, path)
+        assert problem(answer) == (status, "not_found")
+        assert path in answer.json()["error"]["message"]
+
+
+async def test_what_nobody_foresaw_is_logged_and_not_told(sqlite: str, capsys: pytest.CaptureFixture[str]) -> None:
+    async with live(sqlite) as served:
+
+        async def broken() -> None:
+            raise RuntimeError("the secret of the house")
+
+        served.app.router.routes[0:0] = []
+        served.manager.store.ping = broken
+        answer = await served.client.get("/api/health")
+        assert problem(answer) == (500, "internal")
+        assert "secret" not in answer.text
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        number = answer.json()["error"]["hint"].split()[2]
+        del served.manager.store.ping
+    logged = capsys.readouterr().err
+    assert number in logged
+    assert "the secret of the house" in logged
+
+
+async def test_every_answer_has_safe_headers(sqlite: str) -> None:
+    async with live(sqlite) as served:
+        for path in ("/", "/live.js", "/api/status", "/api/nothing", "/nothing"):
+            headers = (await served.client.get(path)).headers
+            assert headers["x-content-type-options"] == "nosniff"
+            assert headers["x-frame-options"] == "DENY"
+            assert "default-src 'self'" in headers["content-security-policy"]
+            assert "server" not in headers
+        assert "unsafe-eval" not in headers["content-security-policy"]
+        assert "script-src" not in headers["content-security-policy"]  # so scripts come from 'self' only
+
+
+async def test_the_small_page_needs_nothing_from_elsewhere(sqlite: str) -> None:
+    async with live(sqlite) as served:
+        page = (await served.client.get("/")).text
+        script = (await served.client.get("/live.js")).text
+        assert "<script>" not in page
+        assert "http://" not in page + script
+        assert "https://" not in page + script

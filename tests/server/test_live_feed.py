@@ -1,0 +1,168 @@
+"""The WebSocket: numbered, complete, patient with the slow."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import orjson
+import pytest
+from jsonschema_rs import validator_for
+from websockets.exceptions import InvalidStatus
+
+from hybrid_scheduler.server.messages import messages
+from live_server import Live, live, until
+
+pytestmark = pytest.mark.asyncio
+TASK = {"size": 1000.0, "compute_intensity": 0.5, "memory_required": 100.0}
+
+
+@pytest.fixture
+def sqlite(tmp_path: Any) -> str:
+    return f"sqlite:///{tmp_path}/hms.db"
+
+
+async def test_every_message_is_numbered_and_obeys_the_published_schema(sqlite: str) -> None:
+    async with live(sqlite, autostart=True) as served, served.watch() as client:
+        schema = validator_for(await served.get("/api/schema/ws"))
+        hello = await client.next()
+        assert hello["type"] == "hello"
+        await served.client.patch("/api/simulation/settings", json={"failed_gpus": [1], "load": 2.0})
+        await served.post("/api/tasks", TASK, 201)
+        numbers, kinds = [], set()
+        while not {"simulation_update", "notification", "log"} <= kinds or len(numbers) < 30:
+            message = await client.next()
+            schema.validate(message)
+            messages.validate_json(orjson.dumps(message))
+            numbers.append(message["seq"])
+            kinds.add(message["type"])
+        assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+
+
+async def test_a_frame_holds_the_race_and_what_is_new(sqlite: str) -> None:
+    async with live(sqlite, autostart=True) as served, served.watch() as client:
+        await client.next("simulation_update")
+        await served.client.patch("/api/simulation/settings", json={"load": 0.5})
+        seen: list[int] = []
+        marks: list[Any] = []
+        while len(seen) < 100:
+            frame = await client.next("simulation_update")
+            seen += [record["task_id"] for record in frame["records"]]
+            marks += frame["marks"]
+            assert len(frame["records"]) <= frame["records_total"]
+            assert len(frame["spans"]) <= frame["spans_total"]
+        assert seen == list(range(seen[0], seen[0] + len(seen)))  # nothing is missing, nothing twice
+        assert [mark["change"] for mark in marks] == [{"load": 0.5}]
+        assert [each["name"] for each in frame["comparison"]] == [each["name"] for each in frame["schedulers"]]
+        assert frame["task"]["id"] == frame["tasks_processed"] - 1
+        assert set(frame["latest_results"]) == {each["name"] for each in frame["schedulers"]}
+
+
+async def test_what_does_not_apply_is_null_and_not_nan(sqlite: str) -> None:
+    async with live(sqlite, autostart=True, max_queue=1, load=50.0) as served, served.watch() as client:
+        rejected: list[Any] = []
+        while not rejected:
+            frame = await client.next("simulation_update")  # orjson refuses NaN, so reading it is the proof
+            results = [record["results"]["round_robin"] for record in frame["records"]]
+            rejected = [result for result in results if result["device"] == -1]
+        assert [rejected[0][name] for name in ("start", "finish", "time", "turnaround")] == 4 * [None]
+        assert rejected[0]["status"] == 5
+
+
+async def test_a_client_that_comes_back_gets_what_it_missed(sqlite: str) -> None:
+    async with live(sqlite) as served:
+        async with served.watch() as client:
+            stream = (await client.next())["stream"]
+            served.manager.notify("one")
+            cursor = (await client.next("notification"))["seq"]
+        for word in ("two", "three"):
+            served.manager.notify(word)
+        async with served.watch(f"?cursor={cursor}&stream={stream}") as client:
+            await client.next("hello")
+            missed = [await client.next() for _ in range(4)]
+            assert [each["seq"] for each in missed] == [cursor + 1, cursor + 2, cursor + 3, cursor + 4]
+            assert [each["message"] for each in missed if each["type"] == "notification"] == ["two", "three"]
+
+
+@pytest.mark.parametrize("query", ["?cursor=999999", "?cursor=0&stream=another", "?cursor=12345678901234567"])
+async def test_a_cursor_of_another_time_is_told_to_begin_anew(sqlite: str, query: str) -> None:
+    async with live(sqlite, autostart=True) as served:
+        await until(lambda: served.manager.hub.seq > 3)
+        async with served.watch(query) as client:
+            kinds = [(await client.next())["type"] for _ in range(3)]
+            assert kinds == ["hello", "reset", "simulation_update"]
+
+
+@pytest.mark.parametrize("query", ["?cursor=", "?cursor=-1", "?cursor=x", "?cursor=1e3"])
+async def test_a_cursor_that_is_no_number_is_none(sqlite: str, query: str) -> None:
+    async with live(sqlite, autostart=True) as served:
+        await until(lambda: served.manager.hub.seq > 3)
+        async with served.watch(query) as client:
+            assert [(await client.next())["type"] for _ in range(2)] == ["hello", "simulation_update"]
+
+
+async def test_a_client_that_never_reads_delays_nobody_and_is_told(sqlite: str) -> None:
+    async with (
+        live(sqlite, client_queue=4) as served,
+        served.watch(max_queue=1, max_size=None, ping_interval=None) as slow,
+        served.watch(max_size=None) as quick,
+    ):
+        await quick.next("hello")
+        sent = [await _notified(served, quick, number) for number in range(30)]
+        assert sent == list(range(30))
+        assert len(served.manager.hub.clients) == 2
+        skipped, told, last = 0, [], -1
+        while last < 29:  # now it reads after all
+            message = await slow.next()
+            skipped += message["count"] if message["type"] == "skipped" else 0
+            if message["type"] == "notification":
+                last = int(message["message"].split()[0])
+                told.append(last)
+        assert skipped > 0
+        assert told == sorted(told)
+        assert len(told) <= 30 - skipped // 2  # every notification comes with a line of the log
+
+
+async def _notified(served: Live, client: Any, number: int) -> int:
+    served.manager.hub.publish("notification", level="info", message=f"{number} " + 500_000 * "x")
+    return int((await client.next("notification"))["message"].split()[0])
+
+
+async def test_a_client_that_never_reads_does_not_keep_the_server_from_ending(sqlite: str) -> None:
+    async with live(sqlite, shutdown_seconds=1) as served:
+        slow = await served.watch(max_queue=1, max_size=None, ping_interval=None).__aenter__()
+        for _ in range(30):
+            served.manager.hub.publish("notification", level="info", message=500_000 * "x")
+        await asyncio.sleep(0)
+    slow.socket.transport.abort()
+
+
+async def test_pages_of_others_may_not_connect(sqlite: str) -> None:
+    async with live(sqlite, allowed_origins="http://friend.example") as served:
+        port = served.address.rpartition(":")[2]
+        for origin in ("http://evil.example", f"http://evil.example:{port}", "null"):
+            with pytest.raises(InvalidStatus):
+                async with served.watch(origin=origin):
+                    pass
+        for origin in ("http://friend.example", f"http://127.0.0.1:{port}"):
+            async with served.watch(origin=origin) as client:
+                assert (await client.next())["type"] == "hello"
+
+
+async def test_there_is_an_end_to_the_number_of_clients(sqlite: str) -> None:
+    async with live(sqlite, max_clients=1) as served, served.watch():
+        await until(lambda: served.manager.hub.clients)
+        with pytest.raises(InvalidStatus):
+            async with served.watch():
+                pass
+
+
+async def test_a_client_that_talks_too_much_is_sent_away_and_leaves_no_trace(sqlite: str) -> None:
+    async with live(sqlite) as served:
+        async with served.watch() as client:
+            await client.socket.send("hello")  # nobody listens, nobody minds
+            await client.next("hello")
+            await client.socket.send("x" * 100_000)
+            await client.socket.wait_closed()
+            assert client.socket.close_code == 1009
+        await until(lambda: not served.manager.hub.clients)
