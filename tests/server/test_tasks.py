@@ -11,6 +11,23 @@ import pytest_asyncio
 from served import QUICK, Service, serving
 
 TASK = {"size": 2500.0, "compute_intensity": 0.8, "memory_required": 200.0}
+UNUSABLE = (
+    "{}",
+    "[]",
+    "null",
+    '{"size": 1',
+    '{"size": NaN, "compute_intensity": 0.5, "memory_required": 1}',
+    '{"size": Infinity, "compute_intensity": 0.5, "memory_required": 1}',
+    '{"size": 1e400, "compute_intensity": 0.5, "memory_required": 1}',
+    '{"size": 0, "compute_intensity": 0.5, "memory_required": 1}',
+    '{"size": 10000000, "compute_intensity": 0.5, "memory_required": 1}',
+    '{"size": "12", "compute_intensity": 0.5, "memory_required": 1}',
+    '{"size": 12, "compute_intensity": true, "memory_required": 1}',
+    '{"size": 12, "compute_intensity": 1.5, "memory_required": 1}',
+    '{"size": 12, "compute_intensity": 0.5, "memory_required": -1}',
+    '{"size": 12, "compute_intensity": 0.5, "memory_required": 1, "color": "red"}',
+    '{"size": 12, "compute_intensity": 0.5, "memory_required": 1, "task_id": -1}',
+)
 pytestmark = pytest.mark.asyncio
 
 
@@ -99,30 +116,11 @@ async def test_without_a_simulation_a_task_is_refused(service: Service) -> None:
     assert "/api/simulation/start" in answer.json()["error"]["message"]
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        "{}",
-        "[]",
-        "null",
-        '{"size": 1',
-        '{"size": NaN, "compute_intensity": 0.5, "memory_required": 1}',
-        '{"size": Infinity, "compute_intensity": 0.5, "memory_required": 1}',
-        '{"size": 1e400, "compute_intensity": 0.5, "memory_required": 1}',
-        '{"size": 0, "compute_intensity": 0.5, "memory_required": 1}',
-        '{"size": 10000000, "compute_intensity": 0.5, "memory_required": 1}',
-        '{"size": "12", "compute_intensity": 0.5, "memory_required": 1}',
-        '{"size": 12, "compute_intensity": true, "memory_required": 1}',
-        '{"size": 12, "compute_intensity": 1.5, "memory_required": 1}',
-        '{"size": 12, "compute_intensity": 0.5, "memory_required": -1}',
-        '{"size": 12, "compute_intensity": 0.5, "memory_required": 1, "color": "red"}',
-        '{"size": 12, "compute_intensity": 0.5, "memory_required": 1, "task_id": -1}',
-    ],
-)
-async def test_a_body_that_cannot_be_used_is_refused_in_one_shape(service: Service, body: str) -> None:
-    answer = await service.client.post("/api/tasks", content=body, headers={"content-type": "application/json"})
-    assert answer.status_code == 422
-    assert answer.json()["error"]["message"]
+async def test_a_body_that_cannot_be_used_is_refused_in_one_shape(service: Service) -> None:
+    for body in UNUSABLE:
+        answer = await service.client.post("/api/tasks", content=body, headers={"content-type": "application/json"})
+        assert answer.status_code == 422, body
+        assert answer.json()["error"]["message"]
 
 
 async def test_pages_hold_every_task_once(service: Service) -> None:

@@ -11,7 +11,7 @@ from fastapi.responses import StreamingResponse
 from hybrid_scheduler.server.answers import known_run, manager_of
 from hybrid_scheduler.server.export import MEDIA_TYPES, export
 from hybrid_scheduler.server.schemas.base import LARGEST_ID
-from hybrid_scheduler.server.schemas.errors import errors
+from hybrid_scheduler.server.schemas.errors import ORDER, errors
 from hybrid_scheduler.server.schemas.runs import ExportFormat, Resumed, RunDetail, RunLine, RunPage, SettingsChange
 from hybrid_scheduler.storage.store import Run
 
@@ -84,7 +84,7 @@ async def download(
     )
 
 
-@router.post("/{run_id}/resume", summary="Go on with a run", responses=errors(404, 409))
+@router.post("/{run_id}/resume", summary="Go on with a run", responses=errors(*ORDER, 404))
 async def resume(request: Request, run_id: RunId) -> Resumed:
     """Go on with a run that was interrupted or stopped: it is played again up to its last task, then goes on live."""
     manager = manager_of(request)

@@ -14,7 +14,7 @@ from hybrid_scheduler.schedulers import explain
 from hybrid_scheduler.server.answers import RunQuery, manager_of, meant_run, required_snapshot
 from hybrid_scheduler.server.manager import Manager
 from hybrid_scheduler.server.schemas.base import LARGEST_ID
-from hybrid_scheduler.server.schemas.errors import errors
+from hybrid_scheduler.server.schemas.errors import ORDER, errors
 from hybrid_scheduler.server.schemas.tasks import (
     Candidate,
     Explanation,
@@ -32,7 +32,7 @@ router = APIRouter(prefix="/api/tasks", tags=["tasks"])
 TaskId = Annotated[int, Path(ge=0, le=LARGEST_ID, description="Number of the task in its run.", examples=[101])]
 
 
-@router.post("", status_code=201, summary="A task by hand", responses=errors(409))
+@router.post("", status_code=201, summary="A task by hand", responses=errors(*ORDER))
 async def create(request: Request, task: TaskCreate) -> TaskOutcome:
     """Let a task arrive now; return what every scheduler decided, and why.
 
