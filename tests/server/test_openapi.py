@@ -79,7 +79,7 @@ def calm(service: Live) -> None:
     suppress_health_check=list(HealthCheck),
     phases=[Phase.explicit, Phase.generate, *([Phase.shrink] if HUNT else [])],
 )
-def test_every_answer_is_as_described(case: schemathesis.Case, service: Live) -> None:
+def test_every_answer_is_as_described(case: schemathesis.Case[Any], service: Live) -> None:
     calm(service)
     case.call_and_validate(base_url=service.address, checks=CHECKS)
 
