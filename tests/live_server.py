@@ -49,12 +49,13 @@ class Live:
 
     def __init__(self, config: uvicorn.Config, address: str, client: httpx.AsyncClient) -> None:
         self.address, self.client = address, client
-        self.app: Any = config.app
-        self.manager: Manager = self.app.state.manager
+        app: Any = config.app
+        self.manager: Manager = app.state.manager
 
     @asynccontextmanager
     async def watch(self, query: str = "", **options: Any) -> AsyncIterator[Watcher]:
         """Connect to /ws."""
+        options = {"max_queue": None} | options  # else one that stops reading takes ten seconds to say goodbye
         async with connect(self.address.replace("http", "ws") + "/ws" + query, **options) as socket:
             yield Watcher(socket)
 
@@ -126,7 +127,15 @@ class Process:
     """`hms serve` in a process of its own."""
 
     def __init__(self, folder: Path, url: str, *arguments: str, **environment: str) -> None:
-        command = [Path(sys.executable).with_name("hms"), "serve", "--port", "0", "--database", url, *arguments]
+        command: list[str | Path] = [
+            Path(sys.executable).with_name("hms"),
+            "serve",
+            "--port",
+            "0",
+            "--database",
+            url,
+            *arguments,
+        ]
         quick = {"SCHEDULERS": ",".join(QUICK), "PACE": "200", "FRAME_SECONDS": "0.1", "PYTHONUNBUFFERED": "1"}
         self._process = subprocess.Popen(
             command,

@@ -16,6 +16,7 @@ from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource
 
 from hybrid_scheduler.engine.settings import SIX, LiveSettings
 from hybrid_scheduler.errors import InputError, unknown_name
+from hybrid_scheduler.storage.cache import limit
 
 CONFIG_FILE = Path("config.yaml")
 DEFAULT_PASSWORD = "postgres"  # noqa: S105  # the one that production refuses
@@ -118,6 +119,8 @@ class AppSettings(BaseSettings):
     @model_validator(mode="after")
     def _check(self) -> AppSettings:
         self.live_settings()  # a wrong preset or scheduler is told now
+        if self.rate_limit:
+            limit(self.rate_limit)
         if self.role == "web" and not self.redis:
             raise ValueError("ROLE=web needs Redis to reach the simulation: set REDIS_URL")
         if self.environment == "production":

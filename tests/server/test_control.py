@@ -49,7 +49,7 @@ async def test_a_run_from_start_to_end(url: str, cache: dict[str, Any]) -> None:
         assert run.summary["analysis"]["schedulers"] == list(QUICK)
         assert await served.manager.store.last_task(run.id) == ended["tasks_processed"] - 1
         log = await served.manager.store.settings_changes(run.id)
-        assert [next(iter(each["change"])) for each in log] == ["step", "step", "failed_gpus", "task"]
+        assert [sorted(each["change"]) for each in log] == [["step"], ["step"], ["failed_gpus", "rate"], ["task"]]
 
 
 async def test_restarted_tasks_are_stored_as_further_attempts(url: str) -> None:
@@ -91,34 +91,32 @@ async def test_schedulers_come_and_go_while_it_runs(url: str) -> None:
         assert set(served.manager.recent[-1].results) == {"eft", "min_min"}
 
 
-@pytest.mark.parametrize(
-    ("path", "body", "status", "words"),
-    [
-        ("/api/simulation/pause", None, 409, "start one with"),
-        ("/api/simulation/step", None, 409, "start one with"),
-        ("/api/simulation/stop", None, 409, "start one with"),
-        ("/api/simulation/resume", {"run_id": 99}, 400, "run 99 is not in this database"),
-        ("/api/simulation/start", {"preset": "mixd"}, 400, "did you mean 'mixed'?"),
-        ("/api/simulation/start", {"load": -1}, 400, "load is -1"),
-        ("/api/simulation/start", {"load": None, "rate": None}, 400, "give one of them"),
-        ("/api/simulation/start", {"num_gpus": None}, 400, "leave it out"),
-        ("/api/simulation/start", {"schedulers": ["evil.py:Run"]}, 422, "no scheduler of this server"),
-        ("/api/simulation/start", {"schedulers": ["rl_agent:model=/etc/passwd"]}, 422, "no scheduler of this server"),
-        ("/api/simulation/start", {"lod": 1.0}, 422, "body.lod"),
-        ("/api/simulation/start", {"load": "1"}, 422, "body.load"),
-        ("/api/simulation/start", [], 422, "body"),
-    ],
-)
-async def test_orders_that_cannot_be_carried_out_say_why(
-    tmp_path: Any, path: str, body: Any, status: int, words: str
-) -> None:
-    async with live(f"sqlite:///{tmp_path}/hms.db") as served:
-        error = (await served.post(path, body, status))["error"]
-        assert words in error["message"]
-        assert set(error) == {"kind", "message", "hint", "detail"}
+WRONG_ORDERS: list[tuple[str, Any, int, str]] = [
+    ("/api/simulation/pause", None, 409, "start one with"),
+    ("/api/simulation/step", None, 409, "start one with"),
+    ("/api/simulation/stop", None, 409, "start one with"),
+    ("/api/simulation/resume", {"run_id": 99}, 400, "run 99 is not in this database"),
+    ("/api/simulation/start", {"preset": "mixd"}, 400, "did you mean 'mixed'?"),
+    ("/api/simulation/start", {"load": -1}, 400, "load is -1"),
+    ("/api/simulation/start", {"load": None, "rate": None}, 400, "give one of them"),
+    ("/api/simulation/start", {"num_gpus": None}, 400, "leave it out"),
+    ("/api/simulation/start", {"schedulers": ["evil.py:Run"]}, 422, "no scheduler of this server"),
+    ("/api/simulation/start", {"schedulers": ["rl_agent:model=/etc/passwd"]}, 422, "no scheduler of this server"),
+    ("/api/simulation/start", {"lod": 1.0}, 422, "body.lod"),
+    ("/api/simulation/start", {"load": "1"}, 422, "body.load"),
+    ("/api/simulation/start", [], 422, "body"),
+]
+
+
+async def test_orders_that_cannot_be_carried_out_say_why(tmp_path: Any) -> None:
+    url = f"sqlite:///{tmp_path}/hms.db"
+    async with live(url) as served, live(url) as other:
+        for path, body, status, words in WRONG_ORDERS:
+            error = (await served.post(path, body, status))["error"]
+            assert words in error["message"]
+            assert set(error) == {"kind", "message", "hint", "detail"}
         assert served.manager.simulation is None
-        async with live(f"sqlite:///{tmp_path}/hms.db") as other:  # and nothing is left claimed
-            await other.post("/api/simulation/start")
+        await other.post("/api/simulation/start")  # nothing is left claimed
 
 
 async def test_orders_at_the_wrong_moment_say_why(tmp_path: Any) -> None:

@@ -63,11 +63,10 @@ async def test_the_interface_is_described_completely(tmp_path: Any) -> None:
 
 
 async def test_the_page_is_there_while_the_simulation_is_still_starting(tmp_path: Any) -> None:
-    async with live(f"sqlite:///{tmp_path}/hms.db") as served:
-        async with served.manager._order:  # as while models are trained
-            assert (await served.client.get("/")).status_code == 200
-            assert (await served.get("/api/status"))["state"] == "none"
-            assert (await served.get("/api/health"))["engine"]["state"] == "none"
+    async with live(f"sqlite:///{tmp_path}/hms.db") as served, served.manager._order:  # as while models are trained
+        assert (await served.client.get("/")).status_code == 200
+        assert (await served.get("/api/status"))["state"] == "none"
+        assert (await served.get("/api/health"))["engine"]["state"] == "none"
 
 
 async def test_log_lines_reach_those_who_watch(tmp_path: Any) -> None:

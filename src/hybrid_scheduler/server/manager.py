@@ -12,7 +12,7 @@ import orjson
 from loguru import logger
 
 from hybrid_scheduler import __version__
-from hybrid_scheduler.engine.settings import Change, LiveSettings
+from hybrid_scheduler.engine.settings import Change
 from hybrid_scheduler.engine.simulation import FAILED, PAUSED, RUNNING, STOPPED, ContinuousSimulation
 from hybrid_scheduler.engine.snapshot import Analysis, Snapshot, TaskRecord
 from hybrid_scheduler.errors import InputError, SchedulerError
@@ -81,19 +81,19 @@ class Manager(Connections):
         """Whether there is a simulation that has not ended."""
         return self.simulation is not None and self.simulation.state not in (STOPPED, FAILED)
 
-    async def start(self, values: Mapping[str, Any] | None = None) -> int:
+    async def start(self, values: Mapping[str, Any] | None = None, paused: bool = False) -> int:
         """Start a new run with the settings of this server and some changed; returns its number."""
         async with self._order:
             self._refuse_second()
-            wanted = await asyncio.to_thread(self._wanted, dict(values or {}))
+            wanted = await asyncio.to_thread(lambda: self.settings.live_settings().changed(**(values or {})))
             simulation = await self._claimed(lambda: ContinuousSimulation(wanted))
             cluster = wanted.cluster.to_dict()
             owner = self.ownership.owner
             self.run_id = await self.store.begin_run("live", wanted.seed, cluster, wanted.to_dict(), owner)
-            self._adopt(simulation, Recording(self.run_id, self.recorder), Feed())
+            self._adopt(simulation, Recording(self.run_id, self.recorder), Feed(), paused)
             return self.run_id
 
-    async def resume_run(self, run_id: int) -> int:
+    async def resume_run(self, run_id: int, paused: bool = False) -> int:
         """Go on with a run that was interrupted: play it again up to its last stored task, then go on live."""
         async with self._order:
             self._refuse_second()
@@ -111,7 +111,7 @@ class Manager(Connections):
             await self.store.resume_run(run_id, self.ownership.owner)
             self.run_id = run_id
             feed.news()  # what is played again is none
-            self._adopt(simulation, recording, feed)
+            self._adopt(simulation, recording, feed, paused)
             return run_id
 
     async def stop(self) -> None:
@@ -201,7 +201,7 @@ class Manager(Connections):
 
     # --- what happens by itself --------------------------------------------------------------------------------
 
-    def _adopt(self, simulation: ContinuousSimulation, recording: Recording, feed: Feed) -> None:
+    def _adopt(self, simulation: ContinuousSimulation, recording: Recording, feed: Feed, paused: bool) -> None:
         recording.follow(simulation)
         self._recording, self.simulation, self.feed = recording, simulation, feed
         self._halted, self._analysis, self._snapshot = False, (0.0, None), simulation.snapshot()
@@ -209,7 +209,7 @@ class Manager(Connections):
         simulation.sinks[:] = [recording, feed]
         loop = asyncio.get_running_loop()
         simulation.on_state.append(lambda state: soon(loop, lambda: self._state_changed(state)))
-        simulation.start()
+        (simulation.pause if paused else simulation.start)()
 
     def _state_changed(self, state: str) -> None:
         simulation = self.simulation
@@ -273,9 +273,6 @@ class Manager(Connections):
         await self.recorder.flush()
 
     # --- checks ------------------------------------------------------------------------------------------------
-
-    def _wanted(self, values: dict[str, Any]) -> LiveSettings:
-        return self.settings.live_settings().changed(**values)
 
     async def _claimed(self, build: Callable[[], T]) -> T:
         """Claim the simulation and build it; no claim is left if that fails."""

@@ -16,6 +16,7 @@ from hybrid_scheduler.storage.store import Store
 
 TTL = 15.0  # seconds that a claim lasts without being renewed
 BEAT = TTL / 3
+_ours: set[str] = set()  # owners of this process
 
 
 class Ownership:
@@ -23,6 +24,7 @@ class Ownership:
 
     def __init__(self, store: Store, on_lost: Callable[[str], None]) -> None:
         self.owner = f"{_machine()}/{os.getpid()}/{token_hex(4)}"
+        _ours.add(self.owner)
         self._store, self._on_lost = store, on_lost
         self._beats: asyncio.Task[None] | None = None
 
@@ -84,7 +86,9 @@ def is_dead(owner: str) -> bool:
         return False
     if machine != _machine():
         return False
-    return number == os.getpid() or not _lives(number)  # our own number, but not our name: one before us
+    if number == os.getpid():
+        return owner not in _ours  # our number, but none of our names: a process before us had it
+    return not _lives(number)
 
 
 def _lives(pid: int) -> bool:

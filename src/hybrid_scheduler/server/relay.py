@@ -55,8 +55,9 @@ async def _answer(manager: Manager, order: dict[str, Any]) -> bytes:
         result = await getattr(manager, order["name"])(*values)
     except SchedulerError as error:
         return to_bytes({"id": order["id"], "error": str(error), "status": status_of(error)})
-    await manager.send_frame()  # so that the worker knows before it answers
-    return to_bytes({"id": order["id"], "result": result})
+    await manager.send_frame()  # the worker waits for it before it answers, so that it knows what it is talking about
+    seen = {"stream": manager.hub.stream, "seq": manager.hub.seq}
+    return to_bytes({"id": order["id"], "result": result, **seen})
 
 
 def revive(kind: Any, value: Any) -> Any:

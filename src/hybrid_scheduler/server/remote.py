@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import suppress
 from secrets import token_hex
 from typing import Any
 
@@ -22,7 +23,7 @@ from hybrid_scheduler.server.relay import ANSWERS, FRAMES, ORDERS, revive
 from hybrid_scheduler.settings import AppSettings
 from hybrid_scheduler.storage.errors import StorageError
 
-ORDER_SECONDS = 30.0
+ORDER_SECONDS, CATCH_UP_SECONDS = 30.0, 1.0
 
 
 class RemoteManager(Manager):
@@ -84,7 +85,15 @@ class RemoteManager(Manager):
             del self._waiting[number]
         if "error" in answer:
             raise _error(answer)
+        await self._catch_up(answer["stream"], answer["seq"])
         return answer["result"]
+
+    async def _catch_up(self, stream: str, seq: int) -> None:
+        """Wait, not for long, until the frame that shows the order carried out has come."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(CATCH_UP_SECONDS):
+                while self.hub.stream != stream or self.hub.seq < seq:
+                    await asyncio.sleep(0.002)
 
     # --- the same orders and looks -----------------------------------------------------------------------------
 
@@ -93,13 +102,13 @@ class RemoteManager(Manager):
         """Nothing runs in this process."""
         return False
 
-    async def start(self, values: Mapping[str, Any] | None = None) -> int:
+    async def start(self, values: Mapping[str, Any] | None = None, paused: bool = False) -> int:
         """Start a new run over there."""
-        return int(await self._ask("start", dict(values or {})))
+        return int(await self._ask("start", dict(values or {}), paused))
 
-    async def resume_run(self, run_id: int) -> int:
+    async def resume_run(self, run_id: int, paused: bool = False) -> int:
         """Go on with a stored run over there."""
-        return int(await self._ask("resume_run", run_id))
+        return int(await self._ask("resume_run", run_id, paused))
 
     async def stop(self) -> None:
         """End the run over there."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import socket
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.server.app import create_app
 from hybrid_scheduler.server.logs import set_up_logs
 from hybrid_scheduler.settings import AppSettings
+from hybrid_scheduler.storage.store import Store
 
 LARGEST_FRAME = 64 * 1024  # bytes that a client may send on /ws; it has nothing to say
 
@@ -19,12 +21,18 @@ LARGEST_FRAME = 64 * 1024  # bytes that a client may send on /ws; it has nothing
 def serve(settings: AppSettings, on_ready: Callable[[str], None] = lambda _: None) -> None:
     """Serve until SIGINT or SIGTERM; `on_ready` is given the address once a browser can use it."""
     set_up_logs(settings)
+    asyncio.run(_try_database(settings.database))
     listener = listen(settings.host, settings.port)
     server = _Server(config_of(settings), lambda: on_ready(address_of(listener)))
     with listener:
         server.run(sockets=[listener])
     if not server.started:
         raise InputError("the server could not start: the lines above say why")
+
+
+async def _try_database(url: str) -> None:
+    """Open the database once, so that what is wrong with it is told in one line before a server starts."""
+    await (await Store.open(url)).close()
 
 
 def config_of(settings: AppSettings) -> uvicorn.Config:
@@ -57,14 +65,16 @@ class _Server(uvicorn.Server):
 
 def listen(host: str, port: int) -> socket.socket:
     """Take the port now, so that a taken one is told before anything else is done."""
+    listener = None
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listener = socket.socket(family, kind, protocol)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
     except OSError as error:
+        if listener is not None:
+            listener.close()
         raise InputError(_trouble(host, port, error)) from None
-    listener.set_inheritable(True)
     return listener
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, cast
 
-from fastapi import APIRouter, Body, Request
+from fastapi import APIRouter, Body, Query, Request
 
 from hybrid_scheduler import registry
 from hybrid_scheduler.engine.settings import MOST_GPUS
@@ -25,13 +25,16 @@ from hybrid_scheduler.server.schemas.errors import ORDER, errors
 from hybrid_scheduler.workload.presets import PRESETS
 
 router = APIRouter(prefix="/api", tags=["simulation"])
+Paused = Annotated[bool, Query(description="Halt before the first task, to go on step by step.")]
 
 
 @router.post("/simulation/start", summary="Start a new run", responses=errors(*ORDER))
-async def start(request: Request, values: Annotated[SettingsChange | None, Body()] = None) -> Status:
+async def start(
+    request: Request, values: Annotated[SettingsChange | None, Body()] = None, paused: Paused = False
+) -> Status:
     """Start a new run with the server's settings, some of them changed."""
     manager = manager_of(request)
-    await manager.start(values.values_given() if values else {})
+    await manager.start(values.values_given() if values else {}, paused)
     return status_of(manager)
 
 
@@ -54,14 +57,16 @@ async def pause(request: Request) -> Status:
 
 @router.post("/simulation/resume", summary="Go on", responses=errors(*ORDER, 404))
 @router.post("/resume", summary="Go on (short path)", responses=errors(*ORDER, 404))
-async def resume(request: Request, order: Annotated[ResumeOrder | None, Body()] = None) -> Status:
+async def resume(
+    request: Request, order: Annotated[ResumeOrder | None, Body()] = None, paused: Paused = False
+) -> Status:
     """Go on after a pause.
 
     With a run's number, go on with that run: it is played again up to its last stored task.
     """
     manager = manager_of(request)
     if order is not None and order.run_id is not None:
-        await manager.resume_run(order.run_id)
+        await manager.resume_run(order.run_id, paused)
     else:
         await manager.resume()
     return status_of(manager)

@@ -1,0 +1,100 @@
+"""Several web workers serve one simulation through Redis."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from hybrid_scheduler.engine.snapshot import Snapshot, TaskRecord
+from hybrid_scheduler.errors import InputError
+from hybrid_scheduler.server.hub import to_bytes
+from hybrid_scheduler.server.relay import revive
+from hybrid_scheduler.settings import load_settings
+from live_server import live, until
+
+pytestmark = pytest.mark.asyncio
+TASK = {"size": 1000.0, "compute_intensity": 0.5, "memory_required": 100.0}
+
+
+async def test_a_worker_shows_and_controls_the_simulation_of_another_process(url: str, redis_url: str) -> None:
+    async with live(url, redis_url=redis_url) as engine, live(url, redis_url=redis_url, role="web") as worker:
+        assert (await worker.get("/api/status"))["state"] == "none"
+        begun = await worker.post("/api/simulation/start", {"seed": 3})
+        assert (begun["state"], begun["run_id"]) == ("running", engine.manager.run_id)
+        assert worker.manager.simulation is None
+
+        async with engine.watch() as one, worker.watch() as other:
+            assert (await one.next())["stream"] == (await other.next())["stream"]
+            first = await one.next("simulation_update")
+            same = await other.next("simulation_update")
+            while same["seq"] < first["seq"]:
+                same = await other.next("simulation_update")
+            while first["seq"] < same["seq"]:
+                first = await one.next("simulation_update")
+            assert first == same
+
+        assert (await worker.post("/api/simulation/pause"))["state"] == "paused"
+        passed = (await worker.post("/api/simulation/step", {"tasks": 7}))["tasks_processed"]
+        assert passed == (await engine.get("/api/status"))["tasks_processed"]
+        outcome = await worker.post("/api/tasks", TASK, 201)
+        assert outcome["task"]["task_id"] == passed
+        changed = await worker.client.patch("/api/simulation/settings", json={"failed_gpus": [1]})
+        assert changed.json()["settings"]["failed_gpus"] == [1]
+        assert (await worker.get("/api/comparison"))["tasks_processed"] == passed + 1
+        for path, body, status in (
+            ("/api/simulation/start", {}, 409),
+            ("/api/simulation/step", {"tasks": 0}, 422),
+            ("/api/simulation/resume", {"run_id": 99}, 409),
+        ):
+            assert (await worker.post(path, body, status))["error"]["message"]
+        wrong = await worker.client.patch("/api/simulation/settings", json={"preset": "mixd"})
+        assert (wrong.status_code, "did you mean 'mixed'?" in wrong.text) == (400, True)
+        assert (await worker.post("/api/simulation/stop"))["state"] == "stopped"
+        assert (await worker.get("/api/health"))["state"] == "ok"
+
+
+async def test_a_worker_without_an_engine_says_so(url: str, redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hybrid_scheduler.server.remote.ORDER_SECONDS", 0.2)
+    async with live(url, redis_url=redis_url, role="web") as worker:
+        refused = await worker.post("/api/simulation/start", {}, 503)
+        assert "did not answer" in refused["error"]["message"]
+
+
+async def test_a_worker_that_comes_back_catches_up_by_cursor(url: str, redis_url: str) -> None:
+    async with (
+        live(url, redis_url=redis_url, autostart=True) as engine,
+        live(url, redis_url=redis_url, role="web") as worker,
+    ):
+        await until(lambda: worker.manager.hub.seq > 5)
+        async with engine.watch() as client:
+            stream = (await client.next())["stream"]
+        cursor = worker.manager.hub.seq - 2
+        async with worker.watch(f"?cursor={cursor}&stream={stream}") as client:
+            await client.next("hello")
+            assert (await client.next())["seq"] == cursor + 1
+
+
+async def test_a_worker_needs_redis() -> None:
+    with pytest.raises(InputError, match="ROLE=web needs Redis"):
+        load_settings(role="web", redis_url="")
+
+
+async def test_what_went_through_json_is_the_same_again() -> None:
+    import orjson
+
+    from hybrid_scheduler.engine import ContinuousSimulation, LiveSettings
+
+    simulation = ContinuousSimulation(LiveSettings(schedulers=("eft", "greedy"), load=30.0, max_queue=1))
+    simulation.step(30)
+    seen = simulation.snapshot()
+    again: Snapshot = revive(Snapshot, orjson.loads(to_bytes(seen)))
+    assert again.schedulers == seen.schedulers
+    assert again.devices == seen.devices
+    assert seen.latest is not None
+    assert again.latest is not None
+    rejected: Any = again.latest.results["eft"]
+    assert math.isnan(rejected.finish) == math.isnan(seen.latest.results["eft"].finish)
+    assert isinstance(again.latest, TaskRecord)
+    simulation.stop()
