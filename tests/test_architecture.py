@@ -32,7 +32,7 @@ HOMES = {
     "numba": {"compiling", "physics", "bounds", "optimum", "loop", "schedulers", "learning"},
     "scipy": {"bounds", "optimum"},
     "sklearn": {"learning"},
-    "torch": {"learning", "schedulers"},
+    "torch": {"learning", "schedulers", "reports"},  # reports: its writer of TensorBoard events
     "gymnasium": {"env"},
     "xgboost": {"learning"},
     "pandas": {"workload", "learning"},

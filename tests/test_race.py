@@ -99,9 +99,9 @@ def test_a_lane_teaches_its_scheduler_after_every_block() -> None:
 def test_offered_load_one_is_what_the_cluster_can_do_at_best() -> None:
     tasks, cluster = workload("mixed", 4000), Cluster.default()
     best = full_rate(tasks, cluster)
-    assert backlog_growth(at_rate(tasks, 0.9 * best), "price", cluster, 0) < 0.005
+    assert backlog_growth(at_rate(tasks, 0.9 * best), registry.schedulers.create("price"), cluster) < 0.005
     for name in registry.schedulers.featured:
-        assert backlog_growth(at_rate(tasks, 1.2 * best), name, cluster, 0) > 0.1, name
+        assert backlog_growth(at_rate(tasks, 1.2 * best), registry.schedulers.create(name), cluster) > 0.1, name
 
 
 def test_capacity_ranks_policies_and_none_passes_the_optimum() -> None:

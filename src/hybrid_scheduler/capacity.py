@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import dataclass
 
 from hybrid_scheduler import registry
@@ -10,6 +11,7 @@ from hybrid_scheduler.lane import Lane
 from hybrid_scheduler.metrics import Interval, bootstrap
 from hybrid_scheduler.model.cluster import Cluster
 from hybrid_scheduler.model.tasks import Tasks
+from hybrid_scheduler.schedulers.scheduler import Scheduler
 from hybrid_scheduler.simulator import VirtualMultiGPU
 from hybrid_scheduler.training import ready
 from hybrid_scheduler.workload.generator import at_rate, full_rate
@@ -18,6 +20,7 @@ from hybrid_scheduler.workload.source import Source
 STABLE_GROWTH = 0.005
 """Seconds of backlog gained per second beyond which a queue counts as growing."""
 NUM_TASKS = 20_000
+LESSON_TASKS, LESSON_LOAD = 3000, 0.95
 
 
 @dataclass(frozen=True)
@@ -44,18 +47,23 @@ def capacity(source: Source, scheduler: str, cluster: Cluster, seeds: tuple[int,
 
 
 def highest_stable_load(tasks: Tasks, scheduler: str, cluster: Cluster, best_rate: float, seed: int) -> float:
-    """Bisect the offered load between 0 and 1 to half a per cent."""
+    """Bisect the offered load between 0 and 1 to half a per cent; a learner has learnt before, and stays as it is."""
+    policy = ready(scheduler, cluster, seed)
+    if policy.learn_every:
+        first = tasks if tasks.has_edges else tasks.part(0, LESSON_TASKS)
+        Lane(policy, VirtualMultiGPU(cluster=cluster)).run(at_rate(first, LESSON_LOAD * best_rate))
+        policy.learn_every = 0
     low, high = 0.0, 1.0
     while high - low > 0.005:
         load = 0.5 * (low + high)
-        growth = backlog_growth(at_rate(tasks, load * best_rate), scheduler, cluster, seed)
+        growth = backlog_growth(at_rate(tasks, load * best_rate), deepcopy(policy), cluster)
         low, high = (load, high) if growth < STABLE_GROWTH else (low, load)
     return 0.5 * (low + high)
 
 
-def backlog_growth(tasks: Tasks, scheduler: str, cluster: Cluster, seed: int) -> float:
+def backlog_growth(tasks: Tasks, policy: Scheduler, cluster: Cluster) -> float:
     """Return by how many seconds the unfinished work grows per second in the second half of the stream."""
-    placements = Lane(ready(scheduler, cluster, seed), VirtualMultiGPU(cluster=cluster)).run(tasks)
+    placements = VirtualMultiGPU(cluster=cluster).run(tasks, policy)
     half = len(tasks) // 2
     at_half, at_end = float(tasks.arrival_time[half - 1]), float(tasks.arrival_time[-1])
     backlog_at_half = float(placements.finish[:half].max()) - at_half

@@ -24,7 +24,7 @@ def experiment(
     from hybrid_scheduler import experiments
     from hybrid_scheduler.files import new_directory, require_new
     from hybrid_scheduler.reports.makespan_over_bound import save_figure
-    from hybrid_scheduler.reports.study import plot_study
+    from hybrid_scheduler.reports.study import plot_all_measures
 
     machine, numbers = options.cluster_of(cluster, gpus), options.seeds_of(seeds)
     require_new(out)
@@ -32,7 +32,7 @@ def experiment(
         study = experiments.run(name, numbers, machine, progress)
     with new_directory(out) as folder:
         (folder / f"{name}.csv").write_text(study.to_csv(), encoding="utf-8")
-        save_figure(plot_study(study), folder / f"{name}.png")
+        save_figure(plot_all_measures(study), folder / f"{name}.png")
     seeded = f"{len(numbers)} seed{'s' if len(numbers) > 1 else ''}"
     typer.echo(f"{name} on {machine.describe()}, {seeded}, simulated; means with 95 % intervals")
     _print(study)

@@ -16,22 +16,37 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 MARKS = "oD^sv*Xp"
 
 
-def plot_study(study: Study, ax: Axes | None = None) -> Axes:
-    """Draw the study's first measure: lines over numbers, bars over names."""
+def plot_study(study: Study, ax: Axes | None = None, measure: str = "") -> Axes:
+    """Draw one measure of a study, the first by default: lines over numbers, bars over names."""
     if ax is None:
         from matplotlib.figure import Figure
 
         ax = Figure(figsize=(7.5, 4.2), layout="constrained").subplots()
-    name = study.measures[0]
+    name = measure or study.measures[0]
     if len({row["x"] for row in study.rows}) == 1:
         _bars(study, name, ax)
     else:
         _lines(study, name, ax)
+        if len(study.series) > 1:
+            ax.legend(fontsize=8, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
     number = len({row["seed"] for row in study.rows})
     seeds = f"{number} seed{'s' if number > 1 else ''}"
     ax.set_title(f"{study.name}: {name.replace('_', ' ')}, {seeds}, simulated", fontsize=10, loc="left")
     ax.spines[["top", "right"]].set_visible(False)
     return ax
+
+
+def plot_all_measures(study: Study) -> Axes:
+    """Draw every measure of a study, one below the other; returns the first picture."""
+    from matplotlib.figure import Figure
+
+    number = len(study.measures)
+    figure = Figure(figsize=(7.5, 3.0 * number + 0.6), layout="constrained")
+    panels = figure.subplots(number, squeeze=False)[:, 0]
+    for name, ax in zip(study.measures, panels, strict=True):
+        plot_study(study, ax, name)
+    first: Axes = panels[0]
+    return first
 
 
 def _labelled(name: str) -> str:
@@ -67,4 +82,3 @@ def _lines(study: Study, name: str, ax: Axes) -> None:
         ax.set_yscale("log")
     ax.set_xlabel(study.x_name)
     ax.set_ylabel(_labelled(name))
-    ax.legend(fontsize=8, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
