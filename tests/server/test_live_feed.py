@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import orjson
 import pytest
 from jsonschema_rs import validator_for
+from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
 from hybrid_scheduler.server.messages import messages
@@ -132,11 +132,12 @@ async def _notified(served: Live, client: Any, number: int) -> int:
 
 async def test_a_client_that_never_reads_does_not_keep_the_server_from_ending(sqlite: str) -> None:
     async with live(sqlite, shutdown_seconds=1) as served:
-        slow = await served.watch(max_queue=1, max_size=None, ping_interval=None).__aenter__()
+        slow = await connect(served.address.replace("http", "ws") + "/ws", max_queue=1, max_size=None)
+        await until(lambda: served.manager.hub.clients)
         for _ in range(30):
             served.manager.hub.publish("notification", level="info", message=500_000 * "x")
-        await asyncio.sleep(0)
-    slow.socket.transport.abort()
+    slow.transport.abort()
+    await slow.wait_closed()
 
 
 async def test_pages_of_others_may_not_connect(sqlite: str) -> None:
