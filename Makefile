@@ -18,8 +18,8 @@ $(READY): pyproject.toml constraints.txt
 
 setup: $(READY) ## set up .venv (the other commands do it by themselves)
 
-run: $(READY) ## race the policies and print who wins
-	@$(BIN)/hms compare
+run: $(READY) ## start the live race and print the address of its page
+	@$(BIN)/hms serve
 
 test: $(READY) ## run every test
 	@$(BIN)/python -m pytest -n auto
