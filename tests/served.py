@@ -61,7 +61,7 @@ class Service:
 
     async def flush(self) -> None:
         """See everything stored."""
-        await self.manager._flush()
+        await self.manager.flush()
 
 
 @asynccontextmanager

@@ -146,7 +146,7 @@ async def test_a_policy_that_breaks_ends_the_run_as_failed_and_says_so(tmp_path:
         await until(lambda: served.manager.simulation is not None and served.manager.simulation.state == "failed")
         assert (await served.get("/api/status"))["error"]
         assert (await served.get("/api/health"))["state"] == "degraded"
-        async with served.manager._order:  # the end of the run is written down by now, or about to be
+        async with served.manager.order:  # the end of the run is written down by now, or about to be
             pass
         while (await store.run(run_id)).status == "running":
             continue

@@ -47,7 +47,7 @@ async def test_a_resumed_run_stores_what_an_unbroken_one_stores(url: str, tmp_pa
     await broken.open()
     run_id = await broken.start(paused=True)
     await first_half(broken)
-    await broken._flush()
+    await broken.flush()
     await broken.ownership.release()  # what is left of a server that died
     await broken.ownership.quiet()
     await broken.recorder.close()

@@ -11,6 +11,7 @@ import httpx
 import pytest
 from sqlalchemy import event
 
+from hybrid_scheduler.storage.recorder import Pace
 from hybrid_scheduler.storage.store import Store
 from live_server import PATIENCE, Process, Watcher, live, until
 from services import Postgres, Redis
@@ -86,6 +87,27 @@ async def test_a_database_that_goes_away_halts_the_simulation_until_it_is_back(
         assert [each["task_id"] for each in tasks] == list(range(ended["tasks_processed"]))
 
 
+async def test_a_run_that_ends_while_the_database_is_away_is_ended_when_it_is_back(
+    postgres: Postgres, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hybrid_scheduler.server.ending.PATIENCE", 0.5)
+    monkeypatch.setattr("hybrid_scheduler.server.ending.AGAIN", 0.05)
+    async with live(postgres_url, autostart=True) as served, served.watch() as client:
+        await served.until_tasks(20)
+        postgres.stop()
+        try:
+            refused = await served.post("/api/simulation/stop", None, 503)
+            assert "the end is stored when it is back" in refused["error"]["message"]
+            assert _state(served) == "stopped"
+        finally:
+            postgres.start()
+        await notified(client, "info", "is stored")
+        ended = await served.get("/api/status")
+        assert (await served.manager.store.run(ended["run_id"])).status == "finished"
+        assert await served.manager.store.last_task(ended["run_id"]) == ended["tasks_processed"] - 1
+        assert (await served.post("/api/simulation/start"))["state"] == "running"
+
+
 async def test_who_pauses_while_the_database_is_away_stays_paused(postgres: Postgres, postgres_url: str) -> None:
     async with live(postgres_url, autostart=True) as served, served.watch() as client:
         await served.until_tasks(5)
@@ -136,6 +158,17 @@ async def test_a_disk_that_takes_nothing_halts_the_simulation_with_a_clear_error
         assert await served.manager.store.last_task(ended["run_id"]) == ended["tasks_processed"] - 1
 
 
+async def test_a_database_that_is_slower_than_the_race_slows_it_down_and_loses_nothing(tmp_path: Path) -> None:
+    async with live(f"sqlite:///{tmp_path}/hms.db", pace="none") as served:
+        served.manager.recorder.pace = Pace(limit_rows=120, commit_rows=60)
+        await served.post("/api/simulation/start")
+        await served.until_tasks(500)
+        assert _state(served) == "running"
+        ended = await served.post("/api/simulation/stop")
+        tasks = await served.manager.store.tasks_page(ended["run_id"], limit=100_000)
+        assert [each["task_id"] for each in tasks] == list(range(ended["tasks_processed"]))
+
+
 async def test_a_redis_that_goes_away_is_no_error_to_anyone(
     tmp_path: Path, redis_server: Redis, redis_url: str
 ) -> None:
@@ -170,7 +203,7 @@ async def test_two_servers_on_one_database_do_not_run_one_simulation_twice(url: 
         run_id = first.manager.run_id
         assert run_id is not None
         await first.until_tasks(10)
-        await first.manager._flush()
+        await first.manager.flush()
         assert await second.manager.store.last_task(run_id) is not None  # it still reads
         assert (await second.manager.store.run(run_id)).status == "running"
         await first.post("/api/simulation/stop")

@@ -29,7 +29,7 @@ async def test_metrics_can_be_read_and_add_up(url: str) -> None:
         await client.next("simulation_update")
         await served.post("/api/pause")
         await served.get("/api/status")
-        await served.manager._flush()
+        await served.manager.flush()
         text = (await served.client.get("/api/metrics")).text
         families = {each.name: each for each in text_string_to_metric_families(text)}
         last = served.manager.snapshot()
@@ -63,7 +63,7 @@ async def test_the_interface_is_described_completely(tmp_path: Any) -> None:
 
 
 async def test_the_page_is_there_while_the_simulation_is_still_starting(tmp_path: Any) -> None:
-    async with live(f"sqlite:///{tmp_path}/hms.db") as served, served.manager._order:  # as while models are trained
+    async with live(f"sqlite:///{tmp_path}/hms.db") as served, served.manager.order:  # as while models are trained
         assert (await served.client.get("/")).status_code == 200
         assert (await served.get("/api/status"))["state"] == "none"
         assert (await served.get("/api/health"))["engine"]["state"] == "none"

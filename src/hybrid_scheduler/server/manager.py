@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
-import orjson
 from loguru import logger
 
 from hybrid_scheduler import __version__
@@ -20,9 +19,9 @@ from hybrid_scheduler.model.tasks import Task
 from hybrid_scheduler.schedulers.explain import Explanation
 from hybrid_scheduler.server import frames
 from hybrid_scheduler.server.connections import Connections
-from hybrid_scheduler.server.errors import BusyError, ConflictError
+from hybrid_scheduler.server.ending import end_run
+from hybrid_scheduler.server.errors import ConflictError
 from hybrid_scheduler.server.feed import Feed, records_of
-from hybrid_scheduler.server.hub import to_bytes
 from hybrid_scheduler.server.orders import changes_of, ordered, replayed, soon, words
 from hybrid_scheduler.server.ownership import Ownership, sweep
 from hybrid_scheduler.server.recording import Recording
@@ -32,7 +31,6 @@ from hybrid_scheduler.storage.errors import StorageError
 
 T = TypeVar("T")
 ANALYSIS_SECONDS = 1.0
-FLUSH_SECONDS = 8.0  # how long the end of a run waits for a database that does not answer
 NOTHING = "no simulation has been started yet: start one with POST /api/simulation/start"
 
 
@@ -46,7 +44,7 @@ class Manager(Connections):
         self.simulation: ContinuousSimulation | None = None
         self.run_id: int | None = None
         self._recording: Recording | None = None
-        self._order = asyncio.Lock()  # starting and ending, one at a time
+        self.order = asyncio.Lock()  # starting and ending, one at a time
         self._halted = False  # paused because of the database, not by a person
         self._snapshot: Snapshot | None = None
         self._analysis: tuple[float, Analysis | None] = (0.0, None)
@@ -83,7 +81,7 @@ class Manager(Connections):
 
     async def start(self, values: Mapping[str, Any] | None = None, paused: bool = False) -> int:
         """Start a new run with the settings of this server and some changed; returns its number."""
-        async with self._order:
+        async with self.order:
             self._refuse_second()
             wanted = await asyncio.to_thread(lambda: self.settings.live_settings().changed(**(values or {})))
             simulation = await self._claimed(lambda: ContinuousSimulation(wanted))
@@ -95,7 +93,7 @@ class Manager(Connections):
 
     async def resume_run(self, run_id: int, paused: bool = False) -> int:
         """Go on with a run that was interrupted: play it again up to its last stored task, then go on live."""
-        async with self._order:
+        async with self.order:
             self._refuse_second()
             run = await self.store.run(run_id)
             if run.kind != "live" or run.status not in ("interrupted", "finished"):
@@ -116,10 +114,10 @@ class Manager(Connections):
 
     async def stop(self) -> None:
         """End the run; its summary is stored."""
-        async with self._order:
+        async with self.order:
             simulation = self._require()
             await asyncio.to_thread(simulation.stop)
-            await self._end_run("finished")
+            await self._end("finished")
 
     async def pause(self) -> None:
         """Halt between two blocks."""
@@ -212,12 +210,12 @@ class Manager(Connections):
         (simulation.pause if paused else simulation.start)()
 
     def _state_changed(self, state: str) -> None:
-        simulation = self.simulation
-        if simulation is None:
+        simulation, recording = self.simulation, self._recording
+        if simulation is None or recording is None:
             return
         if state == FAILED:
             self.notify(f"run {self.run_id} failed: {simulation.error}", "error")
-            self.spawn(self._end_failed(), "end of a failed run")
+            self.spawn(self._end_failed(recording, simulation), "the end of a failed run")
         elif not simulation.error:
             self.notify(f"run {self.run_id} is {state}")
 
@@ -244,33 +242,22 @@ class Manager(Connections):
         if self.simulation is not None and self.active:
             self.spawn(asyncio.to_thread(self.simulation.stop), "stop of a lost run")
 
-    async def _end_failed(self) -> None:
-        async with self._order:
+    async def _end(self, status: str) -> None:
+        if self._recording is not None and self.simulation is not None:
+            await end_run(self, self._recording, self.simulation, status)
+            await self._look()
+
+    async def _end_failed(self, recording: Recording, simulation: ContinuousSimulation) -> None:
+        async with self.order:
             try:
-                await self._end_run("failed")
+                await end_run(self, recording, simulation, "failed")
             except SchedulerError as error:
                 self.notify(str(error), "error")
 
-    async def _end_run(self, status: str) -> None:
-        """Store what waits and a summary, and let others claim the simulation."""
-        if self.run_id is None or self.simulation is None:
-            return
-        await self._look()
-        summary = {"snapshot": self._snapshot, "analysis": await asyncio.to_thread(self.simulation.analysis)}
-        try:
-            async with asyncio.timeout(FLUSH_SECONDS):
-                await self._flush()
-                await self.store.end_run(self.run_id, status, orjson.loads(to_bytes(summary)))
-                await self.ownership.release()
-        except TimeoutError:
-            raise BusyError(
-                f"run {self.run_id} is stopped, but the database does not answer: its rows wait in memory"
-            ) from None
-
-    async def _flush(self) -> None:
-        while self._recording is not None and not self._recording.hand_over():
-            await asyncio.sleep(0.05)
-        await self.recorder.flush()
+    async def flush(self) -> None:
+        """Return when everything so far is stored."""
+        if self._recording is not None:
+            await self._recording.flush()
 
     # --- checks ------------------------------------------------------------------------------------------------
 

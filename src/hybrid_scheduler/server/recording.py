@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections import deque
 
@@ -57,6 +58,12 @@ class Recording:
             while self._held and self._recorder.add(self._held[0]):
                 self._held.popleft()
             return not self._held
+
+    async def flush(self) -> None:
+        """Return when everything so far is stored; for the event loop."""
+        while not self.hand_over():
+            await asyncio.sleep(0.05)
+        await self._recorder.flush()
 
     def _moving(self) -> bool:
         return self.replaying or (self._simulation is not None and self._simulation.state == RUNNING)
