@@ -101,7 +101,7 @@ async def test_a_run_that_ends_while_the_database_is_away_is_ended_when_it_is_ba
             assert _state(served) == "stopped"
         finally:
             postgres.start()
-        await notified(client, "info", "is stored")
+        await notified(client, "info", "the end of run")
         ended = await served.get("/api/status")
         assert (await served.manager.store.run(ended["run_id"])).status == "finished"
         assert await served.manager.store.last_task(ended["run_id"]) == ended["tasks_processed"] - 1

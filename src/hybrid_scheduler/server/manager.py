@@ -228,13 +228,12 @@ class Manager(Connections):
 
     def on_recovered(self) -> None:
         """Go on after the database came back, unless a person paused as well."""
-        self.hub.notice = ""
+        super().on_recovered()
         if self._recording is not None:
             self._recording.hand_over()
         if self._halted and self.simulation is not None and self.simulation.state == PAUSED:
             self.simulation.resume()
         self._halted = False
-        self.notify("the database is back: everything is stored, the simulation goes on")
 
     def _lost(self, error: str) -> None:
         """Stop because another server took the simulation over."""
