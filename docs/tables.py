@@ -9,6 +9,8 @@ from pathlib import Path
 
 from hybrid_scheduler import registry
 from hybrid_scheduler.metrics import MEASURES
+from hybrid_scheduler.server.app import create_app
+from hybrid_scheduler.settings import load_settings, settings_table
 from hybrid_scheduler.workload.presets import PRESETS
 
 HERE = Path(__file__).parent
@@ -53,7 +55,30 @@ def benchmarks() -> str:
     return "\n".join([*head, *rows, "", f"Measured on: {words}."])
 
 
-TABLES = {"schedulers": schedulers, "measures": measures, "presets": presets, "benchmarks": benchmarks}
+def settings() -> str:
+    """Return the table of the service's settings."""
+    return settings_table().strip()
+
+
+def routes() -> str:
+    """Return the table of the service's REST paths."""
+    paths = create_app(load_settings()).openapi()["paths"]
+    rows = [
+        f"| `{method.upper()} {path}` | {operation['summary']} |"
+        for path, operations in paths.items()
+        for method, operation in operations.items()
+    ]
+    return "\n".join(["| path | what it does |", "|---|---|", *sorted(rows, key=lambda row: row.split(" ")[2])])
+
+
+TABLES = {
+    "schedulers": schedulers,
+    "measures": measures,
+    "presets": presets,
+    "benchmarks": benchmarks,
+    "settings": settings,
+    "routes": routes,
+}
 
 
 def filled(text: str) -> str:

@@ -16,10 +16,11 @@ from hybrid_scheduler import registry
 from hybrid_scheduler.compiling import cache_directory
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.lane import Lane
-from hybrid_scheduler.learning import agent_lessons, dqn
+from hybrid_scheduler.learning import agent_lessons, dqn, forest_lessons, labels, predictors
 from hybrid_scheduler.learning.model_file import manifest_path
 from hybrid_scheduler.model.cluster import Cluster
-from hybrid_scheduler.schedulers import rl_agent
+from hybrid_scheduler.schedulers import hybrid_ml, rl_agent
+from hybrid_scheduler.schedulers.hybrid_ml import HybridML
 from hybrid_scheduler.schedulers.rl_agent import AUTO, RLAgent
 from hybrid_scheduler.schedulers.scheduler import Scheduler
 from hybrid_scheduler.simulator import VirtualMultiGPU
@@ -27,8 +28,9 @@ from hybrid_scheduler.workload.generator import WorkloadGenerator
 
 Progress = Callable[[int, int], None]
 LESSONS = ("mixed", "long_tail")
-LESSON_TASKS, LESSON_LOAD = 6000, 2.0
+LESSON_TASKS, LESSON_LOAD = (1000, 6000), 2.0  # of each preset: the forest's, the agent's
 LESSON_SEED = 1000  # far from the seeds that races use
+MODULES = (rl_agent, agent_lessons, dqn, hybrid_ml, forest_lessons, predictors, labels)
 
 
 def trained(
@@ -58,39 +60,46 @@ def trained(
     return policy
 
 
-def ready(spec: str, cluster: Cluster, seed: int = 0, mode: str = "queued") -> Scheduler:
-    """Return a policy for a race; an agent that was given no model knows what the lessons taught."""
+def ready(spec: str, cluster: Cluster, seed: int = 0, mode: str = "queued", *, warm: bool = False) -> Scheduler:
+    """Return a policy for a race; an agent that was given no model knows what the lessons taught.
+
+    `warm` gives the forest a start too, which a race does not: it shall show how fast the forest learns.
+    """
     policy: Scheduler = registry.schedulers.create(spec, seed=seed)
-    if needs_lessons(policy):
+    if needs_lessons(policy, warm):
         policy.load(kept_model(spec, cluster, mode))
     return policy
 
 
-def needs_lessons(policy: Scheduler) -> bool:
+def needs_lessons(policy: Scheduler, warm: bool = False) -> bool:
     """Whether a policy waits for the model that the lessons make."""
+    if isinstance(policy, HybridML):
+        return warm and policy.learn_every > 0 and not policy.knows
     return isinstance(policy, RLAgent) and policy.model == AUTO
 
 
-def missing_models(specs: Iterable[str], cluster: Cluster, mode: str = "queued") -> list[str]:
+def missing_models(specs: Iterable[str], cluster: Cluster, mode: str = "queued", *, warm: bool = False) -> list[str]:
     """Return the specs whose lessons `ready` would have to give first."""
-    waiting = [spec for spec in specs if needs_lessons(registry.schedulers.create(spec))]
+    waiting = [spec for spec in specs if needs_lessons(registry.schedulers.create(spec), warm)]
     return [spec for spec in waiting if not manifest_path(_place(spec, cluster, mode)).exists()]
 
 
 def kept_model(spec: str, cluster: Cluster, mode: str = "queued", progress: Progress | None = None) -> Path:
-    """Return the model file of an agent for a cluster, training it if the cache has none."""
+    """Return the model file of a learner for a cluster, training it if the cache has none."""
     place = _place(spec, cluster, mode)
     if not manifest_path(place).exists():  # written last, so whoever finds it finds both
         place.parent.mkdir(parents=True, exist_ok=True)
-        trained(spec, LESSONS, LESSON_TASKS, LESSON_LOAD, LESSON_SEED, cluster, progress, mode).save(place)
+        count = LESSON_TASKS[isinstance(registry.schedulers.create(spec), RLAgent)]
+        trained(spec, LESSONS, count, LESSON_LOAD, LESSON_SEED, cluster, progress, mode).save(place)
     return place
 
 
 def _place(spec: str, cluster: Cluster, mode: str) -> Path:
-    """Name a model by all that shapes it: options, cluster, race, lessons, code and torch."""
+    """Name a model by all that shapes it: options, cluster, race, lessons, code and libraries."""
     digest = hashlib.sha256()
-    shape = [spec, cluster.to_dict(), mode, LESSONS, LESSON_TASKS, LESSON_LOAD, LESSON_SEED, version("torch")]
+    libraries = [version("torch"), version("scikit-learn")]
+    shape = [spec, cluster.to_dict(), mode, LESSONS, LESSON_TASKS, LESSON_LOAD, LESSON_SEED, libraries]
     digest.update(json.dumps(shape, sort_keys=True, default=str).encode())
-    for module in (rl_agent, agent_lessons, dqn):
+    for module in MODULES:
         digest.update(Path(str(module.__file__)).read_bytes())
-    return cache_directory() / "models" / f"rl_agent-{digest.hexdigest()[:16]}.pth"
+    return cache_directory() / "models" / f"{spec.partition(':')[0]}-{digest.hexdigest()[:16]}.model"

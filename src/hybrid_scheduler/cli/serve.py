@@ -46,5 +46,5 @@ def serve(
     )
     if settings.autostart and settings.role == "all":
         live = settings.live_settings()
-        show.give_lessons(live.schedulers, live.cluster, "queued", quiet=False)
+        show.give_lessons(live.schedulers, live.cluster, "queued", quiet=False, warm=True)
     run(settings, lambda address: typer.echo(f"watch it at {address}"))

@@ -86,10 +86,10 @@ def progress(title: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
         on_compile.remove(say)
 
 
-def give_lessons(specs: Iterable[str], cluster: Cluster, mode: str, quiet: bool) -> None:
-    """Train the agents among the schedulers for this cluster if the cache has no model of them, and say so."""
+def give_lessons(specs: Iterable[str], cluster: Cluster, mode: str, quiet: bool, warm: bool = False) -> None:
+    """Train the learners among the schedulers for this cluster if the cache has no model of them, and say so."""
     from hybrid_scheduler.training import kept_model, missing_models
 
-    for spec in missing_models(specs, cluster, mode):
+    for spec in missing_models(specs, cluster, mode, warm=warm):
         with progress(f"training {spec} for this cluster, once", quiet=quiet) as step:
             kept_model(spec, cluster, mode, step)

@@ -60,7 +60,7 @@ class LiveRace:
 
     def _new_lane(self, name: str) -> LiveLane:
         settings = self.settings
-        policy = ready(name, settings.cluster, settings.seed)
+        policy = ready(name, settings.cluster, settings.seed, warm=True)
         policy.weigh_energy(settings.energy_weight)
         policy.learn_beside(BESIDE)
         return LiveLane(policy, settings.cluster, self.stream.now)

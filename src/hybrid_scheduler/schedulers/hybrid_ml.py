@@ -172,6 +172,11 @@ class HybridML(Scheduler):
         self._models = self._lessons.models = models
         self._lessons.retrains = models.retrains
 
+    @property
+    def knows(self) -> bool:
+        """Whether there is a forest to decide by."""
+        return self._models is not None
+
     def use(self, model: Predictor) -> None:
         """Decide by a model of the shares that was trained elsewhere; times stay unknown."""
         self._models = self._lessons.models = Models(share=model)
