@@ -172,3 +172,27 @@ async def test_every_attempt_of_a_task_is_told_after_its_gpu_failed(service: Ser
     first, second = (each for each in audit["results"] if each["scheduler_name"] == name)
     assert first["device"] in (1, 2)
     assert second["device"] not in (1, 2)
+
+
+MEASURED = {"scheduler_name": "my_cluster", "gpu_fraction": 0.75, "actual_time": 0.5, "waiting_time": 0.25}
+
+
+async def test_a_result_measured_elsewhere_stands_beside_the_others(service: Service) -> None:
+    await service.step(3)
+    answer = await service.client.post("/api/tasks/1/results", json=MEASURED)
+    assert answer.status_code == 201, answer.text
+    audit = await service.get("/api/tasks/1")
+    (found,) = (each for each in audit["results"] if each["measured"])
+    assert found == answer.json()
+    assert found["finish_time"] == pytest.approx(audit["task"]["arrival_time"] + 0.75)
+    assert len(audit["results"]) == len(QUICK) + 1
+
+
+async def test_a_result_is_taken_once_and_only_for_a_task_that_is_stored(service: Service) -> None:
+    assert (await service.client.post("/api/tasks/0/results", json=MEASURED)).status_code == 404
+    await service.step(3)
+    statuses = [
+        (await service.client.post(f"/api/tasks/{task}/results", json=MEASURED | changed)).status_code
+        for task, changed in ((2, {}), (2, {}), (2, {"attempt": 2}), (3, {}), (1, {"actual_time": 0}))
+    ]
+    assert statuses == [201, 409, 201, 404, 422]

@@ -28,6 +28,7 @@ from hybrid_scheduler.server.schemas.tasks import (
 )
 from hybrid_scheduler.server.why import why
 
+NO_TASK = "task {task_id} is not stored, or no longer: GET /api/tasks lists what is there"
 router = APIRouter(prefix="/api/tasks", tags=["tasks"])
 TaskId = Annotated[int, Path(ge=0, le=LARGEST_ID, description="Number of the task in its run.", examples=[101])]
 
@@ -77,10 +78,9 @@ async def audit(request: Request, task_id: TaskId, run: RunQuery = None) -> Task
     """Return a task, what every scheduler did with it, and every attempt; one just placed is there at once."""
     manager = manager_of(request)
     run_id = await meant_run(manager, run)
-    found = None if run_id is None else await _stored(manager, run_id, task_id) or _recent(manager, run_id, task_id)
+    found = None if run_id is None else await stored(manager, run_id, task_id) or _recent(manager, run_id, task_id)
     if run_id is None or found is None:
-        where = "there is no run yet" if run_id is None else f"run {run_id} has no such task, or keeps it no longer"
-        raise HTTPException(404, f"task {task_id} is not stored ({where}): GET /api/tasks lists what is there")
+        raise HTTPException(404, NO_TASK.format(task_id=task_id))
     task, results = found
     attempts = Counter(each.scheduler_name for each in results)
     return TaskAudit(run_id=run_id, task=task, results=results, attempts=attempts, fastest=_fastest(results))
@@ -93,7 +93,8 @@ def _fastest(results: list[SchedulerResult]) -> str | None:
     return min(ends, key=lambda name: ends[name]) if ends else None
 
 
-async def _stored(manager: Manager, run_id: int, task_id: int) -> tuple[Task, list[SchedulerResult]] | None:
+async def stored(manager: Manager, run_id: int, task_id: int) -> tuple[Task, list[SchedulerResult]] | None:
+    """Return a task and its results as they are stored, None if it is not there."""
     rows = await manager.store.tasks_page(run_id, task_id - 1, 1)
     if not rows or rows[0]["task_id"] != task_id:
         return None
