@@ -9,6 +9,7 @@ import pytest
 import pytest_asyncio
 
 from hybrid_scheduler.learning.model_file import save_model
+from hybrid_scheduler.schedulers.hybrid_ml import HybridML
 from served import Service, serving
 from stored import new_run
 
@@ -53,3 +54,14 @@ async def test_a_torn_manifest_hides_only_its_own_folder(service: Service) -> No
     answer = await service.get("/api/models")
     assert len(answer["files"]) == len(answer["problems"]) == 1
     assert "forest.pkl.json" in answer["problems"][0]
+
+
+async def test_what_the_learners_of_a_run_know_is_kept_when_it_ends(url: str, tmp_path: Path) -> None:
+    async with serving(url, schedulers=("hybrid_ml", "eft"), data_dir=tmp_path) as service:
+        await service.step(60)
+        run_id = service.manager.run_id
+        await service.manager.stop()
+        (kept,) = (await service.get("/api/models"))["stored"]
+    assert (kept["run_id"], kept["scheduler_name"]) == (run_id, "hybrid_ml")
+    assert Path(kept["path"]).is_file()
+    assert HybridML(model=kept["path"]).knows
