@@ -343,3 +343,20 @@ def test_a_broken_plug_in_is_named_in_one_line(
     name: str, says: list[str], plugin: dict[str, str], tmp_path: Path
 ) -> None:
     refused(hms_process("compare", "-n", "5", "--seeds", "1", "-s", name, cwd=tmp_path, env=plugin), *says)
+
+
+def test_options_carry_type_default_and_help() -> None:
+    gamma = schedulers.options("rl_agent")[0]
+    assert (gamma.name, gamma.kind, gamma.default) == ("gamma", "float", 0.9)
+    assert "discount" in gamma.help
+    assert schedulers.options("eft") == []
+
+
+@pytest.mark.parametrize("name", sorted(schedulers.table))
+def test_every_option_of_every_scheduler_is_explained(name: str) -> None:
+    assert [each.name for each in schedulers.options(name) if not each.help and each.name != "seed"] == []
+
+
+def test_an_agent_from_nothing_waits_for_no_lessons() -> None:
+    assert schedulers.create("rl_agent:model=none").model == "none"
+    assert schedulers.create("rl_agent").model == "auto"

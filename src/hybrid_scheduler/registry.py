@@ -39,6 +39,24 @@ class Entry:
 
 
 @dataclass(frozen=True)
+class Option:
+    """One option of a constructor."""
+
+    name: str
+    kind: str
+    default: Any
+    help: str
+
+    @classmethod
+    def of(cls, parameter: inspect.Parameter) -> Option:
+        """Read an option off a signature; `Annotated[float, "…"]` carries its help."""
+        said = getattr(parameter.annotation, "__metadata__", ("",))
+        kind = getattr(parameter.annotation, "__origin__", parameter.annotation)
+        default = None if parameter.default is inspect.Parameter.empty else parameter.default
+        return cls(parameter.name, getattr(kind, "__name__", str(kind)), default, str(said[0]))
+
+
+@dataclass(frozen=True)
 class Registry:
     """Names of one kind; plug-in packages add theirs through the entry-point group."""
 
@@ -82,6 +100,17 @@ class Registry:
         if name not in self.table:
             raise unknown_name(self.kind, name, self.table, self.hint)
         return self.table[name].load()
+
+    def options(self, name: str) -> list[Option]:
+        """Return what a constructor takes, with type, default and help."""
+        target, _ = self._resolve(name)
+        if inspect.isfunction(target):
+            return []
+        try:
+            parameters = inspect.signature(target, eval_str=True).parameters.values()
+        except NameError:  # a plug-in whose annotations name what is only there for type checkers
+            parameters = inspect.signature(target).parameters.values()
+        return [Option.of(each) for each in parameters]
 
     def create(self, spec: str, **defaults: Any) -> Any:
         """Build the object of a spec: `name`, `name:option=value:…`, or `file.py:Name` for one's own file.

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
 from hybrid_scheduler.cli import options, show
 
 
-def schedulers(json: options.Json = False) -> None:
-    """List the policies, what they decide by and whether they know the true times."""
+def schedulers(
+    name: Annotated[str, typer.Argument(help="Show the options of this one.")] = "", json: options.Json = False
+) -> None:
+    """List the policies, what they decide by and whether they know the true times; or the options of one."""
     from hybrid_scheduler import registry
     from hybrid_scheduler.runs import to_json
 
+    if name:
+        _print_options(name, json)
+        return
     if json:
         rows = {
             each.name: {"summary": each.summary, "knows_times": each.sighted, "module": each.target}
@@ -25,3 +32,24 @@ def schedulers(json: options.Json = False) -> None:
     for each in registry.schedulers:
         table.add_row(each.name, each.sighted, each.summary)
     show.console().print(table)
+
+
+def _print_options(name: str, json: bool) -> None:
+    from hybrid_scheduler import registry
+    from hybrid_scheduler.runs import to_json
+
+    found = registry.schedulers.options(name)
+    if json:
+        rows = {each.name: {"type": each.kind, "default": each.default, "help": each.help} for each in found}
+        typer.echo(to_json({"scheduler": name, "options": rows}), nl=False)
+        return
+    if not found:
+        typer.echo(f"{name} has no options")
+        return
+    table = show.table("option", "default", "meaning")
+    table.columns[2].justify = "left"
+    table.columns[2].no_wrap = False
+    for each in found:
+        table.add_row(each.name, str(each.default), each.help)
+    show.console().print(table)
+    typer.echo(f"such as: hms compare -s {name}:{found[0].name}={found[0].default}")

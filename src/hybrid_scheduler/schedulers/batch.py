@@ -6,6 +6,8 @@ soon as a device is idle, from the tasks that wait then. No look into the future
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 from numba.extending import register_jitable
 
@@ -22,7 +24,7 @@ MIN, MAX, SUFFER = 0, 1, 2
 class _BatchMapping(Scheduler):
     """What the three rules share."""
 
-    def __init__(self, window: int = 4096) -> None:
+    def __init__(self, window: Annotated[int, "most tasks that are looked at together"] = 4096) -> None:
         if isinstance(window, bool) or not isinstance(window, int) or window < 1:
             raise InputError(f"{self.name}: window is {window!r}, expected a whole number above 0")
         self.window = window

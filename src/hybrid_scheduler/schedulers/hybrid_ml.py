@@ -13,7 +13,7 @@ queues, so that tasks on the fence even them out; and a task whose device is bus
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -42,16 +42,16 @@ class HybridML(Scheduler):
 
     def __init__(
         self,
-        retrain_interval: int = 50,
-        window_size: int = 1000,
-        n_estimators: int = 100,
-        max_depth: int = 15,
-        energy_weight: float = 0.5,
-        tolerance: float = 0.1,
-        online: bool = True,
-        beside: int = 0,
-        model: str = "",
-        seed: int = 0,
+        retrain_interval: Annotated[int, "tasks between two looks whether to fit anew"] = 50,
+        window_size: Annotated[int, "last tasks that are learnt from"] = 1000,
+        n_estimators: Annotated[int, "trees of the forest"] = 100,
+        max_depth: Annotated[int, "depth of its trees"] = 15,
+        energy_weight: Annotated[float, "weight of energy against time, 0 to 1"] = 0.5,
+        tolerance: Annotated[float, "mean error of the shares that is put up with"] = 0.1,
+        online: Annotated[bool, "whether it learns while it runs"] = True,
+        beside: Annotated[int, "learn in another process: this many tasks later, -1 as soon as it can be, 0 not"] = 0,
+        model: Annotated[str, "model file to start from"] = "",
+        seed: Annotated[int, "seed of the forest"] = 0,
     ) -> None:
         for name, value in (("retrain_interval", retrain_interval), ("window_size", window_size)):
             if value < 1:

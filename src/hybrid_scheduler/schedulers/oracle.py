@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
 from hybrid_scheduler.compiling import compiled
@@ -16,7 +18,7 @@ class Oracle(Scheduler):
 
     name = "oracle"
 
-    def __init__(self, step: float = 0.05) -> None:
+    def __init__(self, step: Annotated[float, "step of the shares that it tries"] = 0.05) -> None:
         if not 0 < step <= 1:
             raise InputError(f"oracle: step is {step:g}, expected above 0 and at most 1, such as 0.05")
         self.shares = np.linspace(0.0, 1.0, round(1 / step) + 1)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -56,22 +56,22 @@ class RLAgent(Scheduler):
 
     def __init__(
         self,
-        gamma: float = 0.9,
-        epsilon: float = 1.0,
-        epsilon_min: float = 0.01,
-        epsilon_decay: float = 0.9995,
-        replay: int = 50_000,
-        batch: int = 128,
-        target_update: int = 100,
-        learning_rate: float = 5e-4,
-        steps_per_task: float = 0.25,
-        energy_weight: float = 0.5,
-        reward: str = "price",
-        state: str = "queues",
-        online: bool = True,
-        beside: int = 0,
-        model: str = AUTO,
-        seed: int = 0,
+        gamma: Annotated[float, "discount: how much the future counts, 0 to 1"] = 0.9,
+        epsilon: Annotated[float, "share of decisions by lot, at the start"] = 1.0,
+        epsilon_min: Annotated[float, "… and in the end"] = 0.01,
+        epsilon_decay: Annotated[float, "factor of epsilon per task"] = 0.9995,
+        replay: Annotated[int, "decisions that are remembered"] = 50_000,
+        batch: Annotated[int, "decisions of one gradient step"] = 128,
+        target_update: Annotated[int, "gradient steps between two copies of the target network"] = 100,
+        learning_rate: Annotated[float, "step size of Adam"] = 5e-4,
+        steps_per_task: Annotated[float, "gradient steps per task"] = 0.25,
+        energy_weight: Annotated[float, "weight of energy against time, 0 to 1"] = 0.5,
+        reward: Annotated[str, "price, turnaround or execution"] = "price",
+        state: Annotated[str, "queues, or task: the bare task without the queues"] = "queues",
+        online: Annotated[bool, "whether it learns while it runs"] = True,
+        beside: Annotated[int, "learn in another process: this many tasks later, -1 as soon as it can be, 0 not"] = 0,
+        model: Annotated[str, "model file to start from; auto: what lessons taught, none: from nothing"] = AUTO,
+        seed: Annotated[int, "seed of weights and lots"] = 0,
     ) -> None:
         if reward not in REWARDS:
             raise InputError(f"rl_agent: reward is '{reward}', expected {', '.join(REWARDS)}")
@@ -102,8 +102,8 @@ class RLAgent(Scheduler):
         self.classes = 1
         self._take(self._lessons.knowledge)
         self._prepare_room(0)
-        self.model = model
-        if model not in (AUTO, NONE):
+        self.model = model or NONE  # in a spec, none is read as nothing
+        if self.model not in (AUTO, NONE):
             self.load_model(model)
 
     # --- deciding ----------------------------------------------------------------------------------------------
