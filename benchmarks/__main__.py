@@ -23,6 +23,9 @@ BENCHMARKS = {
     "dqn_learning": "dqn_learning:dqn_learning",
     "live_decisions": "live_decisions:live_decisions",
     "recorder_vs_raw": "recorder:recorder_vs_raw",
+    "engine_speed": "live:engine_speed",
+    "rest_reads": "rest:rest_reads",
+    "websocket_fan_out": "fan_out:websocket_fan_out",
 }
 """What can be measured, as module:function in this package; a function returns one row or more."""
 

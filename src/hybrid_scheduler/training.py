@@ -90,7 +90,8 @@ def kept_model(spec: str, cluster: Cluster, mode: str = "queued", progress: Prog
     if not manifest_path(place).exists():  # written last, so whoever finds it finds both
         place.parent.mkdir(parents=True, exist_ok=True)
         count = LESSON_TASKS[isinstance(registry.schedulers.create(spec), RLAgent)]
-        trained(spec, LESSONS, count, LESSON_LOAD, LESSON_SEED, cluster, progress, mode).save(place)
+        learning = ":".join(part for part in spec.split(":") if not part.startswith("online="))
+        trained(learning, LESSONS, count, LESSON_LOAD, LESSON_SEED, cluster, progress, mode).save(place)
     return place
 
 

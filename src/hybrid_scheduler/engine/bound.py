@@ -39,11 +39,15 @@ class LiveBound:
             priced = np.where(np.isfinite(times)[:, None, :], times[:, None, :] * self.prices, np.inf)
         least = priced.min(axis=2)
         least[~np.isfinite(least)] = 0.0  # fits nowhere: it will be rejected
-        for row, moment in enumerate(arrival):
-            self._left -= pace * max(0.0, moment - self.now)
-            np.maximum(self._left, 0.0, out=self._left)
-            self._left += least[row]
-            self.now = max(self.now, float(moment))
+        # Lindley's recursion left = max(left - pace · gap, 0) + work, for all tasks at once: the last of the running
+        # sums, lifted by as much as the lowest of them lies below 0.
+        moments = np.maximum.accumulate(np.maximum(arrival, self.now))
+        changes = -np.outer(np.diff(moments, prepend=self.now), pace)
+        changes[0] += self._left
+        changes[1:] += least[:-1]
+        sums = changes.cumsum(axis=0)
+        self._left = sums[-1] - np.minimum(sums.min(axis=0), 0.0) + least[-1]
+        self.now = float(moments[-1])
         both = _shared(times)
         possible = np.isfinite(both)
         if possible.any():

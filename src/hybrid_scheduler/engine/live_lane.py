@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 import numpy as np
 
+from hybrid_scheduler.engine.shares import Share, Shares
 from hybrid_scheduler.lane import Lane
 from hybrid_scheduler.model.cluster import Cluster
 from hybrid_scheduler.model.placements import QUEUE_FULL, Placements
@@ -21,15 +21,6 @@ GROWTH = 0.05  # seconds of backlog gained per second, over the last samples, th
 LONG = 20.0  # mean tasks: a shorter backlog is no sign of saturation
 SAMPLES, SAMPLE_EVERY = 20, 25  # backlogs remembered, and tasks between two of them
 COLUMNS = ("execution", "turnaround", "waiting", "energy", "cost", "gpu_fraction")
-
-
-class Span(NamedTuple):
-    """A share of a task on a device."""
-
-    start: float
-    end: float
-    placed: Placements
-    row: int
 
 
 @dataclass
@@ -52,7 +43,7 @@ class LiveLane:
         self.scheduler = scheduler
         self.lane = Lane(scheduler, VirtualMultiGPU(cluster=cluster))
         self.lane.machine.view.free[:] = now
-        self.spans: list[deque[Span]] = [deque() for _ in cluster.devices]
+        self.shares = Shares()
         self.totals = Totals()
         self.window = np.zeros((WINDOW, len(COLUMNS)))
         self._samples: deque[tuple[float, float]] = deque(maxlen=SAMPLES)
@@ -69,7 +60,7 @@ class LiveLane:
             placed = _turned_away(tasks, self.cluster, times)
         else:
             placed = self.lane.run(tasks, times)
-        self._remember(placed)
+        self.shares.add(placed)
         self._count(placed)
         self._sample(len(tasks), float(tasks.arrival_time[-1]))
         return placed
@@ -80,30 +71,23 @@ class LiveLane:
         """Go on with another cluster: devices of the same name keep their clocks, what runs on others ends there."""
         old, free = self.cluster, self.lane.machine.view.free
         clocks = {device.name: free[device.index] for device in old.devices}
-        spans = {device.name: self.spans[device.index] for device in old.devices}
+        places = {device.name: device.index for device in cluster.devices}
         machine = VirtualMultiGPU(cluster=cluster)
         for device in cluster.devices:
             machine.view.free[device.index] = max(now, clocks.get(device.name, now))
-        self.spans = [spans.get(device.name, deque()) for device in cluster.devices]
+        self.shares.renumber([places.get(device.name, -1) for device in old.devices])
         self.lane.machine = machine
 
     def fail(self, devices: set[int], now: float) -> Tasks | None:
         """Take GPUs away; return the tasks that were running or waiting on them, None if there were none."""
-        machine = self.lane.machine
-        lost: dict[int, Span] = {}
         for device in sorted(devices):
-            machine.fail(device)
-            for span in self.spans[device]:
-                if span.end > now:
-                    lost.setdefault(int(span.placed.tasks.task_id[span.row]), span)
-            self.spans[device] = deque(span for span in self.spans[device] if span.end <= now)
+            self.lane.machine.fail(device)
+        lost = self.shares.lose(devices, now) if devices else []
         if not lost:
             return None
-        for number, spans in enumerate(self.spans):  # the other share of a split task has no use any more
-            self.spans[number] = deque(s for s in spans if int(s.placed.tasks.task_id[s.row]) not in lost)
         self.totals.restarts += len(lost)
-        self.totals.sums -= sum(_undone(span, now) for span in lost.values())
-        return Tasks.of([span.placed.tasks[span.row] for span in lost.values()])
+        self.totals.sums -= sum(_undone(share, now) for share in lost)
+        return Tasks.of([share.placed.tasks[share.row] for share in lost])
 
     def restore(self, devices: set[int], now: float) -> None:
         """Bring GPUs back, empty."""
@@ -114,7 +98,7 @@ class LiveLane:
         """Place tasks that a failure has thrown back; their turnaround still counts from their arrival."""
         again = self.lane.run(replace(tasks, arrival_time=np.full(len(tasks), now)))
         placed = replace(again, tasks=tasks)
-        self._remember(placed)
+        self.shares.add(placed)
         ran = placed.ran
         self.totals.sums += _rows(placed)[ran].sum(axis=0)
         self.totals.makespan = max(self.totals.makespan, placed.makespan)
@@ -122,33 +106,20 @@ class LiveLane:
 
     # --- what is going on --------------------------------------------------------------------------------------
 
-    def _remember(self, placed: Placements) -> None:
-        for device, start, seconds in (
-            (placed.gpu, placed.gpu_start, placed.gpu_seconds),
-            (placed.cpu, placed.cpu_start, placed.cpu_seconds),
-        ):
-            for row in np.flatnonzero(device >= 0):
-                begin = float(start[row])
-                self.spans[device[row]].append(Span(begin, begin + float(seconds[row]), placed, int(row)))
-
     def forget(self, now: float) -> None:
         """Drop what ended longer ago than anyone looks back."""
-        for spans in self.spans:
-            while spans and spans[0].end < now - LOOK_BACK:
-                spans.popleft()
+        self.shares.forget(now - LOOK_BACK)
 
     def utilisation(self, now: float) -> list[float]:
         """Return the busy share of every device in the last seconds."""
         first = max(0.0, now - LOOK_BACK)
-        length = max(now - first, 1e-9)
-        return [
-            min(1.0, sum(max(0.0, min(s.end, now) - max(s.start, first)) for s in _begun(spans, now)) / length)
-            for spans in self.spans
-        ]
+        busy = self.shares.busy(first, now, len(self.cluster.devices)) / max(now - first, 1e-9)
+        shares: list[float] = np.minimum(busy, 1.0).tolist()
+        return shares
 
     def queue_length(self, now: float) -> int:
         """Return how many shares wait."""
-        return sum(len(spans) - sum(1 for _ in _begun(spans, now)) for spans in self.spans)
+        return self.shares.waiting(now)
 
     def backlog(self, now: float) -> float:
         """Return the seconds of work before the mean device."""
@@ -189,20 +160,11 @@ class LiveLane:
         return self.window[: min(self.totals.tasks, WINDOW)]
 
 
-def _begun(spans: deque[Span], now: float) -> list[Span]:
-    begun = []
-    for span in spans:
-        if span.start > now:
-            break
-        begun.append(span)
-    return begun
-
-
 def _rows(placed: Placements) -> Floats:
     return np.column_stack([getattr(placed, name) for name in COLUMNS])
 
 
-def _undone(span: Span, now: float) -> Floats:
+def _undone(span: Share, now: float) -> Floats:
     """Return what a lost task had counted for, less the joules and dollars that are spent already."""
     row: Floats = _rows(span.placed)[span.row]
     spent = min(max((now - span.start) / max(span.end - span.start, 1e-12), 0.0), 1.0)

@@ -42,48 +42,91 @@ class News:
     marks: list[Change] = field(default_factory=list)
 
 
+class Tail:
+    """The last blocks that hold so many tasks; records are made of them only when somebody looks."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._count = most, 0
+        self.blocks: deque[Block] = deque()
+
+    def add(self, block: Block) -> None:
+        """Take a block; older ones that nobody needs any more are dropped."""
+        self.blocks.append(block)
+        self._count += _tasks(block)
+        while self._count - _tasks(self.blocks[0]) >= self._most:
+            self._count -= _tasks(self.blocks.popleft())
+
+    def records(self) -> list[TaskRecord]:
+        """Return the last tasks, newest last."""
+        made = [records_of(block.placed) for block in self.blocks if block.placed]
+        return [record for records in made for record in records][-self._most :]
+
+
+def _tasks(block: Block) -> int:
+    return len(block.placed.tasks) if block.placed else 0
+
+
 class Feed:
-    """Remembers the last tasks, and the news for the next frame. Any thread may read."""
+    """Remembers the last tasks, and the news for the next frame. Any thread may read.
+
+    At full speed most blocks are never looked at, so the race's thread only keeps them.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._recent: deque[TaskRecord] = deque(maxlen=RECENT)
-        self._news = News()
+        self._told: deque[TaskRecord] = deque(maxlen=RECENT)  # that came from elsewhere
+        self._recent = Tail(RECENT)
+        self._new, self._news = Tail(NEW_SPANS), News()
 
     def __call__(self, block: Block) -> None:
         """Take a block, in the race's thread."""
-        records = records_of(block.placed) if block.placed else []
-        again = {**(block.placed.restarted if block.placed else {}), **block.restarted}
         with self._lock:
-            self._recent.extend(records)
-            self._news.records.extend(records)
-            self._news.records_total += len(records)
+            self._recent.add(block)
+            self._new.add(block)
+            self._news.records_total += _tasks(block)
+            self._news.spans_total += sum(_shares(each) for part in _parts(block) for each in part.values())
             self._news.marks.extend(block.changes)
-            self._add_spans(block.placed.placements if block.placed else {}, 1)
-            self._add_spans(again, 2)
 
     def add(self, records: list[TaskRecord]) -> None:
         """Take records that come from elsewhere."""
         with self._lock:
-            self._recent.extend(records)
+            self._told.extend(records)
 
     def recent(self) -> list[TaskRecord]:
         """Return the last tasks, newest last."""
         with self._lock:
-            return list(self._recent)
+            return list(self._told) or self._recent.records()
 
     def news(self) -> News:
         """Return what is new since this was asked last."""
         with self._lock:
-            news, self._news = self._news, News()
-            return news
+            news, new = self._news, self._new
+            self._new, self._news = Tail(NEW_SPANS), News()
+        news.records.extend(new.records())
+        for block in new.blocks:
+            for attempt, part in enumerate(_parts(block), 1):
+                news.spans.extend(_newest_spans(part, attempt))
+        return news
 
-    def _add_spans(self, placements: dict[str, Placements], attempt: int) -> None:
-        # Only the newest tasks of a block can be shown, so no more are looked at.
-        rows_each = -(-NEW_SPANS // max(1, len(placements)))
-        for name, placed in placements.items():
-            self._news.spans_total += int((placed.gpu >= 0).sum() + (placed.cpu >= 0).sum())
-            self._news.spans.extend(_spans(name, placed, attempt, max(0, len(placed) - rows_each)))
+
+def _parts(block: Block) -> tuple[dict[str, Placements], dict[str, Placements]]:
+    """Return what was placed, and what was placed again."""
+    placed = block.placed
+    return (placed.placements if placed else {}), {**(placed.restarted if placed else {}), **block.restarted}
+
+
+def _shares(placed: Placements) -> int:
+    return int((placed.gpu >= 0).sum() + (placed.cpu >= 0).sum())
+
+
+def _newest_spans(placements: dict[str, Placements], attempt: int) -> list[Span]:
+    # Only the newest tasks of a block can be shown, so no more are looked at.
+    rows_each = -(-NEW_SPANS // max(1, len(placements)))
+    return [
+        span
+        for name, placed in placements.items()
+        for span in _spans(name, placed, attempt, max(0, len(placed) - rows_each))
+    ]
 
 
 def _spans(name: str, placed: Placements, attempt: int, first: int) -> list[Span]:

@@ -15,6 +15,7 @@ import orjson
 
 _OPTIONS = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
 _HEAD = struct.Struct(">Q16s")  # number and stream of a message that goes to other processes
+AT_ONCE = 10  # clients that are served before others get their turn
 
 
 def to_bytes(value: object) -> bytes:
@@ -50,12 +51,15 @@ class Client:
         self.skipped_total = 0
 
     def put(self, message: str) -> None:
-        """Queue a message; never waits."""
+        """Queue a message; never waits. `wake` tells the client."""
         while len(self._queue) >= self._limit:
             self._queue.popleft()
             self._skipped += 1
             self.skipped_total += 1
         self._queue.append(message)
+
+    def wake(self) -> None:
+        """Let the client send what waits for it."""
         self._filled.set()
 
     async def next(self) -> str:
@@ -126,6 +130,14 @@ class Hub:
         self.sent += len(self.clients)
         for client in self.clients:
             client.put(message)
+        self._wake(list(self.clients))
+
+    def _wake(self, clients: list[Client]) -> None:
+        """Wake some clients, and the others after the event loop has looked round: requests do not wait for all."""
+        for client in clients[:AT_ONCE]:
+            client.wake()
+        if len(clients) > AT_ONCE:
+            asyncio.get_running_loop().call_soon(self._wake, clients[AT_ONCE:])
 
     # --- clients -----------------------------------------------------------------------------------------------
 
