@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -77,3 +78,13 @@ async def test_log_lines_reach_those_who_watch(tmp_path: Any) -> None:
         logger.warning("mind the gap")
         line = await client.next("log")
         assert (line["level"], line["message"]) == ("WARNING", "mind the gap")
+
+
+async def test_the_reference_needs_nothing_from_elsewhere(url: str) -> None:
+    async with live(url) as served, httpx.AsyncClient(base_url=served.address) as client:
+        page = await client.get("/docs")
+        paths = (await client.get("/api/openapi.json")).json()["paths"]
+    assert "content-security-policy" in page.headers
+    assert "<script" not in page.text
+    assert "http" not in page.text
+    assert all(path in page.text for path in paths)

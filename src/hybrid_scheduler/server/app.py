@@ -24,6 +24,7 @@ from hybrid_scheduler.server.logs import show_logs_to
 from hybrid_scheduler.server.manager import Manager
 from hybrid_scheduler.server.metrics import Metrics
 from hybrid_scheduler.server.problems import add_handlers
+from hybrid_scheduler.server.reference import add_reference
 from hybrid_scheduler.server.remote import RemoteManager
 from hybrid_scheduler.server.security import SAFE, Guard
 from hybrid_scheduler.settings import AppSettings, load_settings
@@ -43,6 +44,8 @@ def create_app(settings: AppSettings | None = None) -> FastAPI:
         summary="Scheduling policies race on one stream of tasks; watch them, change the conditions, ask why.",
         lifespan=_lifespan,
         openapi_url="/api/openapi.json",
+        docs_url=None,  # FastAPI's own page loads its script from elsewhere
+        redoc_url=None,
     )
     app.state.settings, app.state.manager, app.state.metrics = settings, manager, Metrics(manager)
     add_handlers(app)
@@ -50,6 +53,7 @@ def create_app(settings: AppSettings | None = None) -> FastAPI:
         app.include_router(importlib.import_module(f"{routes.__name__}.{module.name}").router)
     app.include_router(live.router)
     app.api_route("/api/{path:path}", methods=METHODS, include_in_schema=False)(_nothing_here)
+    add_reference(app)
     _mount_pages(app)
     _describe_security(app)
     app.add_middleware(

@@ -16,7 +16,6 @@ from hybrid_scheduler.settings import AppSettings, is_loopback
 
 SAFE = ("GET", "HEAD", "OPTIONS")
 UNLIMITED = ("/api/health",)  # whoever watches the service must always get an answer
-DOCS = ("/docs", "/redoc")
 HEADERS = {
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
@@ -122,8 +121,7 @@ def _add_headers(message: Message, path: str) -> None:
     headers = MutableHeaders(scope=message)
     for name, value in HEADERS.items():
         headers.setdefault(name, value)
-    if not path.startswith(DOCS):  # the API's own pages load their script from elsewhere
-        headers.setdefault("content-security-policy", POLICY)
+    headers.setdefault("content-security-policy", POLICY)
     if path.startswith("/api"):
         headers.setdefault("cache-control", "no-store")
 
