@@ -81,3 +81,23 @@ async def test_a_run_is_resumed_over_rest_and_only_if_it_can_be(tmp_path: Any) -
         await served.until_tasks(ended["tasks_processed"] + 10)
         last = await served.post("/api/simulation/stop")
         assert await served.manager.store.last_task(last["run_id"]) == last["tasks_processed"] - 1
+
+
+async def test_a_run_with_a_learner_goes_on_as_if_it_had_not_been_interrupted(tmp_path: Any) -> None:
+    stored = []
+    for broken in (False, True):
+        settings = settings_of(
+            f"sqlite:///{tmp_path}/{broken}.db", schedulers=("hybrid_ml", "eft"), data_dir=tmp_path
+        )
+        manager = Manager(settings)
+        await manager.open()
+        run_id = await manager.start({"pace": 200.0, "load": 1.2}, paused=True)
+        await manager.step(150)
+        if broken:
+            await manager.stop()
+            await manager.resume_run(run_id, paused=True)
+        await manager.step(150)
+        await manager.stop()
+        stored.append(await results(manager, run_id))
+        await manager.close()
+    assert stored[0] == stored[1]
