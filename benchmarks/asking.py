@@ -44,7 +44,7 @@ class Asker(asyncio.Protocol):
 
     def _ask(self) -> None:
         if self._left:
-            self._transport.write(self._request)  # type: ignore[attr-defined]
+            self._transport.write(self._request)  # type: ignore[attr-defined]  # the transport that asyncio hands over can write
         else:
             self.done.set_result(None)
             self._transport.close()

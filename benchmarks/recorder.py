@@ -106,7 +106,7 @@ def _sqlite(url: str, _runner: asyncio.Runner) -> Iterator[Callable[[Tuples], No
             connection.execute("BEGIN")
             for table, rows in batch:
                 names, places = ", ".join(COLUMNS[table]), ", ".join("?" * len(COLUMNS[table]))
-                connection.executemany(f"INSERT INTO {table} ({names}) VALUES ({places})", rows)  # noqa: S608
+                connection.executemany(f"INSERT INTO {table} ({names}) VALUES ({places})", rows)  # noqa: S608  # names of our own tables
             connection.execute("COMMIT")
 
     yield write
@@ -115,7 +115,7 @@ def _sqlite(url: str, _runner: asyncio.Runner) -> Iterator[Callable[[Tuples], No
 
 @contextmanager
 def _postgres(url: str, runner: asyncio.Runner) -> Iterator[Callable[[Tuples], None]]:
-    import asyncpg  # type: ignore[import-untyped]
+    import asyncpg
 
     connection = runner.run(asyncpg.connect(url.replace("+asyncpg", "")))
 

@@ -58,7 +58,7 @@ def main(settings: dict[str, Any]) -> None:
         return {"ok": True}
 
     async def either(scope: Any, receive: Any, send: Any) -> None:
-        await (bare if scope.get("path") == "/bare" else service)(scope, receive, send)  # type: ignore[operator,misc,call-arg]
+        await (bare if scope.get("path") == "/bare" else service)(scope, receive, send)  # type: ignore[operator,misc,call-arg]  # both are ASGI applications
 
     config.app = either
     with listen("127.0.0.1", 0) as listener:

@@ -1,6 +1,6 @@
 """Train a Stable-Baselines3 agent on `HybridScheduler-v0` and race it with eft and greedy on unseen workloads."""
 
-# ruff: noqa: T201
+# ruff: noqa: T201  # an example that prints what it finds
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ def test_nothing_learnt_is_nothing_to_save(tmp_path: Path) -> None:
 @pytest.mark.parametrize("options", [{"retrain_interval": 0}, {"window_size": 0}, {"energy_weight": 1.5}])
 def test_impossible_options_are_refused(options: dict[str, float]) -> None:
     with pytest.raises(InputError, match=next(iter(options))):
-        HybridML(**options)  # type: ignore[arg-type]
+        HybridML(**options)  # type: ignore[arg-type]  # wrong on purpose
 
 
 def test_it_tells_which_features_moved_a_share() -> None:

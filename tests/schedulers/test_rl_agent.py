@@ -140,14 +140,14 @@ def test_it_schedules_several_nodes_and_classes_and_small_memories() -> None:
 @pytest.mark.parametrize("options", [{"reward": "love"}, {"gamma": 2.0}, {"epsilon": -1.0}, {"energy_weight": 3.0}])
 def test_impossible_options_are_refused(options: dict[str, float]) -> None:
     with pytest.raises(InputError, match=next(iter(options))):
-        RLAgent(**options)  # type: ignore[arg-type]
+        RLAgent(**options)  # type: ignore[arg-type]  # wrong on purpose
 
 
 def test_it_tells_how_learning_goes() -> None:
     agent = RLAgent()
     run(agent, workload("mixed", 600))
-    assert agent.insight["steps"] > 0  # type: ignore[operator]
-    assert agent.insight["epsilon"] < 1.0  # type: ignore[operator]
+    assert agent.insight["steps"] > 0  # type: ignore[operator]  # a number
+    assert agent.insight["epsilon"] < 1.0  # type: ignore[operator]  # a number
 
 
 def test_without_queues_in_its_state_it_cannot_tell_a_busy_device_from_a_free_one() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from pyarrow import parquet  # type: ignore[import-untyped]
+from pyarrow import parquet
 
 from hybrid_scheduler.server.export import COLUMNS, Outlet, export
 from hybrid_scheduler.storage.rows import Batch, ResultRows, TaskRows

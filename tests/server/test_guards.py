@@ -12,7 +12,7 @@ from loguru import logger
 from live_server import live
 
 pytestmark = pytest.mark.asyncio
-TOKEN = "a-long-random-word"  # noqa: S105
+TOKEN = "a-long-random-word"
 START = "/api/simulation/start"
 JSON = {"content-type": "application/json"}
 
@@ -42,7 +42,7 @@ async def test_orders_need_the_token_where_there_is_one(sqlite: str) -> None:
 
 
 async def test_beyond_loopback_orders_are_refused_without_a_token(sqlite: str) -> None:
-    async with live(sqlite, host="0.0.0.0") as served:  # noqa: S104
+    async with live(sqlite, host="0.0.0.0") as served:
         answer = await served.client.post(START)
         assert problem(answer) == (403, "forbidden")
         assert answer.json()["error"]["hint"] == "set TOKEN"

@@ -43,7 +43,7 @@ def test_an_address_that_is_none_is_told() -> None:
 
 
 def test_the_address_can_be_typed_into_a_browser() -> None:
-    with listen("0.0.0.0", 0) as listener:  # noqa: S104
+    with listen("0.0.0.0", 0) as listener:
         assert address_of(listener) == f"http://localhost:{listener.getsockname()[1]}"
 
 
@@ -64,7 +64,7 @@ def test_a_database_that_cannot_be_opened_ends_the_command_with_a_line(tmp_path:
 def test_secrets_are_masked_wherever_they_are_logged(tmp_path: Path) -> None:
     file = tmp_path / "logs" / "app.log"
     settings = load_settings(
-        token="long-random-word",  # noqa: S106
+        token="long-random-word",
         database_url="postgresql://u:hidden-word@h/x",
         log_file=file,
         log_json=True,

@@ -32,9 +32,9 @@ def _alive(pid: int) -> bool:
         return False
 
 
-@pytest.mark.skipif(shutil.which("setpriv") is None, reason="only setpriv can tie a server to its parent")
 @pytest.mark.parametrize("kind", ["postgres", "redis"])
 def test_a_server_dies_with_a_test_process_that_is_killed(kind: str) -> None:
+    assert shutil.which("setpriv"), "only setpriv ties a server to its parent: install util-linux"
     environment = os.environ | {"PYTHONPATH": str(Path(services.__file__).parent)}
     command = [sys.executable, "-c", LAUNCH, kind]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
@@ -42,7 +42,9 @@ def test_a_server_dies_with_a_test_process_that_is_killed(kind: str) -> None:
         pid, folder = process.stdout.readline().split()
         assert _alive(int(pid))
         process.kill()
-    while _alive(int(pid)):  # a test that hangs is stopped by its time limit
+    end = time.monotonic() + 60.0
+    while _alive(int(pid)):
+        assert time.monotonic() < end, f"server {pid} outlives the process that started it"
         time.sleep(0.01)
     shutil.rmtree(folder)
 

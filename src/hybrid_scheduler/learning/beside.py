@@ -39,7 +39,7 @@ class Beside:
 
     def __init__(self, pupil: Pupil) -> None:
         command = [sys.executable, "-m", "hybrid_scheduler.learning.beside"]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # noqa: S603
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # noqa: S603  # our own interpreter and module
         self._material: SimpleQueue[Any] = SimpleQueue()
         self._answers: deque[Any] = deque()  # one for each block taught, in order; None: nothing new
         self._taken = 0
@@ -176,7 +176,7 @@ def _study(source: IO[bytes], target: IO[bytes]) -> None:
     """Be the pupil: the first message is the pupil itself, the others what it shall study."""
     pupil: Pupil = pickle.loads(read_message(source))  # noqa: S301  # our parent wrote it
     while message := read_message(source):
-        write_message(target, pickle.dumps(pupil.study(pickle.loads(message)), protocol=5))  # noqa: S301
+        write_message(target, pickle.dumps(pupil.study(pickle.loads(message)), protocol=5))  # noqa: S301  # our parent wrote it
 
 
 if __name__ == "__main__":

@@ -83,7 +83,7 @@ class ForestLessons:
         if not self._is_stale(labels, new, self.tolerance * (1.0 if seen.queued else FINER)):
             return None
         assert self._rows is not None  # noqa: S101  # remembered above
-        assert self._times is not None  # noqa: S101
+        assert self._times is not None  # noqa: S101  # as the line above
         self.models = self.fit(self._rows, self._times, labels, seen.cluster)
         self._since = 0
         return self.models

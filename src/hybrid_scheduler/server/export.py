@@ -12,7 +12,7 @@ import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow as pa
 from pyarrow import csv, parquet
 
 from hybrid_scheduler.storage.statements import EXPORTED

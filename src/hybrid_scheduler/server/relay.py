@@ -67,7 +67,7 @@ def revive(kind: Any, value: Any) -> Any:
         return float("nan") if kind is float else None
     if is_dataclass(kind):
         hints = typing.get_type_hints(kind)
-        return kind(**{each.name: revive(hints[each.name], value[each.name]) for each in fields(kind)})  # type: ignore[operator]
+        return kind(**{each.name: revive(hints[each.name], value[each.name]) for each in fields(kind)})  # type: ignore[operator]  # kind is a dataclass, so it can be called
     if origin in (typing.Union, types.UnionType):
         return revive(inner[0], value)
     if origin is list or origin is tuple:

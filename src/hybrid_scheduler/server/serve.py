@@ -89,5 +89,5 @@ def _trouble(host: str, port: int, error: OSError) -> str:
 def address_of(listener: socket.socket) -> str:
     """Return what to type into a browser."""
     host, port = listener.getsockname()[:2]
-    shown = "localhost" if host in ("0.0.0.0", "::", "127.0.0.1", "::1") else host  # noqa: S104
+    shown = "localhost" if host in ("0.0.0.0", "::", "127.0.0.1", "::1") else host  # noqa: S104  # compared, not bound to
     return f"http://{f'[{shown}]' if ':' in shown else shown}:{port}"

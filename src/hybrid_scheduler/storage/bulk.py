@@ -18,7 +18,7 @@ COLUMNS = {
 }
 """The columns that rows of a batch fill, in their order; `id` is left to the database."""
 _INSERT = {
-    name: f"INSERT INTO {name} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))}) ON CONFLICT DO NOTHING"  # noqa: S608
+    name: f"INSERT INTO {name} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))}) ON CONFLICT DO NOTHING"  # noqa: S608  # names of our own tables and columns
     for name, columns in COLUMNS.items()
 }
 _MARK = (
@@ -68,8 +68,8 @@ async def _copy(connection: AsyncConnection, table: str, into: str, records: Ite
 
 async def _copy_new(connection: AsyncConnection, table: str, records: Iterator[Record]) -> None:
     names, scratch = ", ".join(COLUMNS[table]), f"new_{table}"
-    columns = f"SELECT {names} FROM {table} WITH NO DATA"  # noqa: S608
+    columns = f"SELECT {names} FROM {table} WITH NO DATA"  # noqa: S608  # names of our own tables and columns
     await connection.exec_driver_sql(f"CREATE TEMPORARY TABLE {scratch} ON COMMIT DROP AS {columns}")
     await _copy(connection, table, scratch, records)
-    fill = f"INSERT INTO {table} ({names}) SELECT {names} FROM {scratch} ON CONFLICT DO NOTHING"  # noqa: S608
+    fill = f"INSERT INTO {table} ({names}) SELECT {names} FROM {scratch} ON CONFLICT DO NOTHING"  # noqa: S608  # names of our own tables and columns
     await connection.exec_driver_sql(fill)

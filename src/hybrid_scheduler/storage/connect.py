@@ -131,7 +131,7 @@ def troubles(where: str) -> Iterator[None]:
 def _driver_errors() -> tuple[type[Exception], ...]:
     """Return what asyncpg raises past SQLAlchemy during COPY; nothing where it is not installed."""
     try:
-        import asyncpg  # type: ignore[import-untyped]
+        import asyncpg
     except ModuleNotFoundError:
         return ()
     return (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)

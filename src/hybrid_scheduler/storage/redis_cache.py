@@ -44,7 +44,7 @@ class RedisCache:
         except ValueError:  # not quoted: it may hold a password
             raise InputError("the address of Redis cannot be read: write redis://localhost:6379/0") from None
         self._redis = Redis(connection_pool=self._pool)
-        storage = RedisStorage("async+redis://", implementation="redispy", connection_pool=self._pool)  # type: ignore[arg-type]
+        storage = RedisStorage("async+redis://", implementation="redispy", connection_pool=self._pool)  # type: ignore[arg-type]  # the pool is passed on to redis, which takes it
         self._limiter = SlidingWindowCounterRateLimiter(storage)
         self._local = MemoryCache()
         self._ears: dict[str, Ear] = {}
