@@ -9,10 +9,20 @@ from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import StreamingResponse
 
 from hybrid_scheduler.server.answers import known_run, manager_of
+from hybrid_scheduler.server.errors import ConflictError
 from hybrid_scheduler.server.export import MEDIA_TYPES, export
 from hybrid_scheduler.server.schemas.base import LARGEST_ID
 from hybrid_scheduler.server.schemas.errors import ORDER, errors
-from hybrid_scheduler.server.schemas.runs import ExportFormat, Resumed, RunDetail, RunLine, RunPage, SettingsChange
+from hybrid_scheduler.server.schemas.runs import (
+    ExportFormat,
+    Resumed,
+    RunChange,
+    RunDetail,
+    RunLine,
+    RunPage,
+    SettingsChange,
+)
+from hybrid_scheduler.server.schemas.workloads import Removed
 from hybrid_scheduler.storage.store import Run
 
 router = APIRouter(prefix="/api/runs", tags=["runs"])
@@ -41,7 +51,23 @@ async def page(
 
 
 def _line(run: Run, current: int | None) -> RunLine:
-    return RunLine(**asdict(run), current=run.id == current)
+    return RunLine(**asdict(run), **about(run), current=run.id == current)
+
+
+def about(run: Run) -> dict[str, Any]:
+    """Return what a list tells about a run, taken from its settings."""
+    settings = run.settings
+    return {
+        "title": None,
+        "schedulers": settings.get("schedulers", []),
+        "workload": settings.get("preset", ""),
+        "load": settings.get("load"),
+        "rate": settings.get("rate"),
+        "num_gpus": settings.get("num_gpus"),
+        "tasks": None,
+        "duration": (run.ended_at or run.heartbeat_at).timestamp() - run.started_at.timestamp(),
+        "headline": None,
+    }
 
 
 @router.get("/{run_id}", summary="Everything about a run", responses=errors(404))
@@ -52,10 +78,23 @@ async def detail(request: Request, run_id: RunId) -> RunDetail:
     changes = await manager.store.settings_changes(run_id)
     return RunDetail(
         **asdict(run),
+        **about(run),
         current=run.id == manager.run_id,
         changes=[SettingsChange.model_validate(each) for each in changes],
         last_task=await manager.store.last_task(run_id),
     )
+
+
+@router.patch("/{run_id}", summary="Rename a run", responses=errors(*ORDER, 404))
+async def rename(request: Request, run_id: RunId, change: RunChange) -> RunLine:
+    """Give a run a name, or take it away."""
+    raise ConflictError("runs cannot be renamed yet: wait for the next version")
+
+
+@router.delete("/{run_id}", summary="Delete a run", responses=errors(*ORDER, 404))
+async def remove(request: Request, run_id: RunId) -> Removed:
+    """Delete a run that has ended, with all its tasks and results."""
+    raise ConflictError("runs cannot be deleted yet: wait for the next version")
 
 
 @router.get(

@@ -14,13 +14,24 @@ State = Literal["none", "ready", "running", "paused", "stopped", "failed"]
 MOST_SEED = 2**53 - 1
 
 
+def known_schedulers(specs: list[str] | None) -> list[str] | None:
+    """Take names only: a file of policies is code, and nobody runs code here from afar."""
+    for spec in specs or []:
+        name, *options = spec.split(":")
+        if name not in registry.schedulers.table or any(part.startswith("model=") for part in options):
+            raise ValueError(f"'{spec}' is no scheduler of this server, GET /api/schedulers lists them")
+    return specs
+
+
 class SettingsChange(Request):
     """Settings to change; what is left out stays as it is."""
 
     schedulers: list[str] | None = Field(
         None, max_length=50, description="Who takes part.", examples=[["greedy", "eft"]]
     )
-    preset: str | None = Field(None, max_length=100, description="Workload preset.", examples=["long_tail"])
+    preset: str | None = Field(
+        None, max_length=200, description="Workload: a preset, or `upload:NAME`.", examples=["long_tail"]
+    )
     load: float | None = Field(None, description="Offered load; replaces a rate.", examples=[0.8])
     rate: float | None = Field(None, description="Tasks per simulated second; replaces a load.", examples=[None])
     energy_weight: float | None = Field(None, description="What energy counts against time, 0 to 1.", examples=[0.5])
@@ -30,15 +41,7 @@ class SettingsChange(Request):
     max_queue: int | None = Field(None, description="Tasks that may wait in a lane; null: any number.")
     seed: int | None = Field(None, ge=0, le=MOST_SEED, description="Seed of the tasks to come.")
 
-    @field_validator("schedulers")
-    @classmethod
-    def _known(cls, specs: list[str] | None) -> list[str] | None:
-        """Take names only: a file of policies is code, and nobody runs code here from afar."""
-        for spec in specs or []:
-            name, *options = spec.split(":")
-            if name not in registry.schedulers.table or any(part.startswith("model=") for part in options):
-                raise ValueError(f"'{spec}' is no scheduler of this server, GET /api/schedulers lists them")
-        return specs
+    _known = field_validator("schedulers")(known_schedulers)
 
     def values_given(self) -> dict[str, Any]:
         """Return what is to be changed; null counts where it means something."""
@@ -84,7 +87,7 @@ class Choices(Schema):
     """What the settings may be."""
 
     schedulers: list[str]
-    presets: list[str]
+    presets: list[str] = Field(description="Workloads that the live race can run on, uploaded ones as `upload:NAME`.")
     most_gpus: int
 
 

@@ -7,20 +7,38 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from hybrid_scheduler.server.schemas.base import Schema
+from hybrid_scheduler.server.schemas.base import Number, Request, Schema
+from hybrid_scheduler.server.schemas.experiments import Headline, Title
 
 
 class RunLine(Schema):
     """A run in a list."""
 
     id: int
-    kind: str = Field(examples=["live"])
-    status: str = Field(description="running, finished, interrupted or failed", examples=["finished"])
+    kind: str = Field(description="live or comparison", examples=["live"])
+    status: str = Field(
+        description="running, finished, interrupted or failed; an experiment says more", examples=["finished"]
+    )
     seed: int
     version: str = Field(description="Version of this program.")
     started_at: datetime
     ended_at: datetime | None
     current: bool = Field(description="Whether it is the run that goes on now.")
+    title: str | None = Field(description="A name that a person gave it.")
+    schedulers: list[str] = Field(description="Who took part at its beginning.")
+    workload: str = Field(description="Preset or `upload:NAME@…` at its beginning.", examples=["mixed"])
+    load: Number = Field(description="Offered load at its beginning; null: a rate was given.")
+    rate: Number
+    num_gpus: int | None
+    tasks: int | None = Field(description="Tasks so far, of a comparison those of all seeds; null: not known yet.")
+    duration: Number = Field(description="Seconds of wall time, until now if it goes on.")
+    headline: Headline | None = Field(description="Who did best; null if it is not known.")
+
+
+class RunChange(Request):
+    """What can be changed about a run."""
+
+    title: Title | None = Field(description="null takes the name away.")
 
 
 class RunPage(Schema):
