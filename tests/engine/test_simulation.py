@@ -161,7 +161,7 @@ def test_learners_in_a_live_race_are_repeatable_though_they_learn_in_another_pro
         live.step(300)
         live.change(energy_weight=0.9)
         live.step(100)
-        retrains = live.snapshot().schedulers[0].insight["retrains"]
+        retrains = live.snapshot().schedulers[0].insight.retrains
         live.stop()
         finishes.append(keeper.finish)
         assert retrains > 0

@@ -120,7 +120,7 @@ def test_it_tells_which_features_moved_a_share() -> None:
     heavy = policy.contributions(TaskView(0, 300.0, 0.1, 480.0, 0.0, 1.0, 0.0, np.empty(0)))
     light = policy.contributions(TaskView(0, 4000.0, 0.9, 15.0, 0.0, 1.0, 0.0, np.empty(0)))
     assert sum(heavy.values()) < 0 < sum(light.values())
-    assert policy.insight["retrains"] > 0
+    assert policy.insight.retrains > 0
 
 
 def test_the_online_scheduler_of_the_guide_takes_tasks_one_by_one() -> None:

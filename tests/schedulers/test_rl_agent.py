@@ -146,8 +146,8 @@ def test_impossible_options_are_refused(options: dict[str, float]) -> None:
 def test_it_tells_how_learning_goes() -> None:
     agent = RLAgent()
     run(agent, workload("mixed", 600))
-    assert agent.insight["steps"] > 0  # type: ignore[operator]  # a number
-    assert agent.insight["epsilon"] < 1.0  # type: ignore[operator]  # a number
+    assert agent.insight.steps > 0
+    assert agent.insight.epsilon < 1.0
 
 
 def test_without_queues_in_its_state_it_cannot_tell_a_busy_device_from_a_free_one() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from hybrid_scheduler.engine.analysis import Memory
 from hybrid_scheduler.engine.bound import LiveBound
+from hybrid_scheduler.engine.insights import history_of, insight_of
 from hybrid_scheduler.engine.live_lane import COLUMNS, LiveLane
 from hybrid_scheduler.engine.settings import LiveSettings
 from hybrid_scheduler.engine.snapshot import (
@@ -29,6 +30,7 @@ from hybrid_scheduler.physics import class_times, fastest
 from hybrid_scheduler.schedulers.explain import Explanation
 from hybrid_scheduler.training import ready
 from hybrid_scheduler.view import TaskView
+from hybrid_scheduler.workload.library import Library
 
 BESIDE = 50  # tasks after which what was learnt counts: a fit at the usual pace is ready long before
 QUANTILES = np.linspace(0.0, 1.0, 21)
@@ -49,9 +51,9 @@ class Placed:
 class LiveRace:
     """All lanes on one endless stream."""
 
-    def __init__(self, settings: LiveSettings) -> None:
-        self.settings = settings
-        self.stream = Stream(settings)
+    def __init__(self, settings: LiveSettings, library: Library | None = None) -> None:
+        self.stream = Stream(settings, library)
+        self.settings = settings = self.stream.pinned(settings)
         self.lanes = {name: self._new_lane(name) for name in settings.schedulers}
         self.bound = LiveBound(settings.cluster)
         self.memory = Memory()
@@ -202,12 +204,13 @@ class LiveRace:
             window=_window(lane.recent),
             turnaround_cdf=np.quantile(recent, QUANTILES).tolist() if len(recent) else [],
             decision_microseconds=1e6 * lane.lane.seconds / max(1, totals.tasks),
-            insight=dict(getattr(lane.scheduler, "insight", {})),
+            insight=insight_of(lane.scheduler),
         )
 
     def analysis(self) -> Analysis:
         """Return the slow pictures."""
-        return self.memory.analysis(list(self.lanes))
+        histories = {name: history_of(lane.scheduler) for name, lane in self.lanes.items()}
+        return self.memory.analysis(list(self.lanes), {name: each for name, each in histories.items() if each})
 
 
 def _device(device: Device, failed: bool) -> DeviceState:

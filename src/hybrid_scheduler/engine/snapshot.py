@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from hybrid_scheduler.learning.insight import History, Insight
+
 
 @dataclass(frozen=True)
 class DeviceState:
@@ -57,7 +59,7 @@ class SchedulerState:
     window: WindowFigures
     turnaround_cdf: list[float]  # 0 %, 5 %, … 100 % of the window
     decision_microseconds: float
-    insight: dict[str, Any]  # of a learner: importances, retrains, exploration, losses
+    insight: Insight | None  # of a learner
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,7 @@ class TaskRecord:
     optimal_gpu_fraction: float
     optimal_time: float
     results: dict[str, TaskResult]
+    explained: bool = False  # whether it was asked why
 
 
 @dataclass(frozen=True)
@@ -109,16 +112,29 @@ class Snapshot:
 
 
 @dataclass(frozen=True)
+class Quantiles:
+    """Three quantiles; NaN without any tasks."""
+
+    p50: float
+    p95: float
+    p99: float
+
+
+@dataclass(frozen=True)
 class Analysis:
     """What takes longer to compute and changes slowly; about the last tasks (2000 at most)."""
 
     tasks: int
     schedulers: list[str]
     wins: list[list[int]]  # [i][j]: tasks that i ended before j
-    features: list[str]
+    features: list[str]  # of tasks, then the turnaround of every scheduler, by its name
     correlation: list[list[float]]
     size_edges: list[float]
     size_counts: list[int]
+    log_sizes: bool  # whether the edges are spaced by factors
+    size_quantiles: Quantiles
     intensity_edges: list[float]
     heatmap: list[list[float | None]]  # [size][intensity]: best GPU share of the mean task there; null: none seen
     gpu_wins: list[list[float | None]]  # [size][intensity]: share of tasks that are faster whole on a GPU
+    speedup: list[list[float | None]]  # [size][intensity]: median of log2(CPU time / GPU time)
+    histories: dict[str, History]  # by scheduler that learns

@@ -146,6 +146,11 @@ class Study:
             ripe = self._due.popleft()[0]
         return self._beside.upto(ripe) if ripe else None
 
+    @property
+    def beside(self) -> bool:
+        """Whether it studies in another process."""
+        return self._delay != 0
+
     def close(self) -> None:
         """End the process that studies, if there is one."""
         if self._beside is not None:

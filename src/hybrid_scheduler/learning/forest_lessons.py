@@ -6,12 +6,15 @@ that decides, so it can stand in another process (`beside.py`) while decisions g
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import time
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from hybrid_scheduler.learning.features import FEATURES, task_features
+from hybrid_scheduler.learning.guesses import errors
+from hybrid_scheduler.learning.insight import NAN, Reason, Retrain
 from hybrid_scheduler.learning.labels import isolated_labels, queued_labels
 from hybrid_scheduler.learning.predictors import Predictor, RandomForestPredictor
 from hybrid_scheduler.model.cluster import Cluster
@@ -52,6 +55,7 @@ class Models:
     classes: tuple[str, ...] = ()
     shape: dict[str, int] = field(default_factory=dict)  # devices by class where it learnt
     retrains: int = 0
+    lesson: Retrain | None = None  # how the fit went; its wall time has no place in a file
 
 
 @dataclass
@@ -80,13 +84,28 @@ class ForestLessons:
             return None
         labels = self._labels(seen)
         new, self._unchecked = self._unchecked, 0
-        if not self._is_stale(labels, new, self.tolerance * (1.0 if seen.queued else FINER)):
+        reason = self._stale(labels, new, self.tolerance * (1.0 if seen.queued else FINER))
+        if reason is None:
             return None
-        assert self._rows is not None  # noqa: S101  # remembered above
-        assert self._times is not None  # noqa: S101  # as the line above
-        self.models = self.fit(self._rows, self._times, labels, seen.cluster)
+        self.models = self._fitted(labels, seen.cluster, reason)
         self._since = 0
         return self.models
+
+    def _fitted(self, labels: Floats, cluster: Cluster, reason: Reason) -> Models:
+        """Fit on the window; note how the forest before did on the tasks since its fit."""
+        assert self._rows is not None  # noqa: S101  # remembered before
+        assert self._times is not None  # noqa: S101  # as the line above
+        mae, r2, tested = self._tested(labels)
+        begin = time.perf_counter()
+        models = self.fit(self._rows, self._times, labels, cluster)
+        seconds = time.perf_counter() - begin
+        return replace(models, lesson=Retrain(0, len(labels), mae, r2, tested, reason, seconds))
+
+    def _tested(self, labels: Floats) -> tuple[float, float, int]:
+        if self.models is None or self._rows is None:
+            return NAN, NAN, 0
+        rows = self._rows[-self._since :]
+        return *errors(self.models.share.predict(rows), labels[-len(rows) :]), len(rows)
 
     def _remember(self, seen: Seen) -> None:
         known = self._rows is not None and self._times is not None and self._times.shape[1] == seen.times.shape[1]
@@ -102,15 +121,16 @@ class ForestLessons:
             return queued_labels(self._times, seen.cluster, seen.pull)
         return isolated_labels(self._times, seen.cluster)
 
-    def _is_stale(self, labels: Floats, new: int, tolerance: float) -> bool:
+    def _stale(self, labels: Floats, new: int, tolerance: float) -> Reason | None:
+        """Return why it is time to fit, None if it is not."""
         if self.models is None:
-            return self._since >= min(self.interval, FIRST)
+            return "first" if self._since >= min(self.interval, FIRST) else None
         if self._error(labels, new) > DRIFT:
-            return True
+            return "drift"
         if self._since < self.interval:
-            return False
+            return None
         first_lessons = self.retrains * self.interval < self.window // 4  # they teach most
-        return first_lessons or self._error(labels, self._since) > tolerance
+        return "interval" if first_lessons or self._error(labels, self._since) > tolerance else None
 
     def _error(self, labels: Floats, new: int) -> float:
         """Return the mean error of the forest on the last tasks."""

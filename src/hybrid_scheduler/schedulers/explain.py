@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,9 @@ import numpy as np
 
 from hybrid_scheduler import registry
 from hybrid_scheduler.loop import Batch
-from hybrid_scheduler.view import TaskView, View, start_on
+from hybrid_scheduler.model.cluster import GPU
+from hybrid_scheduler.model.tasks import Floats
+from hybrid_scheduler.view import TaskView, View, cpu_beside, start_on
 
 if TYPE_CHECKING:
     from hybrid_scheduler.schedulers.scheduler import Scheduler
@@ -40,20 +41,23 @@ class Explanation:
     rule: str
     candidates: tuple[Candidate, ...]
     contributions: dict[str, float]
+    expected_time: float = float("nan")  # execution of this decision, s; NaN: the policy predicts no times
+    expected_finish: float = float("nan")
 
 
 def explain(scheduler: Scheduler, task: TaskView, view: View) -> Explanation:
     """Ask a copy of the policy, so that asking changes nothing."""
-    twin = deepcopy(scheduler)
+    twin = scheduler.twin()
     gpu_fraction, chosen = _decision(twin, task, view)
-    seconds, scores = twin.expected_seconds(task), twin.scores(task, view)
+    seconds, scores = np.asarray(twin.expected_seconds(task)), twin.scores(task, view)
     candidates = tuple(
         _candidate(device, seconds, task, view, _known(scores[device]), device == chosen)
         for device in range(len(view.free))
     )
     entry = registry.schedulers.table.get(scheduler.name)
     rule = entry.summary if entry else (type(scheduler).__doc__ or "").split("\n")[0]
-    return Explanation(gpu_fraction, chosen, rule, candidates, scheduler.contributions(task))
+    expected = _expected(gpu_fraction, chosen, seconds, task, view)
+    return Explanation(gpu_fraction, chosen, rule, candidates, scheduler.contributions(task), *expected)
 
 
 def _known(score: float) -> float | None:
@@ -72,10 +76,23 @@ def _decision(policy: Scheduler, task: TaskView, view: View) -> tuple[float, int
     return float(fractions[0]), int(devices[0])
 
 
+def _expected(share: float, device: int, seconds: Floats, task: TaskView, view: View) -> tuple[float, float]:
+    """Return how long a decision takes and when it ends by the policy's own times; the CPU has the other share."""
+    if not 0 <= device < len(view.free):
+        return np.nan, np.nan
+    on_gpu = view.kind[device] == GPU
+    parts = [(device, share if on_gpu else 1.0)]
+    if on_gpu and share < 1.0:
+        parts = [(device, share), (int(cpu_beside(view, device)), 1.0 - share)]
+    needed = [(part, float(seconds[view.device_class[part]]) * size) for part, size in parts if size > 0]
+    ends = [float(start_on(task, view, part)) + each for part, each in needed]
+    return max(each for _, each in needed), max(ends)
+
+
 def _candidate(
-    device: int, seconds: object, task: TaskView, view: View, score: float | None, chosen: bool
+    device: int, seconds: Floats, task: TaskView, view: View, score: float | None, chosen: bool
 ) -> Candidate:
-    needed = float(np.asarray(seconds)[view.device_class[device]])
+    needed = float(seconds[view.device_class[device]])
     start = float(start_on(task, view, device))
     return Candidate(
         device=device,

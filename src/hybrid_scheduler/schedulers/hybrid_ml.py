@@ -12,8 +12,10 @@ queues, so that tasks on the fence even them out; and a task whose device is bus
 
 from __future__ import annotations
 
+from collections import deque
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
@@ -22,6 +24,8 @@ from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.learning.beside import Study
 from hybrid_scheduler.learning.features import FEATURES, task_features
 from hybrid_scheduler.learning.forest_lessons import CHECK, ForestLessons, Models, Seen
+from hybrid_scheduler.learning.guesses import Guesses
+from hybrid_scheduler.learning.insight import NAN, RETRAINS, ForestHistory, ForestInsight, Retrain
 from hybrid_scheduler.learning.model_file import load_model, save_model
 from hybrid_scheduler.learning.predictors import Predictor, RandomForestPredictor
 from hybrid_scheduler.model.cluster import GPU
@@ -39,6 +43,7 @@ class HybridML(Scheduler):
 
     name = "hybrid_ml"
     sighted = False
+    shared = ("_lessons", "_models", "_study", "_guesses", "_retrains")
 
     def __init__(
         self,
@@ -65,6 +70,8 @@ class HybridML(Scheduler):
         self._lessons = ForestLessons(retrain_interval, window_size, n_estimators, max_depth, tolerance, seed)
         self._models: Models | None = None
         self._study = Study(self._lessons, beside)
+        self._guesses, self._retrains = Guesses(), deque[Retrain](maxlen=RETRAINS)
+        self._version = 0
         if model:
             self.load(model)
 
@@ -132,12 +139,18 @@ class HybridML(Scheduler):
 
     def learn(self, placements: Placements) -> None:
         """Let the pupil study a block: here and now, or beside the decisions."""
+        if self.timed and self.seconds.shape == placements.times.shape:
+            self._guesses.add(self.seconds, placements.times)
         seen = Seen.of(placements, self.pull)
-        self._take(self._study.study(seen, len(seen.rows)))
-
-    def _take(self, models: Models | None) -> None:
+        models: Models | None = self._study.study(seen, len(seen.rows))
         if models is not None:
-            self._models = models
+            self._take(models, int(placements.tasks.task_id[-1]))
+
+    def _take(self, models: Models, task: int) -> None:
+        self._models = models
+        self._version += 1
+        if models.lesson is not None:
+            self._retrains.append(replace(models.lesson, task=task))
 
     def weigh_energy(self, weight: float) -> None:
         """Weigh energy against time; up to a half that only chooses among GPUs, beyond it, it also pulls tasks."""
@@ -161,7 +174,12 @@ class HybridML(Scheduler):
             raise InputError("hybrid_ml has learnt nothing yet: train it before saving, with hms train")
         training = {"retrains": self._models.retrains, "classes": list(self._models.classes)}
         save_model(
-            self._models, path, kind=self.name, features=FEATURES, training=training, cluster=self._models.shape
+            replace(self._models, lesson=None),
+            path,
+            kind=self.name,
+            features=FEATURES,
+            training=training,
+            cluster=self._models.shape,
         )
 
     def load(self, path: str | Path) -> None:
@@ -199,8 +217,26 @@ class HybridML(Scheduler):
         return self._models.share.contributions(row)
 
     @property
-    def insight(self) -> dict[str, Any]:
-        """Return what the model looks like from outside: importances and how often it was retrained."""
-        if self._models is None:
-            return {"retrains": 0, "feature_importance": {}}
-        return {"retrains": self._models.retrains, "feature_importance": self._models.share.feature_importance()}
+    def insight(self) -> ForestInsight:
+        """Return how the forest stands, seen from outside."""
+        models = self._models
+        last = self._retrains[-1] if self._retrains else None
+        seconds_mae, seconds_r2 = self._guesses.errors()
+        return ForestInsight(
+            version=self._version,
+            beside=self._study.beside,
+            retrains=models.retrains if models else 0,
+            last_retrain=last.task if last else None,
+            feature_importance=models.share.feature_importance() if models else {},
+            share_mae=last.mae if last else NAN,
+            share_r2=last.r2 if last else NAN,
+            share_tested=last.tested if last else 0,
+            seconds_mae=seconds_mae,
+            seconds_r2=seconds_r2,
+            seconds_tested=self._guesses.count,
+        )
+
+    @property
+    def history(self) -> ForestHistory:
+        """Return how the last fits went."""
+        return ForestHistory(list(self._retrains))

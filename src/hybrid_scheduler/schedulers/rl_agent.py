@@ -19,6 +19,7 @@ from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.learning.agent_lessons import REWARDS, Acts, AgentLessons, Knowledge
 from hybrid_scheduler.learning.beside import Study
 from hybrid_scheduler.learning.dqn import Lessons, Replay, Singles, Weights, new_weights, q_values
+from hybrid_scheduler.learning.insight import NAN, POINTS, AgentHistory, AgentInsight, AgentPoint
 from hybrid_scheduler.learning.model_file import check_manifest, read_manifest, write_manifest
 from hybrid_scheduler.model.cluster import Cluster
 from hybrid_scheduler.model.placements import Placements
@@ -53,6 +54,7 @@ class RLAgent(Scheduler):
 
     name = "rl_agent"
     sighted = False
+    shared = ("_lessons", "_study", "curve", "_points")
 
     def __init__(
         self,
@@ -97,6 +99,8 @@ class RLAgent(Scheduler):
         self._shape: dict[str, int] = {}  # devices by class where it last learnt
         self.curve: deque[CurvePoint] = deque(maxlen=20_000)
         self._decisions = 0
+        self._points = deque[AgentPoint](maxlen=POINTS)
+        self._updates, self._earned = 0, NAN
         self.weigh_energy(energy_weight)
         self._study = Study(self._lessons, beside)
         self.classes = 1
@@ -161,7 +165,16 @@ class RLAgent(Scheduler):
     def learn(self, placements: Placements) -> None:
         """Let the lessons study a block: here and now, or beside the decisions."""
         acts = self._acts(placements)
-        self._take(self._study.study(acts, len(acts.action)))
+        knowledge: Knowledge | None = self._study.study(acts, len(acts.action))
+        self._take(knowledge)
+        if knowledge is not None:
+            self._note(knowledge, int(placements.tasks.task_id[-1]))
+
+    def _note(self, knowledge: Knowledge, task: int) -> None:
+        self._updates += knowledge.weights is not None
+        self._earned = knowledge.reward
+        if np.isfinite(knowledge.loss):
+            self._points.append(AgentPoint(task, knowledge.epsilon, knowledge.loss, knowledge.reward))
 
     def _acts(self, placements: Placements) -> Acts:
         self._shape = placements.cluster.shape
@@ -243,10 +256,22 @@ class RLAgent(Scheduler):
         return scores
 
     @property
-    def insight(self) -> dict[str, float | list[float]]:
-        """Return what learning looks like from outside: ε, gradient steps, the last losses."""
-        losses = [point.loss for point in list(self.curve)[-100:]]
-        return {"epsilon": self.epsilon, "steps": self._steps, "losses": losses}
+    def insight(self) -> AgentInsight:
+        """Return how learning stands, seen from outside."""
+        return AgentInsight(
+            version=self._updates,
+            beside=self._study.beside,
+            epsilon=float(self.epsilon),
+            loss=self._points[-1].loss if self._points else NAN,
+            reward=self._earned,
+            steps=self._steps,
+            updates=self._updates,
+        )
+
+    @property
+    def history(self) -> AgentHistory:
+        """Return how the last lessons went."""
+        return AgentHistory(list(self._points))
 
     # --- files -------------------------------------------------------------------------------------------------
 

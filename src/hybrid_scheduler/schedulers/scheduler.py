@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from copy import deepcopy
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -35,6 +36,8 @@ class Scheduler:
     """Most tasks that `plan` is handed at once."""
     learn_every: int = 0
     """How many tasks pass between two calls of `learn`; 0 is never."""
+    shared: ClassVar[tuple[str, ...]] = ()
+    """Attributes that deciding never changes: a `twin` shares them, which saves the copies of large ones."""
 
     def choose(self, task: TaskView, view: View) -> tuple[float, int]:
         """Return (gpu_fraction, device) for one task."""
@@ -83,6 +86,10 @@ class Scheduler:
     def contributions(self, task: TaskView) -> dict[str, float]:
         """Return how far each feature moved the decision, for policies that can tell."""
         return {}
+
+    def twin(self) -> Self:
+        """Return a copy that can be asked without a trace; it must not learn, for it shares what was learnt."""
+        return deepcopy(self, {id(value): value for value in (getattr(self, name) for name in self.shared)})
 
     def explain(self, task: TaskView, view: View) -> Explanation:
         """Return what this policy expects of every device, and which one it takes."""

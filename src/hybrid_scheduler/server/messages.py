@@ -7,7 +7,9 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, TypeAdapter
 
 from hybrid_scheduler.server.schemas.base import Number, Schema, without_titles
-from hybrid_scheduler.server.schemas.race import Device, SchedulerFigures
+from hybrid_scheduler.server.schemas.control import LiveSettings
+from hybrid_scheduler.server.schemas.insight import HISTORIES, Histories
+from hybrid_scheduler.server.schemas.race import FEATURES, LOG_SIZES, SPEEDUP, Device, Quantiles, SchedulerFigures
 
 State = Literal["ready", "running", "paused", "stopped", "failed"]
 Level = Literal["info", "warning", "error"]
@@ -69,6 +71,7 @@ class LiveRecord(Schema):
     arrival_time: float
     optimal_gpu_fraction: Number
     optimal_time: Number
+    explained: bool = Field(description="Whether GET /api/tasks/{task_id} tells why; the last 500 of them are kept.")
     results: dict[str, LiveResult]
 
 
@@ -86,17 +89,24 @@ class Pictures(Schema):
     tasks: int
     schedulers: list[str]
     wins: list[list[int]] = Field(description="[i][j]: tasks that i ended before j.")
-    features: list[str]
-    correlation: list[list[Number]]
+    features: list[str] = Field(description=FEATURES)
+    correlation: list[list[Number]] = Field(description="[i][j]: Pearson's r of features i and j, -1 to 1.")
     size_edges: list[float]
     size_counts: list[int]
+    log_sizes: bool = Field(description=LOG_SIZES)
+    size_quantiles: Quantiles = Field(description="Of the sizes.")
     intensity_edges: list[float]
     heatmap: list[list[Number]] = Field(description="[size][intensity]: best GPU share of the mean task there.")
     gpu_wins: list[list[Number]] = Field(description="[size][intensity]: share of tasks faster whole on a GPU.")
+    speedup: list[list[Number]] = Field(description=SPEEDUP)
+    histories: Histories = Field(description=HISTORIES)
 
 
 class SimulationUpdate(Numbered):
-    """The whole race at one moment, and what is new since the update before."""
+    """The whole race at one moment, and what is new since the update before.
+
+    Figures have six significant digits, moments four decimals; REST has all digits.
+    """
 
     type: Literal["simulation_update"]
     run_id: int | None
@@ -106,7 +116,7 @@ class SimulationUpdate(Numbered):
     tasks_per_second: Number = Field(description="Of wall time, lately.")
     arrival_rate: Number = Field(description="Tasks per simulated second.")
     bound: Number = Field(description="Nobody can have ended all tasks so far before this moment.")
-    settings: dict[str, Any]
+    settings: LiveSettings
     devices: list[Device]
     schedulers: list[SchedulerFigures]
     error: str

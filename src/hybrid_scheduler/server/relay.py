@@ -69,9 +69,15 @@ def revive(kind: Any, value: Any) -> Any:
         hints = typing.get_type_hints(kind)
         return kind(**{each.name: revive(hints[each.name], value[each.name]) for each in fields(kind)})  # type: ignore[operator]  # kind is a dataclass, so it can be called
     if origin in (typing.Union, types.UnionType):
-        return revive(inner[0], value)
+        return revive(_meant(inner, value), value)
     if origin is list or origin is tuple:
         return origin(revive(inner[0], each) for each in value)
     if origin is dict:
         return {key: revive(inner[1], each) for key, each in value.items()}
     return value
+
+
+def _meant(kinds: tuple[Any, ...], value: Any) -> Any:
+    """Return the type of a union that a value is of: dataclasses are told apart by their `kind`."""
+    named = [each for each in kinds if hasattr(each, "kind")]
+    return next((each for each in named if each.kind == value["kind"]), kinds[0]) if named else kinds[0]

@@ -6,7 +6,7 @@ Before the first simulation there is nothing to compare, and all of these answer
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Annotated
 
@@ -15,14 +15,17 @@ from fastapi import APIRouter, Query, Request, Response
 from hybrid_scheduler import registry
 from hybrid_scheduler.engine.live_lane import LOOK_BACK
 from hybrid_scheduler.engine.snapshot import Analysis, DeviceState, SchedulerState, Snapshot
+from hybrid_scheduler.learning.insight import History
 from hybrid_scheduler.server.answers import cached, manager_of, required_analysis, required_snapshot
 from hybrid_scheduler.server.schemas.base import Schema
 from hybrid_scheduler.server.schemas.errors import errors
+from hybrid_scheduler.server.schemas.insight import told
 from hybrid_scheduler.server.schemas.race import (
     Comparison,
     CorrelationMatrix,
     Device,
     Heatmap,
+    Quantiles,
     RankBy,
     Ranked,
     SchedulerEntry,
@@ -69,12 +72,13 @@ async def comparison(
     manager = manager_of(request)
 
     async def build() -> Comparison:
-        return ranked(required_snapshot(manager), by)
+        histories = (await required_analysis(manager)).histories
+        return ranked(required_snapshot(manager), histories, by)
 
     return await cached(manager, f"comparison:{manager.run_id}:{by}", build)
 
 
-def ranked(snapshot: Snapshot, by: RankBy) -> Comparison:
+def ranked(snapshot: Snapshot, histories: Mapping[str, History], by: RankBy) -> Comparison:
     """Rank the schedulers of a snapshot; who has done nothing yet comes last."""
 
     def figure(state: SchedulerState) -> float:
@@ -94,6 +98,7 @@ def ranked(snapshot: Snapshot, by: RankBy) -> Comparison:
         bound=snapshot.bound,
         by=by,
         ranking=ranking,
+        histories=told.validate_python({name: asdict(each) for name, each in histories.items()}),
     )
 
 
@@ -159,7 +164,13 @@ async def sizes(request: Request) -> Response:
     """Return a histogram of the sizes of the last tasks."""
 
     def picture(analysis: Analysis) -> SizeDistribution:
-        return SizeDistribution(tasks=analysis.tasks, edges=analysis.size_edges, counts=analysis.size_counts)
+        return SizeDistribution(
+            tasks=analysis.tasks,
+            edges=analysis.size_edges,
+            counts=analysis.size_counts,
+            log_sizes=analysis.log_sizes,
+            quantiles=Quantiles.model_validate(analysis.size_quantiles),
+        )
 
     return await _picture(request, "sizes", picture)
 
@@ -172,9 +183,11 @@ async def heatmap(request: Request) -> Response:
         return Heatmap(
             tasks=analysis.tasks,
             size_edges=analysis.size_edges,
+            log_sizes=analysis.log_sizes,
             intensity_edges=analysis.intensity_edges,
             best_gpu_share=analysis.heatmap,
             gpu_wins=analysis.gpu_wins,
+            speedup=analysis.speedup,
         )
 
     return await _picture(request, "heatmap", picture)

@@ -83,7 +83,9 @@ async def audit(request: Request, task_id: TaskId, run: RunQuery = None) -> Task
         raise HTTPException(404, NO_TASK.format(task_id=task_id))
     task, results = found
     attempts = Counter(each.scheduler_name for each in results)
-    return TaskAudit(run_id=run_id, task=task, results=results, attempts=attempts, fastest=_fastest(results))
+    return TaskAudit(
+        run_id=run_id, task=task, results=results, attempts=attempts, fastest=_fastest(results), explanations={}
+    )
 
 
 def _fastest(results: list[SchedulerResult]) -> str | None:
@@ -139,6 +141,8 @@ def _explained(reason: explain.Explanation, names: dict[int, tuple[str, str]], r
         device=reason.device,
         rule=reason.rule,
         why=words,
+        expected_time=reason.expected_time,
+        expected_finish=reason.expected_finish,
         candidates=[_candidate(each, *names.get(each.device, ("", ""))) for each in reason.candidates],
         contributions=dict(reason.contributions),
     )

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from hybrid_scheduler.server.schemas.base import Number, Schema
+from hybrid_scheduler.server.schemas.insight import HISTORIES, Histories, Insight
 
+FEATURES = (
+    "size (problem size N), intensity (0 to 1), memory (MB), GPU share (the best one, were the cluster idle), best "
+    "time (shortest whole time on any device, s), then every scheduler by its name: its turnaround, s."
+)
+LOG_SIZES = (
+    "Whether the edges of the sizes are spaced by factors, as they are if the largest is over 20 times the least."
+)
+SPEEDUP = (
+    "[size][intensity]: median of log2(time on a CPU / time on a GPU) of the tasks there, whole; 1: the GPU takes "
+    "half the time, below 0: the CPU is faster; null: none seen that both can run."
+)
 RankBy = Literal["mean_turnaround", "p95_turnaround", "avg_time", "mean_waiting", "energy", "cost"]
 
 
@@ -69,7 +81,7 @@ class SchedulerFigures(Schema):
     window: WindowFigures
     turnaround_cdf: list[Number] = Field(description="Turnaround at 0 %, 5 %, … 100 % of the last tasks.")
     decision_microseconds: Number = Field(description="Wall time of a decision.")
-    insight: dict[str, Any] = Field(description="What a learner tells about itself.")
+    insight: Insight | None = Field(description="What a learner tells about itself; null: it does not learn.")
 
 
 class Ranked(SchedulerFigures):
@@ -88,6 +100,15 @@ class Comparison(Schema):
     bound: Number = Field(description="Nobody can have ended all tasks so far before this moment.")
     by: RankBy = Field(description="The figure of the last tasks by which they are ranked.")
     ranking: list[Ranked]
+    histories: Histories = Field(description=HISTORIES)
+
+
+class Quantiles(Schema):
+    """Three quantiles; null without any tasks."""
+
+    p50: Number
+    p95: Number
+    p99: Number
 
 
 class WinMatrix(Schema):
@@ -103,8 +124,8 @@ class CorrelationMatrix(Schema):
     """What goes with what, about the last tasks (2000 at most)."""
 
     tasks: int
-    features: list[str]
-    correlation: list[list[Number]] = Field(description="Pearson's r, -1 to 1.")
+    features: list[str] = Field(description=FEATURES, examples=[["size", "intensity", "memory", "eft", "oracle"]])
+    correlation: list[list[Number]] = Field(description="[i][j]: Pearson's r of features i and j, -1 to 1.")
 
 
 class SizeDistribution(Schema):
@@ -113,6 +134,8 @@ class SizeDistribution(Schema):
     tasks: int
     edges: list[float] = Field(description="Edges of the bins; one more than there are counts.")
     counts: list[int]
+    log_sizes: bool = Field(description=LOG_SIZES)
+    quantiles: Quantiles = Field(description="Of the sizes.")
 
 
 class Heatmap(Schema):
@@ -120,6 +143,7 @@ class Heatmap(Schema):
 
     tasks: int
     size_edges: list[float]
+    log_sizes: bool = Field(description=LOG_SIZES)
     intensity_edges: list[float]
     best_gpu_share: list[list[Number]] = Field(
         description="[size][intensity]: best share on a GPU of the mean task there; null: none seen."
@@ -127,6 +151,7 @@ class Heatmap(Schema):
     gpu_wins: list[list[Number]] = Field(
         description="[size][intensity]: tasks that are faster whole on a GPU, 0 to 1."
     )
+    speedup: list[list[Number]] = Field(description=SPEEDUP)
 
 
 class SchedulerLoad(Schema):

@@ -104,18 +104,6 @@ class TaskPage(Schema):
     next: int | None = Field(description="Pass it as `after` for the next page; null: this is the last one.")
 
 
-class TaskAudit(Schema):
-    """A task and everything that was done with it."""
-
-    run_id: int
-    task: Task
-    results: list[SchedulerResult] = Field(
-        description="Every attempt of every scheduler; of one that a failure cut short, the times that were planned."
-    )
-    attempts: dict[str, int] = Field(description="Attempts by scheduler.", examples=[{"oracle": 1, "random": 2}])
-    fastest: str | None = Field(description="The scheduler that ended it first.", examples=["oracle"])
-
-
 class Candidate(Schema):
     """A device as the scheduler saw it; null is what the scheduler does not know."""
 
@@ -142,10 +130,32 @@ class Explanation(Schema):
         description="The decision in one sentence.",
         examples=["whole on gpu1: would end 0.31 s from now, 0.12 s before gpu0, the next best"],
     )
+    expected_time: Number = Field(
+        description="Execution time that it expected of its decision, s; null: it predicts no times."
+    )
+    expected_finish: Number = Field(
+        description="When it expected the task to end, simulated seconds; null: it predicts no times."
+    )
     candidates: list[Candidate]
     contributions: dict[str, Number] = Field(
         description="How much each feature of the task mattered to a scheduler that learns; else empty.",
         examples=[{"size": 0.41, "compute_intensity": 0.52}],
+    )
+
+
+class TaskAudit(Schema):
+    """A task and everything that was done with it."""
+
+    run_id: int
+    task: Task
+    results: list[SchedulerResult] = Field(
+        description="Every attempt of every scheduler; of one that a failure cut short, the times that were planned."
+    )
+    attempts: dict[str, int] = Field(description="Attempts by scheduler.", examples=[{"oracle": 1, "random": 2}])
+    fastest: str | None = Field(description="The scheduler that ended it first.", examples=["oracle"])
+    explanations: dict[str, Explanation] = Field(
+        description="Why each scheduler decided as it did, asked just before it did; empty if that is not kept, as "
+        "it is of the last 500 tasks that were asked about: at 20 tasks a second all, else about 20 a second."
     )
 
 
