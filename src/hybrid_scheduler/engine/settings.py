@@ -8,6 +8,7 @@ from typing import Any
 from hybrid_scheduler import registry
 from hybrid_scheduler.errors import InputError, unknown_name
 from hybrid_scheduler.model.cluster import Cluster
+from hybrid_scheduler.workload.library import is_upload, name_of
 from hybrid_scheduler.workload.presets import preset
 
 MOST_GPUS = 64
@@ -21,7 +22,7 @@ class LiveSettings:
     """One state of the settings; checked when built."""
 
     schedulers: tuple[str, ...] = SIX
-    preset: str = "mixed"
+    preset: str = "mixed"  # or upload:NAME@SHA8, a file of the library
     load: float | None = 0.9  # offered load, 1 is all that the cluster with all its GPUs can do
     rate: float | None = None  # or tasks per simulated second
     energy_weight: float = 0.5
@@ -53,7 +54,9 @@ class LiveSettings:
             registry.schedulers.create(spec)  # fails here if it is unknown
 
     def _check_workload(self) -> None:
-        if preset(self.preset).graph is not None:
+        if is_upload(self.preset):
+            name_of(self.preset)  # fails here if it can be no name; the stream looks whether there is such a file
+        elif preset(self.preset).graph is not None:
             raise InputError(
                 f"preset '{self.preset}' has dependencies, which an endless stream has not: choose another"
             )

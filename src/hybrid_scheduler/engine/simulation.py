@@ -21,6 +21,7 @@ from hybrid_scheduler.errors import InputError, SchedulerError
 from hybrid_scheduler.model.placements import Placements
 from hybrid_scheduler.model.tasks import Task
 from hybrid_scheduler.schedulers.explain import Explanation
+from hybrid_scheduler.workload.library import Library
 
 READY, RUNNING, PAUSED, STOPPED, FAILED = "ready", "running", "paused", "stopped", "failed"
 CATCH_UP = 1.0  # seconds that a race may lag behind its pace before it gives the lost time up
@@ -43,9 +44,11 @@ Order = Callable[[], Any]
 class ContinuousSimulation:
     """The race that never ends; every sink sees every block, in order, in the race's own thread."""
 
-    def __init__(self, settings: LiveSettings | None = None, sinks: Sequence[Sink] = ()) -> None:
-        self.first_settings = settings or LiveSettings()
-        self.race = LiveRace(self.first_settings)
+    def __init__(
+        self, settings: LiveSettings | None = None, sinks: Sequence[Sink] = (), library: Library | None = None
+    ) -> None:
+        self.race = LiveRace(settings or LiveSettings(), library)
+        self.first_settings = self.race.settings
         self.sinks = list(sinks)
         self.log: list[Change] = []
         self.state, self.error = READY, ""
@@ -144,7 +147,8 @@ class ContinuousSimulation:
             left -= self._advance(min(left, self.settings.block))
 
     def _change(self, values: dict[str, Any]) -> Change:
-        settings = self.settings.changed(**values)  # a wrong value stops here, before anything is done
+        # A wrong value or file stops here, before anything is done.
+        settings = self.race.stream.pinned(self.settings.changed(**values))
         change = self._logged({name: settings.to_dict()[name] for name in values})
         with self._lock:
             restarted = self.race.change(settings)
@@ -241,8 +245,14 @@ class ContinuousSimulation:
 class Replay:
     """Plays a finished race again from its first settings and its log, as fast as it can."""
 
-    def __init__(self, settings: LiveSettings, log: Sequence[Change], sinks: Sequence[Sink] = ()) -> None:
-        self.simulation = ContinuousSimulation(settings, sinks)
+    def __init__(
+        self,
+        settings: LiveSettings,
+        log: Sequence[Change],
+        sinks: Sequence[Sink] = (),
+        library: Library | None = None,
+    ) -> None:
+        self.simulation = ContinuousSimulation(settings, sinks, library)
         self._log = list(log)
 
     def run(self, until: int) -> ContinuousSimulation:

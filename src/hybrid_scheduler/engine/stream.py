@@ -1,4 +1,4 @@
-"""An endless stream of tasks, drawn in chunks: the same seed and changes give the same tasks."""
+"""An endless stream of tasks, in chunks: the same seed, files and changes give the same tasks."""
 
 from __future__ import annotations
 
@@ -7,26 +7,45 @@ from dataclasses import replace
 import numpy as np
 
 from hybrid_scheduler.engine.settings import LiveSettings
+from hybrid_scheduler.engine.walk import Walk
 from hybrid_scheduler.model.tasks import Tasks
 from hybrid_scheduler.workload.generator import WorkloadGenerator, full_rate
+from hybrid_scheduler.workload.library import Library, is_upload
 
 CHUNK = 1000
 SAMPLE, SAMPLE_SEED = 4000, 2_000_003  # tasks from which the rate at full load is taken
 
 
 class Stream:
-    """Tasks without end; `take` moves on, `turn` changes what comes next."""
+    """Tasks without end, drawn by lot or walked from a file; `take` moves on, `turn` changes what comes next."""
 
-    def __init__(self, settings: LiveSettings) -> None:
+    def __init__(self, settings: LiveSettings, library: Library | None = None) -> None:
         self.number, self.now = 0, 0.0  # of the next task; arrival of the last one
         self._chunk, self._left = 0, 0
         self._tasks: Tasks | None = None
+        self._library = library
+        self._walk: Walk | None = None  # through a file, if the tasks are not drawn
         self.turn(settings)
 
+    def pinned(self, settings: LiveSettings) -> LiveSettings:
+        """Return settings that name a file by its SHA-256 too; fails if no stream can be made of them."""
+        if not is_upload(settings.preset):
+            return settings
+        walk = Walk(settings.preset, self._library)
+        _rate(settings, walk)
+        return replace(settings, preset=walk.spec)
+
     def turn(self, settings: LiveSettings) -> None:
-        """Draw what comes next by these settings; what was drawn and not taken is dropped."""
-        self._settings, self._left = settings, 0
-        self.rate = settings.rate or (settings.load or 0.0) * _full_rate(settings)
+        """Go on by these settings: what was drawn and not taken is dropped, in a file it comes again."""
+        walk = self._walk
+        if walk is not None:
+            walk.put_back(self._left)
+        if not is_upload(settings.preset):
+            walk = None
+        elif walk is None or walk.spec != settings.preset:
+            walk = Walk(settings.preset, self._library)
+        self._settings, self._left, self._walk = settings, 0, walk
+        self.rate = _rate(settings, walk)
 
     def take(self, count: int) -> Tasks:
         """Return the next tasks, at most `count`, at least one."""
@@ -48,13 +67,22 @@ class Stream:
         return replace(tasks, task_id=numbers, arrival_time=np.full(len(tasks), self.now))
 
     def _draw(self) -> None:
-        self._chunk += 1
-        generator = WorkloadGenerator((self._settings.seed * 1_000_003 + self._chunk) % 2**63)
-        drawn = generator.generate_preset(self._settings.preset, CHUNK, rate=self.rate)
-        self._tasks = drawn.arriving_at(drawn.arrival_time + self.now)
-        self._left = CHUNK
+        if self._walk is not None:
+            self._tasks = self._walk.take(CHUNK, self.rate, self.now)
+        else:
+            self._chunk += 1
+            generator = WorkloadGenerator((self._settings.seed * 1_000_003 + self._chunk) % 2**63)
+            drawn = generator.generate_preset(self._settings.preset, CHUNK, rate=self.rate)
+            self._tasks = drawn.arriving_at(drawn.arrival_time + self.now)
+        self._left = len(self._tasks)
 
 
-def _full_rate(settings: LiveSettings) -> float:
+def _rate(settings: LiveSettings, walk: Walk | None) -> float:
+    return settings.rate or (settings.load or 0.0) * _full_rate(settings, walk)
+
+
+def _full_rate(settings: LiveSettings, walk: Walk | None) -> float:
+    if walk is not None:
+        return walk.full_rate(settings.cluster)
     sample = WorkloadGenerator(SAMPLE_SEED).generate_preset(settings.preset, SAMPLE, rate=1.0)
     return full_rate(sample, settings.cluster)

@@ -13,7 +13,7 @@ from hybrid_scheduler.errors import InputError, unknown_name
 from hybrid_scheduler.files import sha256
 from hybrid_scheduler.model.cluster import Cluster
 from hybrid_scheduler.model.tasks import Tasks
-from hybrid_scheduler.workload.formats import csv
+from hybrid_scheduler.workload.formats import reader
 from hybrid_scheduler.workload.generator import WorkloadGenerator, paced, statistics
 from hybrid_scheduler.workload.presets import PRESETS
 
@@ -41,11 +41,11 @@ class Source:
             return cls(name, num_tasks, rate, load)
         path = Path(name)
         if path.is_dir():
-            raise InputError(f"{name} is a directory: give the path of a CSV file in it")
+            raise InputError(f"{name} is a directory: give the path of a file in it")
         if not path.is_file():
             if path.suffix or len(path.parts) > 1:
                 raise InputError(f"{name} does not exist: check the path, or make one with hms generate")
-            raise unknown_name("preset", name, PRESETS, "or give the path of a CSV file")
+            raise unknown_name("preset", name, PRESETS, "or give the path of a CSV or Parquet file")
         return cls(str(path.resolve()), num_tasks, rate, load, sha256(path))
 
     @property
@@ -64,7 +64,7 @@ class Source:
             raise InputError(f"{self.name} is gone: restore it")
         if sha256(self.name) != self.sha256:
             raise InputError(f"{self.name} is not the file that was compared (its SHA-256 differs): restore it")
-        tasks = csv.read(self.name)
+        tasks = reader.read(self.name)
         if self.num_tasks is not None and self.num_tasks < len(tasks):
             tasks = tasks.part(0, self.num_tasks)
         if self.rate is None and self.load is None:

@@ -81,7 +81,7 @@ def _tasks(file: TextIO, lines: list[int]) -> Tasks:
     header = [name.strip() for name in next(reader, [])]
     if "size" not in header:
         header = ["size" if name == "task_size" else name for name in header]
-    _check_header(header)
+    check_header(header)
     rows: list[list[str]] = []
     line = reader.line_num + 1
     for row, cells in enumerate(reader):
@@ -94,7 +94,7 @@ def _tasks(file: TextIO, lines: list[int]) -> Tasks:
         raise InputError("there are no tasks, only a header: add a line for every task")
     table = dict(zip(header, zip(*rows, strict=True), strict=True))
     ids = _ids(table["task_id"]) if "task_id" in table else list(range(len(rows)))
-    parents = [_parents(row, cell) if cell else [] for row, cell in enumerate(table.get("dependencies", ()))]
+    parents = [parents_of(row, cell) if cell else [] for row, cell in enumerate(table.get("dependencies", ()))]
     return Tasks.build(
         **{name: _numbers(name, table[name]) for name in (*REQUIRED, *TIMES) if name in table},
         task_id=ids,
@@ -107,17 +107,22 @@ def _tasks(file: TextIO, lines: list[int]) -> Tasks:
     )
 
 
-def _check_header(header: list[str]) -> None:
+def check_header(header: list[str]) -> None:
+    """Refuse columns from which no tasks can be made, whatever kind of file they come from."""
     if not header:
         raise InputError("the file is empty: it needs a header line and a line for every task")
     for name in REQUIRED:
         if name not in header:
-            raise InputError(
-                f"column '{name}' is missing, found {', '.join(header)}: needed are {', '.join(REQUIRED)}"
-            )
+            raise InputError(f"column '{name}' is missing, found {_shown(header)}: needed are {', '.join(REQUIRED)}")
     for name in header:
         if header.count(name) > 1 and (name in (*REQUIRED, *OPTIONAL) or name.startswith(MEASURED)):
-            raise InputError(f"column '{name}' appears twice: keep one of them")
+            raise InputError(f"column '{name[:40]}' appears twice: keep one of them")
+
+
+def _shown(header: list[str]) -> str:
+    """Write names of columns in one line, whatever they are."""
+    names = [" ".join(name[:40].split()) for name in header[:20]]
+    return ", ".join([*names, "…"] if len(header) > 20 else names)
 
 
 def _numbers(name: str, cells: tuple[str, ...]) -> list[float]:
@@ -148,7 +153,8 @@ def _id(row: int, cell: str) -> int:
     raise RowError(row, f"task_id is '{cell[:40]}', expected a whole number")
 
 
-def _parents(row: int, cell: str) -> list[int]:
+def parents_of(row: int, cell: str) -> list[int]:
+    """Read the ids of parents as people write them."""
     text = cell.strip().removesuffix(".0")  # a spreadsheet may write single ids as 1.0
     if text.startswith("[") and text.endswith("]"):
         text = text[1:-1].strip()
