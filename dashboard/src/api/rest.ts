@@ -1,0 +1,3867 @@
+// Made by `npm run types` from the schema folder; do not edit.
+
+export interface paths {
+    "/api/comparison": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Ranking now
+         * @description Return totals and averages of every scheduler, best first, and the bound that nobody can beat.
+         */
+        get: operations["comparison_api_comparison_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/distribution/sizes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Task sizes
+         * @description Return a histogram of the sizes of the last tasks.
+         */
+        get: operations["sizes_api_distribution_sizes_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/full_history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Latest training records
+         * @description Return the latest 1000 examples that models are trained on, of all runs, newest first; empty before any run.
+         */
+        get: operations["full_history_api_full_history_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/health": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Health
+         * @description Ask the database and the cache, and look at the engine; 503 if the database does not answer.
+         */
+        get: operations["health_api_health_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/heatmap": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Where the GPU pays
+         * @description Return the best GPU share by size and intensity of the last tasks.
+         */
+        get: operations["heatmap_api_heatmap_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/history/comparative": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Latest results of all schedulers
+         * @description Return the latest results of a run beside their tasks, newest task first; empty before any run.
+         */
+        get: operations["comparative_api_history_comparative_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/matrix/correlation": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What goes with what
+         * @description Return how features of tasks and turnarounds of schedulers go together.
+         */
+        get: operations["correlation_api_matrix_correlation_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/matrix/wins": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Who beats whom
+         * @description Return how often each scheduler ended a task before each other one.
+         */
+        get: operations["wins_api_matrix_wins_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Metrics for Prometheus
+         * @description Return counters and gauges in Prometheus' text format.
+         */
+        get: operations["metrics_api_metrics_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Trained models
+         * @description Return models of the database and model files, with what they were trained on.
+         *
+         *     Files are looked for in the folder `models` and among the agents that were trained for a cluster once.
+         */
+        get: operations["models_api_models_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pause (short path)
+         * @description Halt between two blocks of tasks.
+         */
+        post: operations["pause_api_pause_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Go on (short path)
+         * @description Go on after a pause.
+         *
+         *     With a run's number, go on with that run: it is played again up to its last stored task.
+         */
+        post: operations["resume_api_resume_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Runs, newest first
+         * @description Return the runs of this database; an empty page if there is none.
+         */
+        get: operations["page_api_runs_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/{run_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Everything about a run
+         * @description Return how a run began, what was changed, and how it ended.
+         */
+        get: operations["detail_api_runs__run_id__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/{run_id}/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A run as a file
+         * @description Stream every result of a run beside its task, in order of task, scheduler and attempt.
+         *
+         *     Of a run that goes on, the file holds what was stored when it was asked for.
+         */
+        get: operations["download_api_runs__run_id__export_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/{run_id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Go on with a run
+         * @description Go on with a run that was interrupted or stopped: it is played again up to its last task, then goes on live.
+         */
+        post: operations["resume_api_runs__run_id__resume_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/schedulers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What can race
+         * @description Return the registry: built-in schedulers and plug-ins, and who takes part now.
+         */
+        get: operations["schedulers_api_schedulers_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/schema/ws": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * JSON Schema of the messages on /ws
+         * @description Return the schema of every message that the WebSocket sends.
+         */
+        get: operations["schema_api_schema_ws_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/simulation/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pause
+         * @description Halt between two blocks of tasks.
+         */
+        post: operations["pause_api_simulation_pause_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/simulation/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Go on
+         * @description Go on after a pause.
+         *
+         *     With a run's number, go on with that run: it is played again up to its last stored task.
+         */
+        post: operations["resume_api_simulation_resume_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/simulation/settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Settings
+         * @description Return the settings as they stand, and what may be chosen.
+         */
+        get: operations["settings_api_simulation_settings_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change settings
+         * @description Change settings while the simulation runs; a GPU that fails throws its tasks back, none is lost.
+         */
+        patch: operations["change_api_simulation_settings_patch"];
+        trace?: never;
+    };
+    "/api/simulation/start": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Start a new run
+         * @description Start a new run with the server's settings, some of them changed.
+         */
+        post: operations["start_api_simulation_start_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/simulation/status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How the simulation stands
+         * @description Return state, progress and what is wrong.
+         */
+        get: operations["status_api_simulation_status_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/simulation/step": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Let some tasks pass
+         * @description Let so many tasks pass while paused.
+         */
+        post: operations["step_api_simulation_step_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/simulation/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * End the run
+         * @description End the run and store its summary.
+         */
+        post: operations["stop_api_simulation_stop_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How the simulation stands (short path)
+         * @description Return state, progress and what is wrong.
+         */
+        get: operations["status_api_status_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tasks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Tasks of a run
+         * @description Return tasks of a run in order of their numbers; an empty page before any run.
+         */
+        get: operations["page_api_tasks_get"];
+        put?: never;
+        /**
+         * A task by hand
+         * @description Let a task arrive now; return what every scheduler decided, and why.
+         *
+         *     The task joins the race like any other: it is stored, counted, and seen by everyone who watches.
+         */
+        post: operations["create_api_tasks_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tasks/{task_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Everything about a task
+         * @description Return a task, what every scheduler did with it, and every attempt; one just placed is there at once.
+         */
+        get: operations["audit_api_tasks__task_id__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tasks/{task_id}/results": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A result measured elsewhere
+         * @description Store what became of a task that really ran; it is told with the task's other results, marked as measured.
+         */
+        post: operations["create_api_tasks__task_id__results_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/utilization": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Busy shares
+         * @description Return how busy every scheduler keeps every device, and how long its queues are.
+         */
+        get: operations["utilization_api_utilization_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        /**
+         * Candidate
+         * @description A device as the scheduler saw it; null is what the scheduler does not know.
+         */
+        Candidate: {
+            chosen: boolean;
+            /** @description USD */
+            cost: number | null;
+            device: number;
+            /** @example gpu0 */
+            device_name: string;
+            /** @description J */
+            energy: number | null;
+            /** @description When it would end there, simulated seconds. */
+            finish: number | null;
+            /**
+             * @description cpu or gpu
+             * @example gpu
+             */
+            kind: string;
+            /** @description Seconds of the whole task there, transfer included. */
+            predicted_time: number | null;
+            /** @description The scheduler's own judgement, larger is better; null if it has none. */
+            score: number | null;
+            /** @description Seconds that moving its memory there takes. */
+            transfer: number | null;
+            /** @description Seconds until it could start there. */
+            wait: number | null;
+        };
+        /**
+         * ChangeAnswer
+         * @description What was written to the run's log, and the settings as they are now.
+         */
+        ChangeAnswer: {
+            at_task: number;
+            /** @description Simulated seconds. */
+            at_time: number;
+            change: {
+                [key: string]: unknown;
+            };
+            settings: components["schemas"]["LiveSettings"];
+        };
+        /**
+         * Choices
+         * @description What the settings may be.
+         */
+        Choices: {
+            most_gpus: number;
+            presets: string[];
+            schedulers: string[];
+        };
+        /**
+         * Comparison
+         * @description Who leads, and how far from what is possible.
+         */
+        Comparison: {
+            /** @description Nobody can have ended all tasks so far before this moment. */
+            bound: number | null;
+            /**
+             * @description The figure of the last tasks by which they are ranked.
+             * @enum {string}
+             */
+            by: "mean_turnaround" | "p95_turnaround" | "avg_time" | "mean_waiting" | "energy" | "cost";
+            ranking: components["schemas"]["Ranked"][];
+            /** @description Simulated seconds. */
+            sim_time: number;
+            /**
+             * @description ready, running, paused, stopped or failed
+             * @example running
+             */
+            state: string;
+            tasks_processed: number;
+        };
+        /**
+         * CorrelationMatrix
+         * @description What goes with what, about the last tasks (2000 at most).
+         */
+        CorrelationMatrix: {
+            /** @description Pearson's r, -1 to 1. */
+            correlation: (number | null)[][];
+            features: string[];
+            tasks: number;
+        };
+        /**
+         * Device
+         * @description A device of the cluster.
+         */
+        Device: {
+            device_class: string;
+            failed: boolean;
+            index: number;
+            /**
+             * @description cpu or gpu
+             * @example gpu
+             */
+            kind: string;
+            /** @example gpu0 */
+            name: string;
+        };
+        /**
+         * ErrorAnswer
+         * @description The answer to a request that failed.
+         */
+        ErrorAnswer: {
+            error: components["schemas"]["Problem"];
+        };
+        /**
+         * Explanation
+         * @description Why a scheduler decided as it did.
+         */
+        Explanation: {
+            candidates: components["schemas"]["Candidate"][];
+            /**
+             * @description How much each feature of the task mattered to a scheduler that learns; else empty.
+             * @example {
+             *       "compute_intensity": 0.52,
+             *       "size": 0.41
+             *     }
+             */
+            contributions: {
+                [key: string]: number | null;
+            };
+            device: number;
+            gpu_fraction: number | null;
+            /**
+             * @description What the scheduler does.
+             * @example whole task where it ends first
+             */
+            rule: string;
+            /**
+             * @description The decision in one sentence.
+             * @example whole on gpu1: would end 0.31 s from now, 0.12 s before gpu0, the next best
+             */
+            why: string;
+        };
+        /**
+         * Health
+         * @description Health of the service.
+         */
+        Health: {
+            cache: components["schemas"]["Part"];
+            engine: components["schemas"]["Part"];
+            /** @enum {string} */
+            state: "ok" | "degraded" | "down";
+            store: components["schemas"]["Part"];
+            /** @description Seconds. */
+            uptime: number;
+            version: string;
+        };
+        /**
+         * Heatmap
+         * @description Where the GPU pays, by size and intensity, about the last tasks (2000 at most).
+         */
+        Heatmap: {
+            /** @description [size][intensity]: best share on a GPU of the mean task there; null: none seen. */
+            best_gpu_share: (number | null)[][];
+            /** @description [size][intensity]: tasks that are faster whole on a GPU, 0 to 1. */
+            gpu_wins: (number | null)[][];
+            intensity_edges: number[];
+            size_edges: number[];
+            tasks: number;
+        };
+        /**
+         * HistoryRow
+         * @description A result beside its task.
+         */
+        HistoryRow: {
+            /**
+             * @description Execution time, s.
+             * @example 0.4
+             */
+            actual_time: number | null;
+            /**
+             * @description When it arrived, simulated seconds.
+             * @example 34.5
+             */
+            arrival_time: number;
+            /**
+             * @description 2 and more: started again because its GPU failed.
+             * @default 1
+             */
+            attempt: number;
+            /**
+             * @description How much it gains from a GPU, 0 to 1.
+             * @example 0.8
+             */
+            compute_intensity: number;
+            /**
+             * @description Tasks that must end before it starts.
+             * @default []
+             */
+            dependencies: number[];
+            /**
+             * @description Device that did it (of a split task the GPU), -1: none.
+             * @example 2
+             */
+            device: number;
+            /**
+             * @description J
+             * @example 20
+             */
+            energy_consumption: number | null;
+            /**
+             * @description USD
+             * @example 0.0001
+             */
+            execution_cost: number | null;
+            /**
+             * @description When its last share ended.
+             * @example 35
+             */
+            finish_time: number | null;
+            /**
+             * @description Share of the task on a GPU.
+             * @example 0.75
+             */
+            gpu_fraction: number | null;
+            /**
+             * @description Whether it really ran, rather than in simulated time.
+             * @default false
+             */
+            measured: boolean;
+            /**
+             * @description Memory in MB.
+             * @example 200
+             */
+            memory_required: number;
+            /**
+             * @description Who decided.
+             * @example oracle
+             */
+            scheduler_name: string;
+            /**
+             * @description Problem size N.
+             * @example 2500
+             */
+            size: number;
+            /**
+             * @description When its first share started, simulated seconds.
+             * @example 34.6
+             */
+            start_time: number | null;
+            /**
+             * @description 0 it ran; 1 it ran elsewhere than the scheduler said, because it does not fit there; 2 rejected, it needs more memory than any device has; 3 rejected, no device class can run it; 4 rejected, a task it depends on was rejected; 5 rejected, too many tasks were waiting already
+             * @example 0
+             */
+            status: number;
+            /**
+             * @description Number of the task in its run.
+             * @example 101
+             */
+            task_id: number;
+            /**
+             * @description From arrival to finish, s.
+             * @example 0.5
+             */
+            turnaround_time: number | null;
+            /**
+             * @description Time in queues, s.
+             * @example 0.1
+             */
+            waiting_time: number | null;
+        };
+        /**
+         * LiveSettings
+         * @description The settings as they stand.
+         */
+        LiveSettings: {
+            energy_weight: number;
+            failed_gpus: number[];
+            load: number | null;
+            max_queue: number | null;
+            num_gpus: number;
+            /** @description null: as fast as possible */
+            pace: number | null;
+            preset: string;
+            rate: number | null;
+            schedulers: string[];
+            seed: number;
+        };
+        /**
+         * ModelFile
+         * @description A model file and what its manifest says.
+         */
+        ModelFile: {
+            /** @example hybrid_ml.pkl */
+            file: string;
+            /** @example models */
+            folder: string;
+            /** @description Whether the file is the one its manifest describes. */
+            intact: boolean;
+            /** @example forest */
+            kind: string;
+            training: {
+                [key: string]: unknown;
+            };
+            /** @description Version of this program that wrote it. */
+            version: string;
+        };
+        /**
+         * Models
+         * @description Models of runs, and model files of this machine.
+         */
+        Models: {
+            files: components["schemas"]["ModelFile"][];
+            /** @description Folders that cannot be read, and why. */
+            problems: string[];
+            /** @description Newest first. */
+            stored: components["schemas"]["StoredModel"][];
+        };
+        /**
+         * Part
+         * @description Health of one part.
+         */
+        Part: {
+            /** @example sqlite */
+            kind: string;
+            /** @example  */
+            message: string;
+            /** @description How long it took to answer. */
+            milliseconds: number | null;
+            /** @enum {string} */
+            state: "ok" | "degraded" | "down" | "none";
+        };
+        /**
+         * Problem
+         * @description What went wrong and what to do next.
+         */
+        Problem: {
+            /**
+             * @description More, such as all wrong fields; null if there is no more.
+             * @example null
+             */
+            detail: unknown;
+            /**
+             * @description The next step.
+             * @example the list of runs shows what is there
+             */
+            hint: string;
+            /**
+             * @description Kind of error.
+             * @example not_found
+             */
+            kind: string;
+            /**
+             * @description One line.
+             * @example run 7 is not in this database: …
+             */
+            message: string;
+        };
+        /**
+         * Ranked
+         * @description A scheduler and its place.
+         */
+        Ranked: {
+            /** @description Mean execution time, s. */
+            avg_time: number | null;
+            /** @description Seconds of work before the mean device. */
+            backlog: number | null;
+            /** @description USD in total */
+            cost: number | null;
+            /** @description Wall time of a decision. */
+            decision_microseconds: number | null;
+            /** @description J in total */
+            energy: number | null;
+            /** @description What a learner tells about itself. */
+            insight: {
+                [key: string]: unknown;
+            };
+            /** @description When its last task ends, simulated seconds. */
+            makespan: number | null;
+            /** @description 1.0 cannot be beaten by anyone. */
+            makespan_over_bound: number | null;
+            /** @description Mean time from arrival to finish, s. */
+            mean_turnaround: number | null;
+            /** @example oracle */
+            name: string;
+            /**
+             * @description Its figure divided by the best one's.
+             * @example 1.25
+             */
+            over_best: number | null;
+            /** @description Shares of tasks that wait. */
+            queue_length: number;
+            /** @description 1 is the best. */
+            rank: number;
+            rejected: number;
+            /** @description Tasks started again because their GPU failed. */
+            restarts: number;
+            /** @description Whether its queue keeps growing. */
+            saturated: boolean;
+            /** @description Tasks that ran elsewhere than it said, because they do not fit there. */
+            spilled: number;
+            tasks: number;
+            /** @description Execution times added up, s. */
+            total_time: number | null;
+            /** @description Turnaround at 0 %, 5 %, … 100 % of the last tasks. */
+            turnaround_cdf: (number | null)[];
+            /** @description Busy share of every device, last 60 simulated seconds. */
+            utilisation: (number | null)[];
+            window: components["schemas"]["WindowFigures"];
+            /** @description Tasks that it ended first. */
+            wins: number;
+        };
+        /**
+         * ResumeOrder
+         * @description What to go on with.
+         */
+        ResumeOrder: {
+            /**
+             * @description A run that was interrupted or finished; left out: the one that is paused.
+             * @example null
+             */
+            run_id?: number | null;
+        };
+        /**
+         * Resumed
+         * @description A run that goes on.
+         */
+        Resumed: {
+            run_id: number;
+        };
+        /**
+         * RunDetail
+         * @description Everything about a run; seed, settings and changes are what it takes to repeat it.
+         */
+        RunDetail: {
+            /** @description Oldest first. */
+            changes: components["schemas"]["SettingsChange-Output"][];
+            cluster: {
+                [key: string]: unknown;
+            };
+            /** @description Whether it is the run that goes on now. */
+            current: boolean;
+            ended_at: string | null;
+            /** Format: date-time */
+            heartbeat_at: string;
+            id: number;
+            /** @example live */
+            kind: string;
+            /** @description Number of the newest task that is stored. */
+            last_task: number | null;
+            /** @description The server that ran it. */
+            owner: string | null;
+            seed: number;
+            /** @description The settings it began with. */
+            settings: {
+                [key: string]: unknown;
+            };
+            /** Format: date-time */
+            started_at: string;
+            /**
+             * @description running, finished, interrupted or failed
+             * @example finished
+             */
+            status: string;
+            /** @description How it ended; null while it goes on. */
+            summary: {
+                [key: string]: unknown;
+            } | null;
+            /** @description Version of this program. */
+            version: string;
+        };
+        /**
+         * RunLine
+         * @description A run in a list.
+         */
+        RunLine: {
+            /** @description Whether it is the run that goes on now. */
+            current: boolean;
+            ended_at: string | null;
+            id: number;
+            /** @example live */
+            kind: string;
+            seed: number;
+            /** Format: date-time */
+            started_at: string;
+            /**
+             * @description running, finished, interrupted or failed
+             * @example finished
+             */
+            status: string;
+            /** @description Version of this program. */
+            version: string;
+        };
+        /**
+         * RunPage
+         * @description Some runs, newest first.
+         */
+        RunPage: {
+            /** @description Pass it as `after` for the next page; null: this is the last one. */
+            next: number | null;
+            runs: components["schemas"]["RunLine"][];
+        };
+        /**
+         * SchedulerEntry
+         * @description A line of the registry.
+         */
+        SchedulerEntry: {
+            /** @description Takes part when nothing else is asked for. */
+            featured: boolean;
+            /** @example eft */
+            name: string;
+            /** @description Takes part now. */
+            racing: boolean;
+            /**
+             * @description What it knows of the true execution times.
+             * @example yes
+             */
+            sighted: string;
+            /** @example whole task where it ends first (StarPU's dm) */
+            summary: string;
+        };
+        /**
+         * SchedulerLoad
+         * @description How busy one scheduler keeps the devices.
+         */
+        SchedulerLoad: {
+            /** @description Seconds of work before the mean device. */
+            backlog: number | null;
+            /** @description Mean of the CPUs; null without any. */
+            cpu: number | null;
+            /** @description Mean of the GPUs that work; null without any. */
+            gpu: number | null;
+            name: string;
+            queue_length: number;
+            saturated: boolean;
+            /** @description Busy share by device, 0 to 1. */
+            utilisation: (number | null)[];
+        };
+        /**
+         * SchedulerResult
+         * @description What one scheduler made of one task, in one attempt.
+         */
+        SchedulerResult: {
+            /**
+             * @description Execution time, s.
+             * @example 0.4
+             */
+            actual_time: number | null;
+            /**
+             * @description 2 and more: started again because its GPU failed.
+             * @default 1
+             */
+            attempt: number;
+            /**
+             * @description Device that did it (of a split task the GPU), -1: none.
+             * @example 2
+             */
+            device: number;
+            /**
+             * @description J
+             * @example 20
+             */
+            energy_consumption: number | null;
+            /**
+             * @description USD
+             * @example 0.0001
+             */
+            execution_cost: number | null;
+            /**
+             * @description When its last share ended.
+             * @example 35
+             */
+            finish_time: number | null;
+            /**
+             * @description Share of the task on a GPU.
+             * @example 0.75
+             */
+            gpu_fraction: number | null;
+            /**
+             * @description Whether it really ran, rather than in simulated time.
+             * @default false
+             */
+            measured: boolean;
+            /**
+             * @description Who decided.
+             * @example oracle
+             */
+            scheduler_name: string;
+            /**
+             * @description When its first share started, simulated seconds.
+             * @example 34.6
+             */
+            start_time: number | null;
+            /**
+             * @description 0 it ran; 1 it ran elsewhere than the scheduler said, because it does not fit there; 2 rejected, it needs more memory than any device has; 3 rejected, no device class can run it; 4 rejected, a task it depends on was rejected; 5 rejected, too many tasks were waiting already
+             * @example 0
+             */
+            status: number;
+            /**
+             * @description Number of the task in its run.
+             * @example 101
+             */
+            task_id: number;
+            /**
+             * @description From arrival to finish, s.
+             * @example 0.5
+             */
+            turnaround_time: number | null;
+            /**
+             * @description Time in queues, s.
+             * @example 0.1
+             */
+            waiting_time: number | null;
+        };
+        /**
+         * SchedulerResultCreate
+         * @description A result that was measured elsewhere, for a task that is stored already.
+         */
+        SchedulerResultCreate: {
+            /**
+             * @description Execution time, s.
+             * @example 0.42
+             */
+            actual_time: number;
+            /**
+             * @description 2 and more: the task had to start again.
+             * @default 1
+             */
+            attempt: number;
+            /**
+             * @description Device of the run's cluster, -1 if it was none of them.
+             * @default -1
+             */
+            device: number;
+            /**
+             * @description J
+             * @default 0
+             * @example 21
+             */
+            energy_consumption: number;
+            /**
+             * @description USD
+             * @default 0
+             * @example 0.0001
+             */
+            execution_cost: number;
+            /**
+             * @description Share of the task that ran on a GPU.
+             * @example 0.75
+             */
+            gpu_fraction: number;
+            /**
+             * @description Who decided.
+             * @example my_cluster
+             */
+            scheduler_name: string;
+            /**
+             * @description Time between arrival and execution, s.
+             * @default 0
+             */
+            waiting_time: number;
+        };
+        /**
+         * SettingsAnswer
+         * @description Settings, and what may be chosen.
+         */
+        SettingsAnswer: {
+            choices: components["schemas"]["Choices"];
+            settings: components["schemas"]["LiveSettings"];
+        };
+        /**
+         * SettingsChange
+         * @description Settings to change; what is left out stays as it is.
+         */
+        "SettingsChange-Input": {
+            /**
+             * @description What energy counts against time, 0 to 1.
+             * @example 0.5
+             */
+            energy_weight?: number | null;
+            /**
+             * @description GPUs that do not work.
+             * @example [
+             *       1
+             *     ]
+             */
+            failed_gpus?: number[] | null;
+            /**
+             * @description Offered load; replaces a rate.
+             * @example 0.8
+             */
+            load?: number | null;
+            /** @description Tasks that may wait in a lane; null: any number. */
+            max_queue?: number | null;
+            /**
+             * @description Number of GPUs.
+             * @example 4
+             */
+            num_gpus?: number | null;
+            /** @description Tasks per second of wall time; null: as fast as possible. */
+            pace?: number | null;
+            /**
+             * @description Workload preset.
+             * @example long_tail
+             */
+            preset?: string | null;
+            /**
+             * @description Tasks per simulated second; replaces a load.
+             * @example null
+             */
+            rate?: number | null;
+            /**
+             * @description Who takes part.
+             * @example [
+             *       "greedy",
+             *       "eft"
+             *     ]
+             */
+            schedulers?: string[] | null;
+            /** @description Seed of the tasks to come. */
+            seed?: number | null;
+        };
+        /**
+         * SettingsChange
+         * @description Something that was changed while a run went on.
+         */
+        "SettingsChange-Output": {
+            /** @description Before this task. */
+            at_task: number;
+            /** @description Simulated seconds. */
+            at_time: number;
+            /**
+             * @example {
+             *       "load": 1.2
+             *     }
+             */
+            change: {
+                [key: string]: unknown;
+            };
+            /** Format: date-time */
+            created_at: string;
+        };
+        /**
+         * SizeDistribution
+         * @description How large the last tasks are (2000 at most).
+         */
+        SizeDistribution: {
+            counts: number[];
+            /** @description Edges of the bins; one more than there are counts. */
+            edges: number[];
+            tasks: number;
+        };
+        /**
+         * Status
+         * @description How the simulation stands.
+         */
+        Status: {
+            /**
+             * @description Tasks per simulated second.
+             * @example 40.5
+             */
+            arrival_rate: number | null;
+            /** @description Nobody can have ended all tasks so far before this moment. */
+            bound: number | null;
+            /**
+             * @description Why it halted or failed; empty: it did not.
+             * @example
+             */
+            error: string;
+            /** @example true */
+            is_running: boolean;
+            /**
+             * @description What is wrong at the moment; empty: nothing.
+             * @example
+             */
+            notice: string;
+            /** @example 3 */
+            run_id: number | null;
+            /**
+             * @description Schedulers whose queue keeps growing.
+             * @example [
+             *       "round_robin"
+             *     ]
+             */
+            saturated: string[];
+            schedulers: string[];
+            /**
+             * @description Simulated seconds.
+             * @example 12.5
+             */
+            sim_time: number;
+            /**
+             * @description none: no simulation has been started.
+             * @example running
+             * @enum {string}
+             */
+            state: "none" | "ready" | "running" | "paused" | "stopped" | "failed";
+            /**
+             * @description Of wall time, lately.
+             * @example 20
+             */
+            tasks_per_second: number | null;
+            /** @example 500 */
+            tasks_processed: number;
+        };
+        /**
+         * StepOrder
+         * @description How far to go.
+         */
+        StepOrder: {
+            /**
+             * @description Tasks that are to pass.
+             * @default 1
+             * @example 10
+             */
+            tasks: number;
+        };
+        /**
+         * StoredModel
+         * @description A model that a run has left.
+         */
+        StoredModel: {
+            /** Format: date-time */
+            created_at: string;
+            id: number;
+            path: string;
+            run_id: number | null;
+            /** @example hybrid_ml */
+            scheduler_name: string;
+            sha256: string;
+            /** @description What it was trained on and how well it does. */
+            training: {
+                [key: string]: unknown;
+            };
+        };
+        /**
+         * Task
+         * @description A task of a run.
+         */
+        Task: {
+            /**
+             * @description When it arrived, simulated seconds.
+             * @example 34.5
+             */
+            arrival_time: number;
+            /**
+             * @description How much it gains from a GPU, 0 to 1.
+             * @example 0.8
+             */
+            compute_intensity: number;
+            /**
+             * @description Tasks that must end before it starts.
+             * @default []
+             */
+            dependencies: number[];
+            /**
+             * @description Memory in MB.
+             * @example 200
+             */
+            memory_required: number;
+            /**
+             * @description Problem size N.
+             * @example 2500
+             */
+            size: number;
+            /**
+             * @description Number of the task in its run.
+             * @example 101
+             */
+            task_id: number;
+        };
+        /**
+         * TaskAudit
+         * @description A task and everything that was done with it.
+         */
+        TaskAudit: {
+            /**
+             * @description Attempts by scheduler.
+             * @example {
+             *       "oracle": 1,
+             *       "random": 2
+             *     }
+             */
+            attempts: {
+                [key: string]: number;
+            };
+            /**
+             * @description The scheduler that ended it first.
+             * @example oracle
+             */
+            fastest: string | null;
+            /** @description Every attempt of every scheduler; of one that a failure cut short, the times that were planned. */
+            results: components["schemas"]["SchedulerResult"][];
+            run_id: number;
+            task: components["schemas"]["Task"];
+        };
+        /**
+         * TaskCreate
+         * @description A task by hand.
+         */
+        TaskCreate: {
+            /**
+             * @description How much the task gains from a GPU, 0 to 1.
+             * @example 0.8
+             */
+            compute_intensity: number;
+            /**
+             * @description Memory in MB; a task that fits nowhere is rejected.
+             * @example 200
+             */
+            memory_required: number;
+            /**
+             * @description Problem size N.
+             * @example 2500
+             */
+            size: number;
+            /** @description A number of your own; the race counts its tasks itself and answers with its own number. */
+            task_id?: number | null;
+        };
+        /**
+         * TaskOutcome
+         * @description A task by hand, and what all schedulers made of it.
+         */
+        TaskOutcome: {
+            /** @description By scheduler. */
+            decisions: {
+                [key: string]: components["schemas"]["Verdict"];
+            };
+            /** @description Best share on a GPU, were the cluster idle. */
+            optimal_gpu_fraction: number | null;
+            /** @description Execution time of that split, s. */
+            optimal_time: number | null;
+            run_id: number | null;
+            task: components["schemas"]["Task"];
+            /** @description The number that came with the request. */
+            your_id: number | null;
+        };
+        /**
+         * TaskPage
+         * @description Some tasks of a run.
+         */
+        TaskPage: {
+            /** @description Pass it as `after` for the next page; null: this is the last one. */
+            next: number | null;
+            /** @description The run; null if there is none yet. */
+            run_id: number | null;
+            tasks: components["schemas"]["Task"][];
+        };
+        /**
+         * TrainingRecord
+         * @description An example to learn from: a task and its best split, found by trying all.
+         */
+        TrainingRecord: {
+            compute_intensity: number;
+            id: number;
+            memory_required: number;
+            /**
+             * @description Best share on a GPU, 0 to 1.
+             * @example 0.75
+             */
+            optimal_gpu_fraction: number;
+            /**
+             * @description Execution time of that split, s.
+             * @example 0.38
+             */
+            optimal_time: number;
+            run_id: number;
+            size: number;
+            task_id: number;
+        };
+        /**
+         * Utilization
+         * @description Busy shares by scheduler and device.
+         */
+        Utilization: {
+            devices: components["schemas"]["Device"][];
+            schedulers: components["schemas"]["SchedulerLoad"][];
+            /** @description Simulated seconds that are looked at. */
+            seconds: number;
+            sim_time: number;
+        };
+        /**
+         * Verdict
+         * @description One scheduler's decision about a task by hand.
+         */
+        Verdict: {
+            explanation: components["schemas"]["Explanation"];
+            result: components["schemas"]["SchedulerResult"];
+        };
+        /**
+         * WinMatrix
+         * @description Who beats whom, about the last tasks (2000 at most).
+         */
+        WinMatrix: {
+            schedulers: string[];
+            /** @description [i][j]: of the tasks that one of the two ended first, i's share. */
+            share: (number | null)[][];
+            tasks: number;
+            /** @description [i][j]: tasks that scheduler i ended before scheduler j. */
+            wins: number[][];
+        };
+        /**
+         * WindowFigures
+         * @description Averages over the last tasks, 1000 at most.
+         */
+        WindowFigures: {
+            /** @description Execution time, s. */
+            avg_time: number | null;
+            /** @description USD per task */
+            cost: number | null;
+            /** @description J per task */
+            energy: number | null;
+            /** @description Mean share of a task on a GPU. */
+            gpu_share: number | null;
+            /** @description From arrival to finish, s. */
+            mean_turnaround: number | null;
+            mean_waiting: number | null;
+            p50_turnaround: number | null;
+            p95_turnaround: number | null;
+            p99_turnaround: number | null;
+            tasks: number;
+        };
+    };
+    responses: never;
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+    comparison_api_comparison_get: {
+        parameters: {
+            query?: {
+                /** @description Figure of the last tasks to rank by; less is better. */
+                by?: "mean_turnaround" | "p95_turnaround" | "avg_time" | "mean_waiting" | "energy" | "cost";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Comparison"];
+                };
+            };
+            /** @description Not in the present state: no simulation has been started, or another one is under way. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description A value that cannot be used; the message names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    sizes_api_distribution_sizes_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SizeDistribution"];
+                };
+            };
+            /** @description Not in the present state: no simulation has been started, or another one is under way. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description A value that cannot be used; the message names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    full_history_api_full_history_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TrainingRecord"][];
+                };
+            };
+            /** @description A value that cannot be used; the message names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    health_api_health_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Health"];
+                };
+            };
+            /** @description A value that cannot be used; the message names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Health"];
+                };
+            };
+        };
+    };
+    heatmap_api_heatmap_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Heatmap"];
+                };
+            };
+            /** @description Not in the present state: no simulation has been started, or another one is under way. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description A value that cannot be used; the message names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    comparative_api_history_comparative_get: {
+        parameters: {
+            query?: {
+                /** @description Results; a task has one for each scheduler. */
+                limit?: number;
+                /** @description Number of a run; default: the current run, else the newest one. */
+                run?: number | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HistoryRow"][];
+                };
+            };
+            /** @description It is not there. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description A value that cannot be used; the message names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    correlation_api_matrix_correlation_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CorrelationMatrix"];
+                };
+            };
+            /** @description Not in the present state: no simulation has been started, or another one is under way. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description A value that cannot be used; the message names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    wins_api_matrix_wins_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WinMatrix"];
+                };
+            };
+            /** @description Not in the present state: no simulation has been started, or another one is under way. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description A value that cannot be used; the message names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    metrics_api_metrics_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            /** @description A value that cannot be used; the message names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    models_api_models_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Models"];
+                };
+            };
+            /** @description A value that cannot be used; the message names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    pause_api_pause_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Status"];
+                };
+            };
+            /** @description A setting or name that does not exist or cannot be used; the message names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The control token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description This page may not send orders, or the server has no control token. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Not in the present state: no simulation has been started, or another one is under way. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description A value that cannot be used; the message names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    resume_api_resume_post: {
+        parameters: {
+            query?: {
+                /** @description Halt before the first task, to go on step by step. */
+                paused?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ResumeOrder"] | null;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Status"];
+                };
+            };
+            /** @description A setting or name that does not exist or cannot be used; the message names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The control token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description This page may not send orders, or the server has no control token. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description It is not there. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Not in the present state: no simulation has been started, or another one is under way. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description A value that cannot be used; the message names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    page_api_runs_get: {
+        parameters: {
+            query?: {
+                /** @description `next` of the page before. */
+                after?: number | null;
+                /** @description Runs at most. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunPage"];
+                };
+            };
+            /** @description A value that cannot be used; the message names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    detail_api_runs__run_id__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Number of the run. */
+                run_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunDetail"];
+                };
+            };
+            /** @description It is not there. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description A value that cannot be used; the message names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    download_api_runs__run_id__export_get: {
+        parameters: {
+            query?: {
+                /** @description CSV or Parquet. */
+                format?: "csv" | "parquet";
+            };
+            header?: never;
+            path: {
+                /** @description Number of the run. */
+                run_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
+                };
+            };
+            /** @description It is not there. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description A value that cannot be used; the message names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    resume_api_runs__run_id__resume_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Number of the run. */
+                run_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Resumed"];
+                };
+            };
+            /** @description A setting or name that does not exist or cannot be used; the message names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The control token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description This page may not send orders, or the server has no control token. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description It is not there. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Not in the present state: no simulation has been started, or another one is under way. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description A value that cannot be used; the message names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    schedulers_api_schedulers_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SchedulerEntry"][];
+                };
+            };
+            /** @description A value that cannot be used; the message names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    schema_api_schema_ws_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            /** @description A value that cannot be used; the message names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    pause_api_simulation_pause_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Status"];
+                };
+            };
+            /** @description A setting or name that does not exist or cannot be used; the message names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The control token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description This page may not send orders, or the server has no control token. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Not in the present state: no simulation has been started, or another one is under way. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description A value that cannot be used; the message names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    resume_api_simulation_resume_post: {
+        parameters: {
+            query?: {
+                /** @description Halt before the first task, to go on step by step. */
+                paused?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ResumeOrder"] | null;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Status"];
+                };
+            };
+            /** @description A setting or name that does not exist or cannot be used; the message names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The control token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description This page may not send orders, or the server has no control token. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description It is not there. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Not in the present state: no simulation has been started, or another one is under way. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description A value that cannot be used; the message names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    settings_api_simulation_settings_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SettingsAnswer"];
+                };
+            };
+            /** @description A value that cannot be used; the message names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    change_api_simulation_settings_patch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SettingsChange-Input"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChangeAnswer"];
+                };
+            };
+            /** @description A setting or name that does not exist or cannot be used; the message names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The control token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description This page may not send orders, or the server has no control token. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Not in the present state: no simulation has been started, or another one is under way. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description A value that cannot be used; the message names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    start_api_simulation_start_post: {
+        parameters: {
+            query?: {
+                /** @description Halt before the first task, to go on step by step. */
+                paused?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["SettingsChange-Input"] | null;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Status"];
+                };
+            };
+            /** @description A setting or name that does not exist or cannot be used; the message names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The control token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description This page may not send orders, or the server has no control token. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Not in the present state: no simulation has been started, or another one is under way. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description A value that cannot be used; the message names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    status_api_simulation_status_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Status"];
+                };
+            };
+            /** @description A value that cannot be used; the message names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    step_api_simulation_step_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["StepOrder"] | null;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Status"];
+                };
+            };
+            /** @description A setting or name that does not exist or cannot be used; the message names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The control token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description This page may not send orders, or the server has no control token. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Not in the present state: no simulation has been started, or another one is under way. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description A value that cannot be used; the message names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    stop_api_simulation_stop_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Status"];
+                };
+            };
+            /** @description A setting or name that does not exist or cannot be used; the message names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The control token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description This page may not send orders, or the server has no control token. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Not in the present state: no simulation has been started, or another one is under way. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description A value that cannot be used; the message names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    status_api_status_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Status"];
+                };
+            };
+            /** @description A value that cannot be used; the message names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    page_api_tasks_get: {
+        parameters: {
+            query?: {
+                /** @description `next` of the page before. */
+                after?: number | null;
+                /** @description Tasks at most. */
+                limit?: number;
+                /** @description Number of a run; default: the current run, else the newest one. */
+                run?: number | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaskPage"];
+                };
+            };
+            /** @description It is not there. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description A value that cannot be used; the message names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    create_api_tasks_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TaskCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaskOutcome"];
+                };
+            };
+            /** @description A setting or name that does not exist or cannot be used; the message names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The control token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description This page may not send orders, or the server has no control token. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Not in the present state: no simulation has been started, or another one is under way. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description A value that cannot be used; the message names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    audit_api_tasks__task_id__get: {
+        parameters: {
+            query?: {
+                /** @description Number of a run; default: the current run, else the newest one. */
+                run?: number | null;
+            };
+            header?: never;
+            path: {
+                /** @description Number of the task in its run. */
+                task_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaskAudit"];
+                };
+            };
+            /** @description It is not there. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description A value that cannot be used; the message names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    create_api_tasks__task_id__results_post: {
+        parameters: {
+            query?: {
+                /** @description Number of a run; default: the current run, else the newest one. */
+                run?: number | null;
+            };
+            header?: never;
+            path: {
+                /** @description Number of the task in its run. */
+                task_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SchedulerResultCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SchedulerResult"];
+                };
+            };
+            /** @description A setting or name that does not exist or cannot be used; the message names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The control token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description This page may not send orders, or the server has no control token. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description It is not there. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Not in the present state: no simulation has been started, or another one is under way. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description A value that cannot be used; the message names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    utilization_api_utilization_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Utilization"];
+                };
+            };
+            /** @description Not in the present state: no simulation has been started, or another one is under way. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description A value that cannot be used; the message names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+}

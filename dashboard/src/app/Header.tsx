@@ -1,0 +1,161 @@
+/** The line on top: where we are, how the race stands, and the orders that are needed most. */
+import { useState } from 'react';
+import { Bell, LayoutGrid, Moon, Pause, Play, SkipForward, SlidersHorizontal, Square, Sun, Wifi, WifiOff } from 'lucide-react';
+import { clock } from '@/look/format';
+import { Button, Chip } from '@/look/parts';
+import { SchedulerName } from '@/look/Shape';
+import { useTheme } from '@/look/theme';
+import { useLink, useRace } from '@/live/store';
+import { useChoices } from './choices';
+import { Controls } from './Controls';
+import { Notes } from './Notes';
+import { pause, resume, start, step, stop, useOrders } from './orders';
+import { go, pathOf, PAGES, useRouter, type Page } from './router';
+
+const TITLES: Record<Page, string> = { race: 'Live race', experiments: 'Experiments', workloads: 'Workloads', models: 'Models', tour: 'Tour' };
+
+export function Header() {
+  const page = useRouter((state) => state.place.page);
+  return (
+    <header className="sticky top-0 z-30 border-b border-edge bg-page/95">
+      <div className="mx-auto flex max-w-[2560px] flex-wrap items-center gap-x-4 gap-y-2 px-3 py-2 sm:px-4">
+        <Brand />
+        {page === 'race' && <Standing />}
+        <span className="flex-1" />
+        {page === 'race' && <Orders />}
+        <Extras />
+        <Pages />
+      </div>
+    </header>
+  );
+}
+
+function Brand() {
+  const cluster = useRace((race) => {
+    const settings = race.frame?.settings;
+    return settings ? `1 CPU + ${settings.num_gpus} GPU · seed ${settings.seed} · simulated` : 'waiting for a race';
+  }, 'slow');
+  return (
+    <a href="/" onClick={(event) => follow(event, '/')} className="flex items-center gap-2.5">
+      <img src="/icon.svg" width={34} height={34} alt="" />
+      <span>
+        <span className="block leading-tight font-semibold">Scheduler race</span>
+        <span className="hidden text-xs text-quiet sm:block">{cluster}</span>
+      </span>
+    </a>
+  );
+}
+
+export function follow(event: { preventDefault: () => void; metaKey?: boolean; ctrlKey?: boolean }, path: string): void {
+  if (event.metaKey || event.ctrlKey) return;
+  event.preventDefault();
+  go(path);
+}
+
+function Pages() {
+  const page = useRouter((state) => state.place.page);
+  return (
+    <nav aria-label="Pages" className="order-last flex w-full gap-1 overflow-x-auto xl:order-none xl:w-auto">
+      {PAGES.map((each) => (
+        <a
+          key={each}
+          href={pathOf(each)}
+          aria-current={each === page ? 'page' : undefined}
+          onClick={(event) => follow(event, pathOf(each))}
+          className="rounded-lg px-2.5 py-1.5 text-sm whitespace-nowrap text-quiet hover:text-ink aria-[current]:bg-raised aria-[current]:font-semibold aria-[current]:text-ink"
+        >
+          {TITLES[each]}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+const STATES = { ready: 'warn', running: 'good', paused: 'warn', stopped: 'quiet', failed: 'bad' } as const;
+
+/** State, clock and legend. */
+function Standing() {
+  const link = useLink();
+  const { state, time, names } = useRace(
+    (race) => ({ state: race.frame?.state ?? null, time: race.frame?.sim_time ?? null, names: race.frame?.schedulers.map((each) => each.name) ?? [] }),
+    'read',
+  );
+  return (
+    <>
+      <span className="flex items-center gap-3" role="status" aria-live="off">
+        {link === 'lost' ? <Chip tone="bad">● OFFLINE</Chip> : state && <Chip tone={STATES[state]}>● {state.toUpperCase()}</Chip>}
+        <span className="num text-sm" title="simulated time">{clock(time)}</span>
+      </span>
+      <ul aria-label="Legend" className="hidden flex-wrap items-center gap-x-3 gap-y-1 text-sm min-[1700px]:flex">
+        {names.map((name) => (
+          <li key={name}><SchedulerName name={name} /></li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function Orders() {
+  const state = useRace((race) => race.frame?.state ?? null, 'read');
+  const lost = useLink() === 'lost';
+  const busy = useOrders((orders) => orders.busy > 0);
+  const off = lost || busy;
+  if (state === null || state === 'stopped' || state === 'failed') {
+    return (
+      <Button kind="main" disabled={off} onClick={() => void start()}>
+        <Play size={15} aria-hidden="true" /> Start
+      </Button>
+    );
+  }
+  const running = state === 'running';
+  return (
+    <div role="group" aria-label="Race" className="flex items-center gap-1">
+      <Button kind={running ? 'plain' : 'main'} disabled={off} onClick={() => void (running ? pause() : resume())}>
+        {running ? <Pause size={15} aria-hidden="true" /> : <Play size={15} aria-hidden="true" />}
+        {running ? 'Pause' : 'Resume'}
+      </Button>
+      <Button disabled={off || running} aria-label="Step: let one task pass" title="Step: let one task pass" onClick={() => void step(1)}>
+        <SkipForward size={15} aria-hidden="true" />
+      </Button>
+      <Button disabled={off} aria-label="Stop the run" title="Stop the run" onClick={() => void stop()}>
+        <Square size={15} aria-hidden="true" />
+      </Button>
+    </div>
+  );
+}
+
+function Extras() {
+  const page = useRouter((state) => state.place.page);
+  const { theme, toggle } = useTheme();
+  const { editing, edit } = useChoices();
+  const [open, setOpen] = useState<'controls' | 'notes' | null>(null);
+  const link = useLink();
+  const unread = useRace((race) => race.notes.length, 'read');
+  return (
+    <div className="flex items-center gap-1">
+      {page === 'race' && (
+        <>
+          <Button onClick={() => setOpen('controls')} aria-keyshortcuts="c">
+            <SlidersHorizontal size={15} aria-hidden="true" /> <span className="hidden sm:inline">Controls</span>
+            <span className="sr-only sm:hidden">Controls</span>
+          </Button>
+          <Button aria-pressed={editing} onClick={() => edit(!editing)} className="hidden md:inline-flex aria-pressed:border-accent">
+            <LayoutGrid size={15} aria-hidden="true" /> Layout
+          </Button>
+        </>
+      )}
+      <Button kind="bare" aria-label={`Notices, ${unread}`} onClick={() => setOpen('notes')}>
+        <Bell size={16} aria-hidden="true" />
+        {unread > 0 && <span className="num text-xs text-accent">{unread}</span>}
+      </Button>
+      <Button kind="bare" aria-label={theme === 'dark' ? 'Light theme' : 'Dark theme'} onClick={toggle}>
+        {theme === 'dark' ? <Sun size={16} aria-hidden="true" /> : <Moon size={16} aria-hidden="true" />}
+      </Button>
+      <span className="px-1" title={link === 'live' ? 'connected' : 'not connected'}>
+        {link === 'live' ? <Wifi size={15} className="text-good" aria-label="connected" /> : <WifiOff size={15} className="text-bad" aria-label="not connected" />}
+      </span>
+      {open === 'controls' && <Controls onClose={() => setOpen(null)} />}
+      {open === 'notes' && <Notes onClose={() => setOpen(null)} />}
+    </div>
+  );
+}

@@ -1,0 +1,104 @@
+/** The connection to `/ws`: comes back by itself, waiting longer each time, and asks for what it missed. */
+import type { Message } from './messages';
+
+export type Link = 'connecting' | 'live' | 'lost';
+
+export interface Cursor {
+  stream: string;
+  seq: number;
+}
+
+export interface Listener {
+  message(message: Message): void;
+  link(link: Link, retryAt: number | null): void;
+  cursor(): Cursor;
+  /** Whether messages should be coming: a race that does not run has nothing to say. */
+  expects(): boolean;
+}
+
+const FIRST_WAIT = 500;
+const LONGEST_WAIT = 10_000;
+/** A line without a word for so long counts as lost, even if nobody has hung up. */
+const SILENCE = 15_000;
+
+/** Milliseconds before the next try: doubled each time, with a random part so that not all come at once. */
+export function wait(tries: number, random: () => number = Math.random): number {
+  return Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** tries) * (0.75 + random() / 2);
+}
+
+export function address(cursor: Cursor, origin: string = window.location.origin): string {
+  const url = new URL('/ws', origin.replace(/^http/, 'ws'));
+  if (cursor.stream && cursor.seq >= 0) {
+    url.searchParams.set('cursor', String(cursor.seq));
+    url.searchParams.set('stream', cursor.stream);
+  }
+  return url.toString();
+}
+
+export class Connection {
+  private socket: WebSocket | null = null;
+  private tries = 0;
+  private timer: ReturnType<typeof setTimeout> | null = null;
+  private heard = 0;
+  private watch: ReturnType<typeof setInterval> | null = null;
+
+  constructor(private readonly listener: Listener) {}
+
+  open(): void {
+    this.close();
+    this.connect();
+    this.watch = setInterval(() => this.listen(), SILENCE / 3);
+  }
+
+  /** Try again at once. */
+  retry(): void {
+    this.tries = 0;
+    this.connect();
+  }
+
+  close(): void {
+    if (this.timer) clearTimeout(this.timer);
+    if (this.watch) clearInterval(this.watch);
+    this.timer = this.watch = null;
+    this.drop();
+  }
+
+  private drop(): void {
+    const socket = this.socket;
+    this.socket = null;
+    if (socket) {
+      socket.onopen = socket.onmessage = socket.onclose = null;
+      socket.close();
+    }
+  }
+
+  private connect(): void {
+    if (this.timer) clearTimeout(this.timer);
+    this.timer = null;
+    this.drop();
+    const socket = new WebSocket(address(this.listener.cursor()));
+    this.socket = socket;
+    this.heard = Date.now();
+    socket.onmessage = (event: MessageEvent<string>) => {
+      this.heard = Date.now();
+      this.tries = 0;
+      this.listener.link('live', null);
+      this.listener.message(JSON.parse(event.data) as Message);
+    };
+    socket.onclose = () => this.again();
+  }
+
+  private again(): void {
+    this.socket = null;
+    const pause = wait(this.tries++);
+    this.listener.link('lost', Date.now() + pause);
+    this.timer = setTimeout(() => this.connect(), pause);
+  }
+
+  private listen(): void {
+    if (this.socket && this.listener.expects() && Date.now() - this.heard > SILENCE) {
+      this.drop();
+      this.again();
+    }
+  }
+}

@@ -1,0 +1,74 @@
+/** Small parts that everything is built from. */
+import type { ButtonHTMLAttributes, ReactNode, SelectHTMLAttributes } from 'react';
+
+type Kind = 'plain' | 'main' | 'danger' | 'bare';
+const KINDS: Record<Kind, string> = {
+  plain: 'border border-edge bg-raised hover:border-strong',
+  main: 'border border-accent bg-accent text-on-accent font-semibold hover:brightness-110',
+  danger: 'border border-edge bg-raised text-bad hover:border-bad',
+  bare: 'border border-transparent hover:bg-raised',
+};
+
+export function Button({ kind = 'plain', className = '', ...rest }: ButtonHTMLAttributes<HTMLButtonElement> & { kind?: Kind }) {
+  return (
+    <button
+      type="button"
+      className={`inline-flex min-h-8 items-center justify-center gap-1.5 rounded-lg px-2.5 py-1 text-sm whitespace-nowrap disabled:cursor-not-allowed disabled:opacity-50 ${KINDS[kind]} ${className}`}
+      {...rest}
+    />
+  );
+}
+
+type Tone = 'quiet' | 'good' | 'warn' | 'bad' | 'accent';
+const TONES: Record<Tone, string> = {
+  quiet: 'text-quiet border-edge',
+  good: 'text-good border-good/40',
+  warn: 'text-warn border-warn/50',
+  bad: 'text-bad border-bad/50',
+  accent: 'text-accent border-accent/50',
+};
+
+export function Chip({ tone = 'quiet', title, children }: { tone?: Tone; title?: string; children: ReactNode }) {
+  return (
+    <span title={title} className={`inline-flex items-center gap-1 rounded-full border px-2 py-0.5 text-xs whitespace-nowrap ${TONES[tone]}`}>
+      {children}
+    </span>
+  );
+}
+
+export function Select({ className = '', ...rest }: SelectHTMLAttributes<HTMLSelectElement>) {
+  return <select className={`min-h-8 max-w-full rounded-lg border border-edge bg-raised px-2 py-1 text-sm hover:border-strong ${className}`} {...rest} />;
+}
+
+export function Field({ label, hint, children }: { label: string; hint?: string; children: ReactNode }) {
+  return (
+    <label className="block text-sm">
+      <span className="mb-1 flex items-baseline justify-between gap-2">
+        <span className="font-medium">{label}</span>
+        {hint && <span className="text-xs text-quiet">{hint}</span>}
+      </span>
+      {children}
+    </label>
+  );
+}
+
+export const INPUT = 'w-full min-h-8 rounded-lg border border-edge bg-well px-2 py-1 text-sm num hover:border-strong';
+
+/** What a place says that has nothing to show. */
+export function Empty({ title, children }: { title: string; children?: ReactNode }) {
+  return (
+    <div className="flex h-full min-h-24 flex-col items-center justify-center gap-2 p-4 text-center text-sm text-quiet">
+      <p className="font-medium text-ink">{title}</p>
+      {children}
+    </div>
+  );
+}
+
+export function ErrorLine({ message, hint }: { message: string; hint?: string }) {
+  return (
+    <p role="alert" className="rounded-lg border border-bad/50 bg-bad/10 px-3 py-2 text-sm">
+      <strong className="font-semibold text-bad">{message}</strong>
+      {hint && !message.includes(hint) && <span className="text-quiet"> {hint}</span>}
+    </p>
+  );
+}

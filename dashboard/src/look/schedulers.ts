@@ -1,0 +1,60 @@
+/** How each scheduler looks: colour, shape, dash and short name. Never colour alone. */
+import type { Theme } from './theme';
+
+export type ShapeName = 'diamond' | 'hexagon' | 'triangle' | 'square' | 'circle' | 'star' | 'cross' | 'pentagon' | 'drop' | 'bar' | 'ring' | 'chevron';
+
+export interface Look {
+  label: string;
+  short: string;
+  kind: string;
+  shape: ShapeName;
+  /** Lengths of dashes and gaps of its lines; empty: solid. */
+  dash: number[];
+  colour: Record<Theme, string>;
+  /** Lighter where its colour is too dark for text. */
+  text: Record<Theme, string>;
+}
+
+function look(label: string, short: string, kind: string, shape: ShapeName, dash: number[], dark: string, light: string, text = dark): Look {
+  return { label, short, kind, shape, dash, colour: { dark, light }, text: { dark: text, light } };
+}
+
+const KNOWN: Record<string, Look> = {
+  hybrid_ml: look('Hybrid ML', 'ML', 'learns: forest', 'diamond', [], '#0fd7ff', '#0b7a96'),
+  rl_agent: look('RL agent', 'RL', 'learns: agent', 'hexagon', [10, 3], '#9e66ff', '#6a35d0', '#c3a3ff'),
+  greedy: look('Greedy', 'GRD', 'rule', 'triangle', [6, 4], '#e8d030', '#7d6500'),
+  round_robin: look('Round robin', 'RR', 'rule', 'square', [2, 3], '#d47454', '#a8431f', '#e08a6c'),
+  random: look('Random', 'RND', 'chance', 'circle', [1, 4], '#8d97a5', '#586475', '#a6afbc'),
+  oracle: look('Oracle', 'ORC', 'sees all times', 'star', [8, 3, 2, 3], '#f8fafc', '#101a2b'),
+};
+
+/** For plug-ins and references, in the order in which they are met. */
+const NEXT: [ShapeName, string, string][] = [
+  ['cross', '#5ee6a8', '#0c6b45'],
+  ['pentagon', '#ff9ecb', '#a3216b'],
+  ['drop', '#ffb454', '#8a4f00'],
+  ['bar', '#7aa8ff', '#1f4fb0'],
+  ['ring', '#d0e86a', '#566600'],
+  ['chevron', '#ff8f8f', '#a92222'],
+];
+const met = new Map<string, Look>();
+
+export function schedulerLook(name: string): Look {
+  const known = KNOWN[name] ?? met.get(name);
+  if (known) return known;
+  const [shape, dark, light] = NEXT[met.size % NEXT.length]!;
+  const dash = [4 + 2 * (met.size % 3), 2];
+  const made = look(words(name), initials(name), 'plug-in or reference', shape, dash, dark, light);
+  met.set(name, made);
+  return made;
+}
+
+function words(name: string): string {
+  const plain = name.split(':')[0]!.replaceAll('_', ' ');
+  return plain.length <= 5 && !name.includes('_') ? plain.toUpperCase() : plain.charAt(0).toUpperCase() + plain.slice(1);
+}
+
+function initials(name: string): string {
+  const parts = name.split(':')[0]!.split('_');
+  return (parts.length > 1 ? parts.map((part) => part.charAt(0)).join('') : parts[0]!.slice(0, 4)).toUpperCase();
+}

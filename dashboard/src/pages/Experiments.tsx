@@ -1,0 +1,3 @@
+export default function Experiments() {
+  return <p>Experiments</p>;
+}

@@ -1,0 +1,3 @@
+export default function Models() {
+  return <p>Models</p>;
+}

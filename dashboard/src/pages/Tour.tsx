@@ -1,0 +1,3 @@
+export default function Tour() {
+  return <p>Tour</p>;
+}

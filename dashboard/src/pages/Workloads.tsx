@@ -1,0 +1,3 @@
+export default function Workloads() {
+  return <p>Workloads</p>;
+}

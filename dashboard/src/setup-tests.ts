@@ -1,0 +1,10 @@
+import '@testing-library/jest-dom/vitest';
+
+// jsdom draws nothing and has neither of these.
+class NoResize {
+  observe() {}
+  unobserve() {}
+  disconnect() {}
+}
+globalThis.ResizeObserver ??= NoResize as unknown as typeof ResizeObserver;
+window.matchMedia ??= ((query: string) => ({ matches: false, media: query, addEventListener() {}, removeEventListener() {} })) as unknown as typeof window.matchMedia;
