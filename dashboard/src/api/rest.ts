@@ -1,6 +1,26 @@
 // Made by `npm run types` from the schema folder; do not edit.
 
 export interface paths {
+    "/api/compare": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Several runs side by side
+         * @description Return the figures of several runs, and how each scheduler differs from the first run.
+         */
+        get: operations["compare_api_compare_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/comparison": {
         parameters: {
             query?: never;
@@ -36,6 +56,54 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/experiments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Experiments, newest first
+         * @description Return what was compared, and how far it is.
+         */
+        get: operations["page_api_experiments_get"];
+        put?: never;
+        /**
+         * Start an experiment
+         * @description Compare schedulers on one workload over several seeds, in a process of its own; one at a time, others wait.
+         */
+        post: operations["create_api_experiments_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/experiments/{experiment_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How an experiment stands
+         * @description Return how far an experiment is.
+         */
+        get: operations["detail_api_experiments__experiment_id__get"];
+        put?: never;
+        post?: never;
+        /**
+         * Cancel an experiment
+         * @description Stop an experiment that waits or runs; delete its run to be rid of one that has ended.
+         */
+        delete: operations["cancel_api_experiments__experiment_id__delete"];
         options?: never;
         head?: never;
         patch?: never;
@@ -279,10 +347,18 @@ export interface paths {
         get: operations["detail_api_runs__run_id__get"];
         put?: never;
         post?: never;
-        delete?: never;
+        /**
+         * Delete a run
+         * @description Delete a run that has ended, with all its tasks and results.
+         */
+        delete: operations["remove_api_runs__run_id__delete"];
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Rename a run
+         * @description Give a run a name, or take it away.
+         */
+        patch: operations["rename_api_runs__run_id__patch"];
         trace?: never;
     };
     "/api/runs/{run_id}/export": {
@@ -299,6 +375,26 @@ export interface paths {
          *     Of a run that goes on, the file holds what was stored when it was asked for.
          */
         get: operations["download_api_runs__run_id__export_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/{run_id}/figures": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What a run has measured
+         * @description Return every measure of every scheduler with its 95 % interval.
+         */
+        get: operations["figures_api_runs__run_id__figures_get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -619,10 +715,140 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/workloads": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * All workloads
+         * @description Return uploaded files and built-in presets.
+         */
+        get: operations["listed_api_workloads_get"];
+        put?: never;
+        /**
+         * Upload a workload
+         * @description Take a file as the body of the request, read it, and keep it if it can be used; its format is recognised.
+         *
+         *     A file of the same name is not replaced: delete it first.
+         */
+        post: operations["upload_api_workloads_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/workloads/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Shape of a workload
+         * @description Return how tasks, sizes, memory and arrivals of a workload are spread.
+         */
+        get: operations["shape_api_workloads__name__get"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a workload
+         * @description Delete a file, unless the live race or an experiment needs it.
+         */
+        delete: operations["remove_api_workloads__name__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/workloads/{name}/file": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A workload as a file
+         * @description Return the file as it was uploaded.
+         */
+        get: operations["download_api_workloads__name__file_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /**
+         * AgentHistory
+         * @description The last lessons of an agent.
+         */
+        AgentHistory: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "agent";
+            /** @description Newest last, 60 at most. */
+            points: components["schemas"]["AgentPoint"][];
+        };
+        /**
+         * AgentInsight
+         * @description How an agent stands (rl_agent).
+         */
+        AgentInsight: {
+            /** @description Whether it learns in a process of its own; then what it learns counts 50 tasks later. */
+            beside: boolean;
+            /** @description Share of decisions by lot, 0 to 1. */
+            epsilon: number | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "agent";
+            /** @description Of the last lesson; null before the first one. */
+            loss: number | null;
+            /** @description What a decision earns lately: a running mean, in typical tasks; 0 would cost nothing. */
+            reward: number | null;
+            /** @description Gradient steps, lessons before the race not included. */
+            steps: number;
+            /** @description Lessons of this race that have changed its weights. */
+            updates: number;
+            /** @description Models that have replaced one another in this race; 0: it decides by what it started with. */
+            version: number;
+        };
+        /**
+         * AgentPoint
+         * @description How the agent stood after a lesson.
+         */
+        AgentPoint: {
+            epsilon: number | null;
+            loss: number | null;
+            /** @description Running mean, in typical tasks. */
+            reward: number | null;
+            /** @description The newest task when the lesson began to count. */
+            task: number;
+        };
+        /**
+         * Arrivals
+         * @description When tasks arrive.
+         */
+        Arrivals: {
+            /** @description Tasks that arrive in each bin. */
+            counts: number[];
+            /** @description Seconds, one more than bins. */
+            edges: number[];
+        };
         /**
          * Candidate
          * @description A device as the scheduler saw it; null is what the scheduler does not know.
@@ -671,6 +897,7 @@ export interface components {
          */
         Choices: {
             most_gpus: number;
+            /** @description Workloads that the live race can run on, uploaded ones as `upload:NAME`. */
             presets: string[];
             schedulers: string[];
         };
@@ -686,6 +913,10 @@ export interface components {
              * @enum {string}
              */
             by: "mean_turnaround" | "p95_turnaround" | "avg_time" | "mean_waiting" | "energy" | "cost";
+            /** @description How the last lessons of every scheduler that learns went. */
+            histories: {
+                [key: string]: components["schemas"]["ForestHistory"] | components["schemas"]["AgentHistory"];
+            };
             ranking: components["schemas"]["Ranked"][];
             /** @description Simulated seconds. */
             sim_time: number;
@@ -701,8 +932,18 @@ export interface components {
          * @description What goes with what, about the last tasks (2000 at most).
          */
         CorrelationMatrix: {
-            /** @description Pearson's r, -1 to 1. */
+            /** @description [i][j]: Pearson's r of features i and j, -1 to 1. */
             correlation: (number | null)[][];
+            /**
+             * @description size (problem size N), intensity (0 to 1), memory (MB), GPU share (the best one, were the cluster idle), best time (shortest whole time on any device, s), then every scheduler by its name: its turnaround, s.
+             * @example [
+             *       "size",
+             *       "intensity",
+             *       "memory",
+             *       "eft",
+             *       "oracle"
+             *     ]
+             */
             features: string[];
             tasks: number;
         };
@@ -723,11 +964,168 @@ export interface components {
             name: string;
         };
         /**
+         * Difference
+         * @description How one scheduler differs between a run and the baseline.
+         */
+        Difference: {
+            baseline: number;
+            /** @description Whether the interval excludes 0. */
+            differs: boolean;
+            high: number | null;
+            low: number | null;
+            /** @description Of the run minus that of the baseline. */
+            mean: number | null;
+            measure: string;
+            /** @description Whether the same seeds drew the same tasks for both, so that luck cancels. */
+            paired: boolean;
+            /** @description The difference against the baseline's mean, 0.1 is 10 % more. */
+            relative: number | null;
+            run_id: number;
+            scheduler: string;
+        };
+        /**
+         * Distribution
+         * @description How one quantity is spread over the tasks.
+         */
+        Distribution: {
+            /** @description Tasks in each bin. */
+            counts: number[];
+            /** @description Limits of the bins, one more than bins. */
+            edges: number[];
+            maximum: number;
+            mean: number;
+            median: number;
+            minimum: number;
+            p25: number;
+            p75: number;
+            p90: number;
+            p99: number;
+            /**
+             * @description Of the bins; log where the values are heavy-tailed.
+             * @enum {string}
+             */
+            scale: "linear" | "log";
+        };
+        /**
          * ErrorAnswer
          * @description The answer to a request that failed.
          */
         ErrorAnswer: {
             error: components["schemas"]["Problem"];
+        };
+        /**
+         * Estimate
+         * @description A measure with its 95 % interval.
+         */
+        Estimate: {
+            high: number | null;
+            /** @description null: there is no interval, as of one single number. */
+            low: number | null;
+            mean: number | null;
+            /** @description Seeds or batches that it is made of. */
+            n: number;
+        };
+        /**
+         * Experiment
+         * @description A comparison and how far it is; its results are the figures of the run with the same number.
+         */
+        Experiment: {
+            /** @description Experiments that come before it; null if it does not wait. */
+            ahead: number | null;
+            /** Format: date-time */
+            asked_at: string;
+            /** @description Seeds that are done. */
+            done: number;
+            ended_at: string | null;
+            /**
+             * @description Why it failed; empty: it did not.
+             * @example
+             */
+            error: string;
+            /** @description null until it is finished */
+            headline: components["schemas"]["Headline"] | null;
+            /** @description Number of its run. */
+            id: number;
+            load: number | null;
+            /** @enum {string} */
+            mode: "queued" | "isolated";
+            num_gpus: number;
+            /** @description Seeds in all. */
+            of: number;
+            rate: number | null;
+            schedulers: string[];
+            seeds: number[];
+            /** @enum {string} */
+            state: "queued" | "running" | "finished" | "failed" | "cancelled" | "interrupted";
+            /** @description Tasks of a seed; null: as many as the preset or file has. */
+            tasks: number | null;
+            title: string | null;
+            /** @example long_tail */
+            workload: string;
+        };
+        /**
+         * ExperimentCreate
+         * @description What to compare.
+         */
+        ExperimentCreate: {
+            /**
+             * @description Offered load; or give a rate.
+             * @example 0.8
+             */
+            load?: number | null;
+            /**
+             * @description queued: devices have queues; isolated: every task has them to itself.
+             * @default queued
+             * @enum {string}
+             */
+            mode: "queued" | "isolated";
+            /**
+             * @description Number of GPUs.
+             * @default 4
+             */
+            num_gpus: number;
+            /**
+             * @description Tasks per simulated second.
+             * @example null
+             */
+            rate?: number | null;
+            /**
+             * @description Who is compared.
+             * @example [
+             *       "greedy",
+             *       "eft"
+             *     ]
+             */
+            schedulers: string[];
+            /**
+             * @description How many seeds, counted from 0, or a list of them.
+             * @default 10
+             * @example 10
+             */
+            seeds: number | number[];
+            /** @description Tasks of a seed; null: as many as the preset or file has. */
+            tasks?: number | null;
+            /** @example a night of long tails */
+            title?: string | null;
+            /**
+             * @description A preset, or `upload:NAME`.
+             * @default mixed
+             * @example long_tail
+             */
+            workload: string;
+        };
+        /**
+         * ExperimentPage
+         * @description Some experiments, newest first.
+         */
+        ExperimentPage: {
+            experiments: components["schemas"]["Experiment"][];
+            /** @description More are refused. */
+            most_waiting: number;
+            /** @description Pass it as `after` for the next page; null: this is the last one. */
+            next: number | null;
+            /** @description Experiments that wait or run. */
+            waiting: number;
         };
         /**
          * Explanation
@@ -746,6 +1144,10 @@ export interface components {
                 [key: string]: number | null;
             };
             device: number;
+            /** @description When it expected the task to end, simulated seconds; null: it predicts no times. */
+            expected_finish: number | null;
+            /** @description Execution time that it expected of its decision, s; null: it predicts no times. */
+            expected_time: number | null;
             gpu_fraction: number | null;
             /**
              * @description What the scheduler does.
@@ -757,6 +1159,70 @@ export interface components {
              * @example whole on gpu1: would end 0.31 s from now, 0.12 s before gpu0, the next best
              */
             why: string;
+        };
+        /**
+         * ForestHistory
+         * @description The last fits of a forest.
+         */
+        ForestHistory: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "forest";
+            /** @description Newest last, 30 at most. */
+            points: components["schemas"]["Retrain"][];
+        };
+        /**
+         * ForestInsight
+         * @description How a forest stands (hybrid_ml).
+         */
+        ForestInsight: {
+            /** @description Whether it learns in a process of its own; then what it learns counts 50 tasks later. */
+            beside: boolean;
+            /**
+             * @description How much each feature matters to the predicted GPU share; they add up to 1.
+             * @example {
+             *       "compute_intensity": 0.6,
+             *       "size": 0.4
+             *     }
+             */
+            feature_importance: {
+                [key: string]: number | null;
+            };
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "forest";
+            /** @description The newest task when the last forest began to decide; null: none in this race yet. */
+            last_retrain: number | null;
+            /** @description Fits of this model, lessons before the race included. */
+            retrains: number;
+            /** @description Mean absolute error, in seconds, of the execution times that it predicted before deciding, on all classes of devices that can run the task. */
+            seconds_mae: number | null;
+            /** @description R² of the same predictions. */
+            seconds_r2: number | null;
+            /** @description Tasks that these two are about: the last ones, 1000 at most. */
+            seconds_tested: number;
+            /** @description Mean absolute error of the predicted GPU share (0 to 1) against the share that was best in retrospect, on the tasks between the last two fits, which the forest of that time had not seen; null: only one fit yet. */
+            share_mae: number | null;
+            /** @description R² of the same predictions; null also where the best shares were all equal. */
+            share_r2: number | null;
+            /** @description Tasks that these two are about. */
+            share_tested: number;
+            /** @description Models that have replaced one another in this race; 0: it decides by what it started with. */
+            version: number;
+        };
+        /**
+         * Headline
+         * @description Who did best, by mean turnaround.
+         */
+        Headline: {
+            /** @description Seconds from arrival to finish. */
+            mean_turnaround: number | null;
+            /** @example eft */
+            scheduler: string;
         };
         /**
          * Health
@@ -782,7 +1248,11 @@ export interface components {
             /** @description [size][intensity]: tasks that are faster whole on a GPU, 0 to 1. */
             gpu_wins: (number | null)[][];
             intensity_edges: number[];
+            /** @description Whether the edges of the sizes are spaced by factors, as they are if the largest is over 20 times the least. */
+            log_sizes: boolean;
             size_edges: number[];
+            /** @description [size][intensity]: median of log2(time on a CPU / time on a GPU) of the tasks there, whole; 1: the GPU takes half the time, below 0: the CPU is faster; null: none seen that both can run. */
+            speedup: (number | null)[][];
             tasks: number;
         };
         /**
@@ -904,6 +1374,19 @@ export interface components {
             seed: number;
         };
         /**
+         * MeasureInfo
+         * @description What a measure says.
+         */
+        MeasureInfo: {
+            less_is_better: boolean;
+            /** @example mean time from arrival to finish */
+            meaning: string;
+            /** @example mean_turnaround */
+            name: string;
+            /** @example s */
+            unit: string;
+        };
+        /**
          * ModelFile
          * @description A model file and what its manifest says.
          */
@@ -932,6 +1415,20 @@ export interface components {
             problems: string[];
             /** @description Newest first. */
             stored: components["schemas"]["StoredModel"][];
+        };
+        /**
+         * OtherInsight
+         * @description What a policy from elsewhere tells about itself.
+         */
+        OtherInsight: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "other";
+            values: {
+                [key: string]: unknown;
+            };
         };
         /**
          * Part
@@ -974,6 +1471,15 @@ export interface components {
             message: string;
         };
         /**
+         * Quantiles
+         * @description Three quantiles; null without any tasks.
+         */
+        Quantiles: {
+            p50: number | null;
+            p95: number | null;
+            p99: number | null;
+        };
+        /**
          * Ranked
          * @description A scheduler and its place.
          */
@@ -988,10 +1494,8 @@ export interface components {
             decision_microseconds: number | null;
             /** @description J in total */
             energy: number | null;
-            /** @description What a learner tells about itself. */
-            insight: {
-                [key: string]: unknown;
-            };
+            /** @description What a learner tells about itself; null: it does not learn. */
+            insight: (components["schemas"]["ForestInsight"] | components["schemas"]["AgentInsight"] | components["schemas"]["OtherInsight"]) | null;
             /** @description When its last task ends, simulated seconds. */
             makespan: number | null;
             /** @description 1.0 cannot be beaten by anyone. */
@@ -1028,6 +1532,14 @@ export interface components {
             wins: number;
         };
         /**
+         * Removed
+         * @description Something that is gone now.
+         */
+        Removed: {
+            /** @example upload:trace.csv */
+            removed: string;
+        };
+        /**
          * ResumeOrder
          * @description What to go on with.
          */
@@ -1046,6 +1558,49 @@ export interface components {
             run_id: number;
         };
         /**
+         * Retrain
+         * @description A fit of the forest.
+         */
+        Retrain: {
+            /** @description As share_mae: of the forest before, on tasks that it had not seen. */
+            mae: number | null;
+            /** @description As share_r2. */
+            r2: number | null;
+            /**
+             * @description first: there was none; interval: it was time and worth it; drift: the work had changed.
+             * @enum {string}
+             */
+            reason: "first" | "interval" | "drift";
+            /** @description Tasks that it was fitted on. */
+            samples: number;
+            /** @description Wall time of the fit. */
+            seconds: number | null;
+            /** @description The newest task when the new forest began to decide. */
+            task: number;
+            /** @description Tasks that both are about. */
+            tested: number;
+        };
+        /**
+         * RunChange
+         * @description What can be changed about a run.
+         */
+        RunChange: {
+            /** @description null takes the name away. */
+            title: string | null;
+        };
+        /**
+         * RunComparison
+         * @description Several runs side by side.
+         */
+        RunComparison: {
+            /** @description The first run that was named. */
+            baseline: number;
+            differences: components["schemas"]["Difference"][];
+            /** @description What to keep in mind, such as runs on different workloads. */
+            notes: string[];
+            runs: components["schemas"]["RunFigures"][];
+        };
+        /**
          * RunDetail
          * @description Everything about a run; seed, settings and changes are what it takes to repeat it.
          */
@@ -1057,16 +1612,29 @@ export interface components {
             };
             /** @description Whether it is the run that goes on now. */
             current: boolean;
+            /** @description Seconds of wall time, until now if it goes on. */
+            duration: number | null;
             ended_at: string | null;
+            /** @description Who did best; null if it is not known. */
+            headline: components["schemas"]["Headline"] | null;
             /** Format: date-time */
             heartbeat_at: string;
             id: number;
-            /** @example live */
+            /**
+             * @description live or comparison
+             * @example live
+             */
             kind: string;
             /** @description Number of the newest task that is stored. */
             last_task: number | null;
+            /** @description Offered load at its beginning; null: a rate was given. */
+            load: number | null;
+            num_gpus: number | null;
             /** @description The server that ran it. */
             owner: string | null;
+            rate: number | null;
+            /** @description Who took part at its beginning. */
+            schedulers: string[];
             seed: number;
             /** @description The settings it began with. */
             settings: {
@@ -1075,7 +1643,7 @@ export interface components {
             /** Format: date-time */
             started_at: string;
             /**
-             * @description running, finished, interrupted or failed
+             * @description running, finished, interrupted or failed; an experiment says more
              * @example finished
              */
             status: string;
@@ -1083,8 +1651,48 @@ export interface components {
             summary: {
                 [key: string]: unknown;
             } | null;
+            /** @description Tasks so far, of a comparison those of all seeds; null: not known yet. */
+            tasks: number | null;
+            /** @description A name that a person gave it. */
+            title: string | null;
             /** @description Version of this program. */
             version: string;
+            /**
+             * @description Preset or `upload:NAME@…` at its beginning.
+             * @example mixed
+             */
+            workload: string;
+        };
+        /**
+         * RunFigures
+         * @description What a run has measured.
+         */
+        RunFigures: {
+            /** @description How the intervals were made, for people. */
+            explanation: string;
+            /** @example comparison */
+            kind: string;
+            load: number | null;
+            measures: components["schemas"]["MeasureInfo"][];
+            /**
+             * @description seeds: mean over the seeds, percentile bootstrap of 2000 resamples. batch_means: the tasks in their order are cut into batches of equal size, the first is dropped as warm-up, and the means of the others are resampled in the same way.
+             * @enum {string}
+             */
+            method: "seeds" | "batch_means";
+            num_gpus: number | null;
+            rate: number | null;
+            run_id: number;
+            /** @description Best mean turnaround first. */
+            schedulers: components["schemas"]["SchedulerEstimates"][];
+            /** @description Seeds of a comparison; of a live run its one. */
+            seeds: number[];
+            /** @example finished */
+            status: string;
+            /** @description Tasks of a seed, or of a live run those that are stored. */
+            tasks: number;
+            title: string | null;
+            /** @example mixed */
+            workload: string;
         };
         /**
          * RunLine
@@ -1093,20 +1701,42 @@ export interface components {
         RunLine: {
             /** @description Whether it is the run that goes on now. */
             current: boolean;
+            /** @description Seconds of wall time, until now if it goes on. */
+            duration: number | null;
             ended_at: string | null;
+            /** @description Who did best; null if it is not known. */
+            headline: components["schemas"]["Headline"] | null;
             id: number;
-            /** @example live */
+            /**
+             * @description live or comparison
+             * @example live
+             */
             kind: string;
+            /** @description Offered load at its beginning; null: a rate was given. */
+            load: number | null;
+            num_gpus: number | null;
+            rate: number | null;
+            /** @description Who took part at its beginning. */
+            schedulers: string[];
             seed: number;
             /** Format: date-time */
             started_at: string;
             /**
-             * @description running, finished, interrupted or failed
+             * @description running, finished, interrupted or failed; an experiment says more
              * @example finished
              */
             status: string;
+            /** @description Tasks so far, of a comparison those of all seeds; null: not known yet. */
+            tasks: number | null;
+            /** @description A name that a person gave it. */
+            title: string | null;
             /** @description Version of this program. */
             version: string;
+            /**
+             * @description Preset or `upload:NAME@…` at its beginning.
+             * @example mixed
+             */
+            workload: string;
         };
         /**
          * RunPage
@@ -1135,6 +1765,18 @@ export interface components {
             sighted: string;
             /** @example whole task where it ends first (StarPU's dm) */
             summary: string;
+        };
+        /**
+         * SchedulerEstimates
+         * @description One scheduler of a run.
+         */
+        SchedulerEstimates: {
+            /** @description By measure; what is not known is left out. */
+            estimates: {
+                [key: string]: components["schemas"]["Estimate"];
+            };
+            /** @example eft */
+            scheduler: string;
         };
         /**
          * SchedulerLoad
@@ -1317,7 +1959,7 @@ export interface components {
             /** @description Tasks per second of wall time; null: as fast as possible. */
             pace?: number | null;
             /**
-             * @description Workload preset.
+             * @description Workload: a preset, or `upload:NAME`.
              * @example long_tail
              */
             preset?: string | null;
@@ -1365,6 +2007,10 @@ export interface components {
             counts: number[];
             /** @description Edges of the bins; one more than there are counts. */
             edges: number[];
+            /** @description Whether the edges of the sizes are spaced by factors, as they are if the largest is over 20 times the least. */
+            log_sizes: boolean;
+            /** @description Of the sizes. */
+            quantiles: components["schemas"]["Quantiles"];
             tasks: number;
         };
         /**
@@ -1500,6 +2146,10 @@ export interface components {
              */
             attempts: {
                 [key: string]: number;
+            };
+            /** @description Why each scheduler decided as it did, asked just before it did; empty if that is not kept, as it is of the last 500 tasks that were asked about: at 20 tasks a second all, else about 20 a second. */
+            explanations: {
+                [key: string]: components["schemas"]["Explanation"];
             };
             /**
              * @description The scheduler that ended it first.
@@ -1637,6 +2287,150 @@ export interface components {
             p99_turnaround: number | null;
             tasks: number;
         };
+        /**
+         * WorkloadLine
+         * @description A workload in a list.
+         */
+        WorkloadLine: {
+            /** @description Size of the file; null for a preset. */
+            bytes: number | null;
+            /** @description Whether tasks wait for others. */
+            dependencies: boolean;
+            /** @description From the first arrival to the last, s; null for a preset. */
+            duration: number | null;
+            /**
+             * @description Of the file; null for a preset.
+             * @example csv
+             */
+            format: string | null;
+            /** @description Whether the live race or an experiment needs it now; then it cannot be deleted. */
+            in_use: boolean;
+            /** @enum {string} */
+            kind: "upload" | "preset";
+            /** @description Whether the live race can run on it. */
+            live: boolean;
+            /** @example trace.csv */
+            name: string;
+            /**
+             * @description Why the live race cannot run on it; empty: it can.
+             * @example
+             */
+            obstacle: string;
+            /** @description Of the file; null for a preset. */
+            sha256: string | null;
+            /**
+             * @description What settings and experiments call it.
+             * @example upload:trace.csv
+             */
+            spec: string;
+            /**
+             * @description What a preset is; empty for a file.
+             * @example
+             */
+            summary: string;
+            /**
+             * @description In the file; of a preset as many as are drawn for its shape.
+             * @example 5000
+             */
+            tasks: number;
+            /** @description null for a preset */
+            uploaded_at: string | null;
+        };
+        /**
+         * WorkloadShape
+         * @description A workload in numbers; a preset is drawn once, with seed 0.
+         */
+        WorkloadShape: {
+            /** @description Tasks a second; null if all arrive at once. */
+            arrival_rate: number | null;
+            arrivals: components["schemas"]["Arrivals"];
+            /** @description Certified: nobody can end all tasks before this moment, s; null if there are too many to ask. */
+            bound: number | null;
+            /** @description Standard deviation of the gaps between arrivals over their mean; a Poisson stream has 1. */
+            burstiness: number | null;
+            /** @description Size of the file; null for a preset. */
+            bytes: number | null;
+            compute_intensity: components["schemas"]["Distribution"];
+            /** @description Whether tasks wait for others. */
+            dependencies: boolean;
+            /** @description Tasks that wait for others, 0 to 1. */
+            dependency_share: number;
+            /** @description From the first arrival to the last, s; null for a preset. */
+            duration: number | null;
+            /**
+             * @description Of the file; null for a preset.
+             * @example csv
+             */
+            format: string | null;
+            /** @description Tasks that are faster whole on a GPU than on a CPU, 0 to 1. */
+            gpu_faster_share: number | null;
+            /** @description Whether the live race or an experiment needs it now; then it cannot be deleted. */
+            in_use: boolean;
+            /** @enum {string} */
+            kind: "upload" | "preset";
+            /** @description Whether the live race can run on it. */
+            live: boolean;
+            /** @description Device classes for which the file has measured times. */
+            measured_classes: string[];
+            memory_required: components["schemas"]["Distribution"];
+            /** @example trace.csv */
+            name: string;
+            /** @description GPUs of the server's cluster, for which load, share and bound are told. */
+            num_gpus: number;
+            /**
+             * @description Why the live race cannot run on it; empty: it can.
+             * @example
+             */
+            obstacle: string;
+            /** @description Work that arrives against what the cluster can do at best; null if all arrive at once. */
+            offered_load: number | null;
+            /** @description Of the file; null for a preset. */
+            sha256: string | null;
+            size: components["schemas"]["Distribution"];
+            /** @description Seconds from the first arrival to the last. */
+            span: number;
+            /**
+             * @description What settings and experiments call it.
+             * @example upload:trace.csv
+             */
+            spec: string;
+            /**
+             * @description What a preset is; empty for a file.
+             * @example
+             */
+            summary: string;
+            /**
+             * @description In the file; of a preset as many as are drawn for its shape.
+             * @example 5000
+             */
+            tasks: number;
+            /** @description Tasks that no device of the cluster can run, 0 to 1. */
+            unfit_share: number;
+            /** @description null for a preset */
+            uploaded_at: string | null;
+        };
+        /**
+         * Workloads
+         * @description All workloads, files first.
+         */
+        Workloads: {
+            /**
+             * @description Files that can be read.
+             * @example [
+             *       "csv",
+             *       "parquet"
+             *     ]
+             */
+            formats: string[];
+            /**
+             * @description Largest file that can be uploaded.
+             * @example 50000000
+             */
+            most_bytes: number;
+            /** @description Files in the folder that cannot be used, and why. */
+            problems: string[];
+            workloads: components["schemas"]["WorkloadLine"][];
+        };
     };
     responses: never;
     parameters: never;
@@ -1646,6 +2440,83 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    compare_api_compare_get: {
+        parameters: {
+            query: {
+                /** @description Two to eight runs, with commas. */
+                runs: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunComparison"];
+                };
+            };
+            /** @description A setting or name that does not exist or cannot be used; the message names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description It is not there. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Not in the present state: no simulation has been started, or another one is under way. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description A value that cannot be used; the message names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
     comparison_api_comparison_get: {
         parameters: {
             query?: {
@@ -1725,6 +2596,317 @@ export interface operations {
             };
             /** @description Not in the present state: no simulation has been started, or another one is under way. */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description A value that cannot be used; the message names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    page_api_experiments_get: {
+        parameters: {
+            query?: {
+                /** @description `next` of the page before. */
+                after?: number | null;
+                /** @description Experiments at most. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExperimentPage"];
+                };
+            };
+            /** @description A value that cannot be used; the message names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    create_api_experiments_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExperimentCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Experiment"];
+                };
+            };
+            /** @description A setting or name that does not exist or cannot be used; the message names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The control token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description This page may not send orders, or the server has no control token. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Not in the present state: no simulation has been started, or another one is under way. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description A value that cannot be used; the message names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    detail_api_experiments__experiment_id__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Number of the experiment. */
+                experiment_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Experiment"];
+                };
+            };
+            /** @description It is not there. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description A value that cannot be used; the message names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    cancel_api_experiments__experiment_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Number of the experiment. */
+                experiment_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Experiment"];
+                };
+            };
+            /** @description A setting or name that does not exist or cannot be used; the message names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The control token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description This page may not send orders, or the server has no control token. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description It is not there. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Not in the present state: no simulation has been started, or another one is under way. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2489,6 +3671,218 @@ export interface operations {
             };
         };
     };
+    remove_api_runs__run_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Number of the run. */
+                run_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Removed"];
+                };
+            };
+            /** @description A setting or name that does not exist or cannot be used; the message names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The control token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description This page may not send orders, or the server has no control token. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description It is not there. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Not in the present state: no simulation has been started, or another one is under way. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description A value that cannot be used; the message names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    rename_api_runs__run_id__patch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Number of the run. */
+                run_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RunChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunLine"];
+                };
+            };
+            /** @description A setting or name that does not exist or cannot be used; the message names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The control token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description This page may not send orders, or the server has no control token. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description It is not there. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Not in the present state: no simulation has been started, or another one is under way. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description A value that cannot be used; the message names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
     download_api_runs__run_id__export_get: {
         parameters: {
             query?: {
@@ -2516,6 +3910,74 @@ export interface operations {
             };
             /** @description It is not there. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description A value that cannot be used; the message names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    figures_api_runs__run_id__figures_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Number of the run. */
+                run_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunFigures"];
+                };
+            };
+            /** @description It is not there. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Not in the present state: no simulation has been started, or another one is under way. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3828,6 +5290,374 @@ export interface operations {
             };
             /** @description Not in the present state: no simulation has been started, or another one is under way. */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description A value that cannot be used; the message names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    listed_api_workloads_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Workloads"];
+                };
+            };
+            /** @description A value that cannot be used; the message names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    upload_api_workloads_post: {
+        parameters: {
+            query: {
+                /** @description Its name from now on. */
+                name: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/octet-stream": string;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkloadLine"];
+                };
+            };
+            /** @description A setting or name that does not exist or cannot be used; the message names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The control token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description This page may not send orders, or the server has no control token. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Not in the present state: no simulation has been started, or another one is under way. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description A value that cannot be used; the message names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    shape_api_workloads__name__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the workload. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkloadShape"];
+                };
+            };
+            /** @description It is not there. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description A value that cannot be used; the message names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    remove_api_workloads__name__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the workload. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Removed"];
+                };
+            };
+            /** @description A setting or name that does not exist or cannot be used; the message names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The control token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description This page may not send orders, or the server has no control token. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description It is not there. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Not in the present state: no simulation has been started, or another one is under way. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description A value that cannot be used; the message names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    download_api_workloads__name__file_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the workload. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description It is not there. */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };

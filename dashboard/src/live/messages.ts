@@ -4,6 +4,8 @@ export type Message = SimulationUpdate | Notification | Log | Hello | Reset | Sk
 
 /**
  * The whole race at one moment, and what is new since the update before.
+ *
+ * Figures have six significant digits, moments four decimals; REST has all digits.
  */
 export interface SimulationUpdate {
   /**
@@ -39,9 +41,7 @@ export interface SimulationUpdate {
    * Number of the message in its stream; a gap means skipped messages.
    */
   seq: number;
-  settings: {
-    [k: string]: unknown | undefined;
-  };
+  settings: LiveSettings;
   sim_time: number;
   /**
    * New shares of tasks on devices, the newest 300 at most: scheduler, device, start, end, task, attempt. An attempt above 1 replaces the shares of that task that had not ended when its device failed.
@@ -68,7 +68,13 @@ export interface SimulationUpdate {
  * What changes slowly; about the last tasks (2000 at most).
  */
 export interface Pictures {
+  /**
+   * [i][j]: Pearson's r of features i and j, -1 to 1.
+   */
   correlation: (number | null)[][];
+  /**
+   * size (problem size N), intensity (0 to 1), memory (MB), GPU share (the best one, were the cluster idle), best time (shortest whole time on any device, s), then every scheduler by its name: its turnaround, s.
+   */
   features: string[];
   /**
    * [size][intensity]: share of tasks faster whole on a GPU.
@@ -78,15 +84,106 @@ export interface Pictures {
    * [size][intensity]: best GPU share of the mean task there.
    */
   heatmap: (number | null)[][];
+  /**
+   * How the last lessons of every scheduler that learns went.
+   */
+  histories: {
+    [k: string]: ForestHistory | AgentHistory | undefined;
+  };
   intensity_edges: number[];
+  /**
+   * Whether the edges of the sizes are spaced by factors, as they are if the largest is over 20 times the least.
+   */
+  log_sizes: boolean;
   schedulers: string[];
   size_counts: number[];
   size_edges: number[];
+  size_quantiles: Quantiles;
+  /**
+   * [size][intensity]: median of log2(time on a CPU / time on a GPU) of the tasks there, whole; 1: the GPU takes half the time, below 0: the CPU is faster; null: none seen that both can run.
+   */
+  speedup: (number | null)[][];
   tasks: number;
   /**
    * [i][j]: tasks that i ended before j.
    */
   wins: number[][];
+}
+/**
+ * The last fits of a forest.
+ */
+export interface ForestHistory {
+  kind: 'forest';
+  /**
+   * Newest last, 30 at most.
+   */
+  points: Retrain[];
+}
+/**
+ * A fit of the forest.
+ */
+export interface Retrain {
+  /**
+   * As share_mae: of the forest before, on tasks that it had not seen.
+   */
+  mae: number | null;
+  /**
+   * As share_r2.
+   */
+  r2: number | null;
+  /**
+   * first: there was none; interval: it was time and worth it; drift: the work had changed.
+   */
+  reason: 'first' | 'interval' | 'drift';
+  /**
+   * Tasks that it was fitted on.
+   */
+  samples: number;
+  /**
+   * Wall time of the fit.
+   */
+  seconds: number | null;
+  /**
+   * The newest task when the new forest began to decide.
+   */
+  task: number;
+  /**
+   * Tasks that both are about.
+   */
+  tested: number;
+}
+/**
+ * The last lessons of an agent.
+ */
+export interface AgentHistory {
+  kind: 'agent';
+  /**
+   * Newest last, 60 at most.
+   */
+  points: AgentPoint[];
+}
+/**
+ * How the agent stood after a lesson.
+ */
+export interface AgentPoint {
+  epsilon: number | null;
+  loss: number | null;
+  /**
+   * Running mean, in typical tasks.
+   */
+  reward: number | null;
+  /**
+   * The newest task when the lesson began to count.
+   */
+  task: number;
+}
+/**
+ * Of the sizes.
+ */
+export interface Quantiles {
+  p50: number | null;
+  p95: number | null;
+  p99: number | null;
 }
 /**
  * A line of the comparison in short.
@@ -166,6 +263,10 @@ export interface Mark {
 export interface LiveRecord {
   arrival_time: number;
   compute_intensity: number;
+  /**
+   * Whether GET /api/tasks/{task_id} tells why; the last 500 of them are kept.
+   */
+  explained: boolean;
   memory_required: number;
   optimal_gpu_fraction: number | null;
   optimal_time: number | null;
@@ -200,11 +301,9 @@ export interface SchedulerFigures {
    */
   energy: number | null;
   /**
-   * What a learner tells about itself.
+   * What a learner tells about itself; null: it does not learn.
    */
-  insight: {
-    [k: string]: unknown | undefined;
-  };
+  insight: (ForestInsight | AgentInsight | OtherInsight) | null;
   /**
    * When its last task ends, simulated seconds.
    */
@@ -255,6 +354,101 @@ export interface SchedulerFigures {
   wins: number;
 }
 /**
+ * How a forest stands (hybrid_ml).
+ */
+export interface ForestInsight {
+  /**
+   * Whether it learns in a process of its own; then what it learns counts 50 tasks later.
+   */
+  beside: boolean;
+  /**
+   * How much each feature matters to the predicted GPU share; they add up to 1.
+   */
+  feature_importance: {
+    [k: string]: number | null | undefined;
+  };
+  kind: 'forest';
+  /**
+   * The newest task when the last forest began to decide; null: none in this race yet.
+   */
+  last_retrain: number | null;
+  /**
+   * Fits of this model, lessons before the race included.
+   */
+  retrains: number;
+  /**
+   * Mean absolute error, in seconds, of the execution times that it predicted before deciding, on all classes of devices that can run the task.
+   */
+  seconds_mae: number | null;
+  /**
+   * R² of the same predictions.
+   */
+  seconds_r2: number | null;
+  /**
+   * Tasks that these two are about: the last ones, 1000 at most.
+   */
+  seconds_tested: number;
+  /**
+   * Mean absolute error of the predicted GPU share (0 to 1) against the share that was best in retrospect, on the tasks between the last two fits, which the forest of that time had not seen; null: only one fit yet.
+   */
+  share_mae: number | null;
+  /**
+   * R² of the same predictions; null also where the best shares were all equal.
+   */
+  share_r2: number | null;
+  /**
+   * Tasks that these two are about.
+   */
+  share_tested: number;
+  /**
+   * Models that have replaced one another in this race; 0: it decides by what it started with.
+   */
+  version: number;
+}
+/**
+ * How an agent stands (rl_agent).
+ */
+export interface AgentInsight {
+  /**
+   * Whether it learns in a process of its own; then what it learns counts 50 tasks later.
+   */
+  beside: boolean;
+  /**
+   * Share of decisions by lot, 0 to 1.
+   */
+  epsilon: number | null;
+  kind: 'agent';
+  /**
+   * Of the last lesson; null before the first one.
+   */
+  loss: number | null;
+  /**
+   * What a decision earns lately: a running mean, in typical tasks; 0 would cost nothing.
+   */
+  reward: number | null;
+  /**
+   * Gradient steps, lessons before the race not included.
+   */
+  steps: number;
+  /**
+   * Lessons of this race that have changed its weights.
+   */
+  updates: number;
+  /**
+   * Models that have replaced one another in this race; 0: it decides by what it started with.
+   */
+  version: number;
+}
+/**
+ * What a policy from elsewhere tells about itself.
+ */
+export interface OtherInsight {
+  kind: 'other';
+  values: {
+    [k: string]: unknown | undefined;
+  };
+}
+/**
  * Averages over the last tasks, 1000 at most.
  */
 export interface WindowFigures {
@@ -283,6 +477,24 @@ export interface WindowFigures {
   p95_turnaround: number | null;
   p99_turnaround: number | null;
   tasks: number;
+}
+/**
+ * The settings as they stand.
+ */
+export interface LiveSettings {
+  energy_weight: number;
+  failed_gpus: number[];
+  load: number | null;
+  max_queue: number | null;
+  num_gpus: number;
+  /**
+   * null: as fast as possible
+   */
+  pace: number | null;
+  preset: string;
+  rate: number | null;
+  schedulers: string[];
+  seed: number;
 }
 /**
  * The newest task.
