@@ -46,12 +46,12 @@ async def release(connection: AsyncConnection, owner: str) -> None:
 
 
 async def mark_interrupted(connection: AsyncConnection) -> list[int]:
-    """Mark runs whose owner holds no claim any more; return their ids."""
+    """Mark live runs whose owner holds no claim any more; return their ids."""
     moment = await now(connection)
     alive = exists().where(claims.c.name == _NAME, claims.c.owner == runs.c.owner, claims.c.expires_at > moment)
     marked = await connection.execute(
         update(runs)
-        .where(_running(), ~alive)
+        .where(_running(), runs.c.kind == "live", ~alive)
         .values(status="interrupted", ended_at=runs.c.heartbeat_at)
         .returning(runs.c.id)
     )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, Select, and_, select, tuple_
+from sqlalchemy import ColumnElement, Row, Select, and_, func, select, tuple_
 
 from hybrid_scheduler.storage.tables import (
     models,
@@ -33,10 +34,23 @@ def one_run(run_id: int) -> Select[Any]:
     return select(*RUN).where(runs.c.id == run_id)
 
 
-def runs_page(before: int | None, limit: int) -> Select[Any]:
-    """Ask for runs, newest first."""
+def runs_page(before: int | None, limit: int, kind: str | None = None) -> Select[Any]:
+    """Ask for runs, newest first, of one kind or of any."""
     page = select(*RUN).order_by(runs.c.id.desc()).limit(limit)
+    if kind is not None:
+        page = page.where(runs.c.kind == kind)
     return page if before is None else page.where(runs.c.id < before)
+
+
+def unfinished(kind: str) -> Select[Any]:
+    """Ask for runs of a kind that have not ended, oldest first."""
+    return select(*RUN).where(runs.c.kind == kind, runs.c.status == "running").order_by(runs.c.id)
+
+
+def last_tasks(run_ids: Sequence[int]) -> Select[Any]:
+    """Ask for the newest task of each of these runs, each found in the index."""
+    newest = select(func.max(tasks.c.task_id)).where(tasks.c.run_id == runs.c.id).scalar_subquery()
+    return select(runs.c.id, newest).where(runs.c.id.in_(run_ids))
 
 
 def tasks_page(run_id: int, after: int | None, limit: int) -> Select[Any]:

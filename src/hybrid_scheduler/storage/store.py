@@ -15,11 +15,20 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from hybrid_scheduler import __version__
 from hybrid_scheduler.errors import InputError, unknown_name
-from hybrid_scheduler.storage import bulk, claims, migrate, statements
+from hybrid_scheduler.storage import batch_means, bulk, claims, migrate, statements
+from hybrid_scheduler.storage.batch_means import BatchMeans, Cut
 from hybrid_scheduler.storage.connect import connect, prepare, read_url, shown, troubles
 from hybrid_scheduler.storage.errors import DuplicateError
 from hybrid_scheduler.storage.rows import Batch
-from hybrid_scheduler.storage.tables import STATUSES, models, runs, scheduler_results, tasks, training_data
+from hybrid_scheduler.storage.tables import (
+    STATUSES,
+    models,
+    runs,
+    scheduler_results,
+    settings_changes,
+    tasks,
+    training_data,
+)
 
 Fields: TypeAlias = "dict[str, Any]"
 
@@ -40,6 +49,8 @@ class Run:
     cluster: Fields
     settings: Fields
     summary: Fields | None
+    title: str | None = None
+    progress: Fields | None = None
 
 
 class Store:
@@ -75,24 +86,61 @@ class Store:
     # --- runs ------------------------------------------------------------------------------------------------
 
     async def begin_run(
-        self, kind: str, seed: int, cluster: Mapping[str, Any], settings: Mapping[str, Any], owner: str | None = None
+        self,
+        kind: str,
+        seed: int,
+        cluster: Mapping[str, Any],
+        settings: Mapping[str, Any],
+        owner: str | None = None,
+        title: str | None = None,
+        progress: Mapping[str, Any] | None = None,
     ) -> int:
         """Add a run that is running from now on; return its id."""
         async with self._transaction() as connection:
             moment = await claims.now(connection)
             fields = {"kind": kind, "status": "running", "seed": seed, "version": __version__, "owner": owner}
             fields |= {"started_at": moment, "heartbeat_at": moment, "cluster": cluster, "settings": settings}
+            fields |= {"title": title, "progress": progress}
             added = await connection.execute(insert(runs).values(fields).returning(runs.c.id))
             return int(added.scalar_one())
 
-    async def end_run(self, run_id: int, status: str = "finished", summary: Mapping[str, Any] | None = None) -> None:
-        """Note how a run ended."""
+    async def end_run(
+        self,
+        run_id: int,
+        status: str = "finished",
+        summary: Mapping[str, Any] | None = None,
+        progress: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Note how a run ended; progress that is not given stays as it was."""
         if status not in STATUSES:
             raise unknown_name("status", status, STATUSES)
         async with self._transaction() as connection:
             moment = await claims.now(connection)
-            fields = {"status": status, "summary": summary, "ended_at": moment, "heartbeat_at": moment}
+            fields: Fields = {"status": status, "summary": summary, "ended_at": moment, "heartbeat_at": moment}
+            if progress is not None:
+                fields["progress"] = progress
             await self._change(connection, run_id, update(runs).values(fields))
+
+    async def note_progress(self, run_id: int, progress: Mapping[str, Any]) -> None:
+        """Note how far a run is, and that whoever runs it lives."""
+        async with self._transaction() as connection:
+            fields: Fields = {"progress": progress, "heartbeat_at": await claims.now(connection)}
+            await self._change(connection, run_id, update(runs).values(fields))
+
+    async def rename_run(self, run_id: int, title: str | None) -> None:
+        """Give a run a name, or take it away."""
+        async with self._transaction() as connection:
+            await self._change(connection, run_id, update(runs).values(title=title))
+
+    async def delete_run(self, run_id: int) -> None:
+        """Delete a run with all that hangs on it, its tasks first; what is broken off can be done again."""
+        await self.prune(run_id, 0)
+        async with self._transaction() as connection:
+            await connection.execute(update(models).where(models.c.run_id == run_id).values(run_id=None))
+            for table in (training_data, settings_changes):
+                await connection.execute(delete(table).where(table.c.run_id == run_id))
+            if not (await connection.execute(delete(runs).where(runs.c.id == run_id))).rowcount:
+                raise _no_run(run_id)
 
     async def resume_run(self, run_id: int, owner: str | None = None) -> None:
         """Let a run go on that was interrupted."""
@@ -113,9 +161,21 @@ class Store:
             raise _no_run(run_id)
         return Run(**found[0]._mapping)
 
-    async def runs(self, after: int | None = None, limit: int = 50) -> list[Run]:
+    async def runs(self, after: int | None = None, limit: int = 50, kind: str | None = None) -> list[Run]:
         """Return runs, newest first; `after` is the id of the last one of the page before."""
-        return [Run(**row._mapping) for row in await self._rows(statements.runs_page(after, limit))]
+        return [Run(**row._mapping) for row in await self._rows(statements.runs_page(after, limit, kind))]
+
+    async def unfinished(self, kind: str) -> list[Run]:
+        """Return runs of a kind that have not ended, oldest first."""
+        return [Run(**row._mapping) for row in await self._rows(statements.unfinished(kind))]
+
+    async def batch_means(self, run_id: int, schedulers: int) -> tuple[Cut, list[BatchMeans]] | None:
+        """Return how a run of so many schedulers was cut, and what each did in each batch; None without tasks."""
+        first, last = await self._rows(statements.first_task(run_id)), await self.last_task(run_id)
+        if not first or last is None:
+            return None
+        cut = Cut.of(int(first[0][0]), last, schedulers)
+        return cut, [BatchMeans(*row) for row in await self._rows(batch_means.question(run_id, cut))]
 
     # --- who runs the simulation -----------------------------------------------------------------------------
 
@@ -160,6 +220,11 @@ class Store:
         """Return the id of the newest task that is stored, None if there is none."""
         found = await self._rows(statements.last_task(run_id))
         return int(found[0][0]) if found else None
+
+    async def last_tasks(self, run_ids: Sequence[int]) -> dict[int, int]:
+        """Return the newest stored task of each of these runs that has any."""
+        rows = await self._rows(statements.last_tasks(run_ids))
+        return {int(row[0]): int(row[1]) for row in rows if row[1] is not None}
 
     async def results_of(self, run_id: int, task_id: int) -> list[Fields]:
         """Return what every scheduler made of a task."""

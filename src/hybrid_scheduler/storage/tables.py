@@ -80,6 +80,8 @@ runs = Table(
     _must("settings", Document),
     Column("summary", Document),
     Column("last_batch", String),  # the key of the batch committed last: tells a retry that it was done already
+    Column("title", String),  # a name that a person gave it
+    Column("progress", Document),  # of a comparison: how far it is, and why it ended
     CheckConstraint(f"status IN ({', '.join(map(repr, STATUSES))})", name="status"),
     Index(None, "status"),
 )
