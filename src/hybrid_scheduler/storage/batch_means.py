@@ -52,17 +52,17 @@ class BatchMeans:
 def question(run_id: int, cut: Cut) -> Select[Any]:
     """Ask for the rows of `BatchMeans`, in order of scheduler and batch."""
     rows = _rows(run_id, cut).subquery()
-    mean = func.avg
+    mean, late = func.avg, case((rows.c.rank >= 0.95, rows.c.turnaround_time))  # the percentile by nearest rank
     return (
         select(
-            rows.c.scheduler_name,
+            rows.c.scheduler_name.label("scheduler"),
             rows.c.batch,
-            func.count(),
-            mean(rows.c.turnaround_time),
-            mean(rows.c.actual_time),
-            mean(rows.c.energy_consumption),
-            mean(rows.c.execution_cost),
-            func.min(case((rows.c.rank >= 0.95, rows.c.turnaround_time))),  # the percentile by nearest rank
+            func.count().label("tasks"),
+            mean(rows.c.turnaround_time).label("mean_turnaround"),
+            mean(rows.c.actual_time).label("mean_execution"),
+            mean(rows.c.energy_consumption).label("energy_per_task"),
+            mean(rows.c.execution_cost).label("cost_per_task"),
+            func.min(late).label("p95_turnaround"),
         )
         .group_by(rows.c.scheduler_name, rows.c.batch)
         .order_by(rows.c.scheduler_name, rows.c.batch)

@@ -50,7 +50,7 @@ def unfinished(kind: str) -> Select[Any]:
 def last_tasks(run_ids: Sequence[int]) -> Select[Any]:
     """Ask for the newest task of each of these runs, each found in the index."""
     newest = select(func.max(tasks.c.task_id)).where(tasks.c.run_id == runs.c.id).scalar_subquery()
-    return select(runs.c.id, newest).where(runs.c.id.in_(run_ids))
+    return select(runs.c.id, newest.label("last")).where(runs.c.id.in_(run_ids))
 
 
 def tasks_page(run_id: int, after: int | None, limit: int) -> Select[Any]:

@@ -175,7 +175,7 @@ class Store:
         if not first or last is None:
             return None
         cut = Cut.of(int(first[0][0]), last, schedulers)
-        return cut, [BatchMeans(*row) for row in await self._rows(batch_means.question(run_id, cut))]
+        return cut, [BatchMeans(**row._mapping) for row in await self._rows(batch_means.question(run_id, cut))]
 
     # --- who runs the simulation -----------------------------------------------------------------------------
 
@@ -224,7 +224,7 @@ class Store:
     async def last_tasks(self, run_ids: Sequence[int]) -> dict[int, int]:
         """Return the newest stored task of each of these runs that has any."""
         rows = await self._rows(statements.last_tasks(run_ids))
-        return {int(row[0]): int(row[1]) for row in rows if row[1] is not None}
+        return {row.id: row.last for row in rows if row.last is not None}
 
     async def results_of(self, run_id: int, task_id: int) -> list[Fields]:
         """Return what every scheduler made of a task."""
