@@ -1,4 +1,132 @@
-import { Dialog } from '@/look/Dialog';
+/** Everything that can be set, beside the race: nothing covers what the change does to it. */
+import { useState, type ReactNode } from 'react';
+import { X } from 'lucide-react';
+import { useGet } from '@/api/useGet';
+import type { Schemas } from '@/api/client';
+import { useRace } from '@/live/store';
+import { Button, INPUT, Select } from '@/look/parts';
+import { SchedulerName } from '@/look/Shape';
+import { TryTaskForm } from '@/widgets/TryTask';
+import { GpuSwitches, Load, Pace, useSettings, Workload } from './ControlStrip';
+import { change, start, step, stop, type Settings } from './orders';
+import { SHORTCUTS } from './shortcuts';
+import { Slider } from './Slider';
+
 export function Controls({ onClose }: { onClose: () => void }) {
-  return <Dialog title="Controls" side onClose={onClose}>…</Dialog>;
+  const { settings, off } = useSettings();
+  return (
+    <aside aria-label="All controls" className="panel fixed inset-x-2 bottom-2 z-20 max-h-[60dvh] overflow-y-auto sm:inset-x-auto sm:top-16 sm:right-3 sm:max-h-none sm:w-[22rem]" onKeyDown={(event) => event.key === 'Escape' && onClose()}>
+      <header className="sticky top-0 z-10 flex items-center border-b border-edge bg-panel px-4 py-2.5">
+        <h2 className="flex-1 font-semibold">All controls</h2>
+        <Button kind="bare" aria-label="Close the controls" autoFocus onClick={onClose}><X size={16} aria-hidden="true" /></Button>
+      </header>
+      {settings ? <Groups settings={settings} off={off} /> : <p className="p-4 text-sm text-quiet">No race yet: start one, then everything here can be changed while it runs.</p>}
+    </aside>
+  );
+}
+
+function Groups({ settings, off }: { settings: Settings; off: boolean }) {
+  const rate = useRace((race) => race.frame?.arrival_rate ?? null, 'read');
+  return (
+    <div className="divide-y divide-edge">
+      <Group title="Load and workload">
+        <Load settings={settings} rate={rate} off={off} />
+        <LoadOrRate settings={settings} rate={rate} off={off} />
+        <Workload settings={settings} off={off} />
+        <Row label="Speed"><Pace settings={settings} off={off} /></Row>
+      </Group>
+      <Group title="What counts">
+        <Slider label="Energy weight" hint="0: only time counts, 1: only energy" value={settings.energy_weight} min={0} max={1} step={0.05} show={(value) => value.toFixed(2)} disabled={off} onSettle={(next) => void change(`Energy weight ${next.toFixed(2)}`, { energy_weight: next })} />
+      </Group>
+      <Group title="Devices">
+        <Slider label="Number of GPUs" value={settings.num_gpus} min={0} max={16} step={1} show={String} disabled={off} onSettle={(next) => void change(`${next} GPUs`, { num_gpus: next })} />
+        <GpuSwitches settings={settings} off={off} most={64} />
+        <QueueLimit settings={settings} off={off} />
+      </Group>
+      <Group title="Who races"><Racers settings={settings} off={off} /></Group>
+      <Group title="Step and run"><Steps off={off} seed={settings.seed} /></Group>
+      <Group title="A task by hand"><TryTaskForm /></Group>
+      <Group title="Keys">
+        <dl className="grid grid-cols-[auto_1fr] gap-x-3 gap-y-1 text-sm">
+          {SHORTCUTS.map(([key, what]) => (
+            <div key={key} className="contents"><dt><kbd className="num rounded border border-edge px-1.5">{key}</kbd></dt><dd className="text-quiet">{what}</dd></div>
+          ))}
+        </dl>
+      </Group>
+    </div>
+  );
+}
+
+function Group({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <fieldset className="space-y-2.5 px-4 py-3">
+      <legend className="float-left mb-2 w-full text-xs font-semibold tracking-wide text-quiet uppercase">{title}</legend>
+      <div className="clear-both space-y-2.5">{children}</div>
+    </fieldset>
+  );
+}
+
+function Row({ label, children }: { label: string; children: ReactNode }) {
+  return <label className="flex items-center justify-between gap-3 text-sm"><span className="text-quiet">{label}</span>{children}</label>;
+}
+
+/** Tasks come by a share of what the cluster can do, or at a rate that stays when the cluster changes. */
+function LoadOrRate({ settings, rate, off }: { settings: Settings; rate: number | null; off: boolean }) {
+  const byLoad = settings.load !== null;
+  const turn = () => (byLoad ? change('Tasks come at a fixed rate', { rate: Math.round(rate ?? 10) }) : change('Tasks come by offered load', { load: 0.9 }));
+  return <Button kind="bare" disabled={off} onClick={() => void turn()}>{byLoad ? 'Use a fixed rate instead' : 'Use offered load instead'}</Button>;
+}
+
+const LIMITS = [null, 10, 50, 200, 1000];
+
+function QueueLimit({ settings, off }: { settings: Settings; off: boolean }) {
+  const limits = LIMITS.includes(settings.max_queue) ? LIMITS : [settings.max_queue, ...LIMITS];
+  return (
+    <Row label="Longest queue">
+      <Select value={String(settings.max_queue)} disabled={off} onChange={(event) => void change(`Longest queue: ${event.target.value === 'null' ? 'any' : event.target.value}`, { max_queue: event.target.value === 'null' ? null : Number(event.target.value) })}>
+        {limits.map((most) => <option key={String(most)} value={String(most)}>{most === null ? 'any, nothing is turned away' : `${most} tasks, others are turned away`}</option>)}
+      </Select>
+    </Row>
+  );
+}
+
+function Racers({ settings, off }: { settings: Settings; off: boolean }) {
+  const { data, problem } = useGet<Schemas['SchedulerEntry'][]>('/api/schedulers');
+  if (problem) return <p className="text-sm text-bad">{problem.message}</p>;
+  const toggle = (name: string, joins: boolean) =>
+    void change(`${name} ${joins ? 'joins the race' : 'has left'}`, { schedulers: joins ? [...settings.schedulers, name] : settings.schedulers.filter((each) => each !== name) });
+  return (
+    <ul className="space-y-1 text-sm">
+      {data?.map(({ name, summary }) => (
+        <li key={name}>
+          <label className="flex items-start gap-2" title={summary}>
+            <input type="checkbox" className="mt-1 accent-[var(--accent)]" checked={settings.schedulers.includes(name)} disabled={off || (settings.schedulers.length === 1 && settings.schedulers[0] === name)} onChange={(event) => toggle(name, event.target.checked)} />
+            <span><SchedulerName name={name} /> <span className="text-xs text-quiet">{summary}</span></span>
+          </label>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Steps({ off, seed }: { off: boolean; seed: number }) {
+  const state = useRace((race) => race.frame?.state, 'read');
+  const [tasks, setTasks] = useState(10);
+  const [nextSeed, setNextSeed] = useState(seed + 1);
+  const again = async () => {
+    if (state !== 'stopped' && state !== 'failed') await stop();
+    await start({ seed: nextSeed });
+  };
+  return (
+    <div className="space-y-2 text-sm">
+      <div className="flex items-center gap-2">
+        <input aria-label="Tasks to step" type="number" min={1} max={10000} className={INPUT} value={tasks} onChange={(event) => setTasks(Math.max(1, Math.min(10000, Number(event.target.value) || 1)))} />
+        <Button disabled={off || state !== 'paused'} title={state === 'paused' ? '' : 'Pause first'} onClick={() => void step(tasks)}>Step</Button>
+      </div>
+      <div className="flex items-center gap-2">
+        <input aria-label="Seed of the new run" type="number" min={0} className={INPUT} value={nextSeed} onChange={(event) => setNextSeed(Math.max(0, Math.floor(Number(event.target.value) || 0)))} />
+        <Button onClick={() => void again()}>New run with this seed</Button>
+      </div>
+    </div>
+  );
 }

@@ -1,13 +1,12 @@
 /** The line on top: where we are, how the race stands, and the orders that are needed most. */
 import { useState } from 'react';
-import { Bell, LayoutGrid, Moon, Pause, Play, SkipForward, SlidersHorizontal, Square, Sun, Wifi, WifiOff } from 'lucide-react';
+import { Bell, LayoutGrid, Moon, Pause, Play, SkipForward, Square, Sun, Wifi, WifiOff } from 'lucide-react';
 import { clock } from '@/look/format';
 import { Button, Chip } from '@/look/parts';
 import { SchedulerName } from '@/look/Shape';
 import { useTheme } from '@/look/theme';
 import { useLink, useRace } from '@/live/store';
 import { useChoices } from './choices';
-import { Controls } from './Controls';
 import { Notes } from './Notes';
 import { pause, resume, start, step, stop, useOrders } from './orders';
 import { go, pathOf, PAGES, useRouter, type Page } from './router';
@@ -128,23 +127,17 @@ function Extras() {
   const page = useRouter((state) => state.place.page);
   const { theme, toggle } = useTheme();
   const { editing, edit } = useChoices();
-  const [open, setOpen] = useState<'controls' | 'notes' | null>(null);
+  const [open, setOpen] = useState(false);
   const link = useLink();
   const unread = useRace((race) => race.notes.length, 'read');
   return (
     <div className="flex items-center gap-1">
       {page === 'race' && (
-        <>
-          <Button onClick={() => setOpen('controls')} aria-keyshortcuts="c">
-            <SlidersHorizontal size={15} aria-hidden="true" /> <span className="hidden sm:inline">Controls</span>
-            <span className="sr-only sm:hidden">Controls</span>
-          </Button>
-          <Button aria-pressed={editing} onClick={() => edit(!editing)} className="hidden md:inline-flex aria-pressed:border-accent">
-            <LayoutGrid size={15} aria-hidden="true" /> Layout
-          </Button>
-        </>
+        <Button aria-pressed={editing} onClick={() => edit(!editing)} className="hidden md:inline-flex aria-pressed:border-accent">
+          <LayoutGrid size={15} aria-hidden="true" /> Layout
+        </Button>
       )}
-      <Button kind="bare" aria-label={`Notices, ${unread}`} onClick={() => setOpen('notes')}>
+      <Button kind="bare" aria-label={`Notices, ${unread}`} onClick={() => setOpen(true)}>
         <Bell size={16} aria-hidden="true" />
         {unread > 0 && <span className="num text-xs text-accent">{unread}</span>}
       </Button>
@@ -154,8 +147,7 @@ function Extras() {
       <span className="px-1" title={link === 'live' ? 'connected' : 'not connected'}>
         {link === 'live' ? <Wifi size={15} className="text-good" aria-label="connected" /> : <WifiOff size={15} className="text-bad" aria-label="not connected" />}
       </span>
-      {open === 'controls' && <Controls onClose={() => setOpen(null)} />}
-      {open === 'notes' && <Notes onClose={() => setOpen(null)} />}
+      {open && <Notes onClose={() => setOpen(false)} />}
     </div>
   );
 }

@@ -5,19 +5,19 @@ import { WIDGETS } from '@/widgets';
 
 export type Screen = 'wide' | 'laptop' | 'phone';
 export const COLUMNS: Record<Screen, number> = { wide: 24, laptop: 12, phone: 1 };
-export const ROW = 34;
+export const ROW = 30;
 export const GAP = 12;
 const KEY = 'hms.layout.1';
 
 export const screenOf = (width: number): Screen => (width >= 1500 ? 'wide' : width >= 720 ? 'laptop' : 'phone');
 
-/** The grid as it comes: wide as designed, laptop two or three tiles a row, phone one below the other. */
+/** The grid as it comes: wide as designed, laptop two tiles a row, phone one below the other. */
 export function designed(screen: Screen): LayoutItem[] {
-  if (screen === 'wide') return WIDGETS.map(({ id, at: [x, y, w, h], least: [minW, minH] }) => ({ i: id, x, y, w, h, minW, minH }));
+  if (screen === 'wide') return WIDGETS.map(({ id, at: [x, y, w, h] }) => ({ i: id, x, y, w, h, minW: 4, minH: 5 }));
   const columns = COLUMNS[screen];
   let [x, y, row] = [0, 0, 0];
-  return WIDGETS.map(({ id, at: [, , wide, h] }) => {
-    const w = screen === 'phone' ? 1 : wide >= 10 ? 6 : wide >= 8 ? 6 : 6;
+  return WIDGETS.map(({ id, at: [, , , h] }) => {
+    const w = screen === 'phone' ? 1 : 6;
     if (x + w > columns) [x, y, row] = [0, y + row, 0];
     const item = { i: id, x, y, w, h, minW: screen === 'phone' ? 1 : 3, minH: 5 };
     x += w;

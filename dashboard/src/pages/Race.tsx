@@ -1,4 +1,7 @@
 /** The live race: key figures on top, tiles below, and what is wrong, if something is. */
+import { useState } from 'react';
+import { Controls } from '@/app/Controls';
+import { ControlStrip } from '@/app/ControlStrip';
 import { Grid } from '@/app/Grid';
 import { useChoices } from '@/app/choices';
 import { useLayout } from '@/app/layout';
@@ -10,14 +13,17 @@ import { KeyFigures } from '@/widgets/KeyFigures';
 export function Race() {
   const known = useRace((race) => race.frame !== null, 'read');
   const editing = useChoices((state) => state.editing);
+  const [open, setOpen] = useState(false);
   return (
-    <div className="space-y-3">
+    <div className={`space-y-3 ${open ? 'sm:pr-[22.8rem]' : ''}`}>
       <Banners />
       {known ? (
         <>
+          <ControlStrip open={open} onMore={() => setOpen(!open)} />
           <KeyFigures />
           {editing && <EditingHelp />}
           <Grid />
+          {open && <Controls onClose={() => setOpen(false)} />}
         </>
       ) : (
         <Waiting />

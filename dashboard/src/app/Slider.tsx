@@ -1,0 +1,39 @@
+import { useEffect, useId, useRef, useState } from 'react';
+
+interface SliderProps {
+  label: string;
+  value: number;
+  min: number;
+  max: number;
+  step: number;
+  show: (value: number) => string;
+  /** Called when the person has settled on a value. */
+  onSettle: (value: number) => void;
+  disabled?: boolean;
+  className?: string;
+  hint?: string;
+}
+
+const SETTLED = 350;
+
+/** A slider that follows the race until it is moved, and gives its order once the hand rests. */
+export function Slider({ label, value, min, max, step, show, onSettle, disabled, className = '', hint }: SliderProps) {
+  const id = useId();
+  const [own, setOwn] = useState<number | null>(null);
+  const timer = useRef<ReturnType<typeof setTimeout> | null>(null);
+  useEffect(() => setOwn(null), [value]);
+  useEffect(() => () => void (timer.current && clearTimeout(timer.current)), []);
+  const shown = own ?? value;
+  const moved = (next: number) => {
+    setOwn(next);
+    if (timer.current) clearTimeout(timer.current);
+    timer.current = setTimeout(() => onSettle(next), SETTLED);
+  };
+  return (
+    <div className={`flex items-center gap-2 text-sm ${className}`} title={hint}>
+      <label htmlFor={id} className="whitespace-nowrap text-quiet">{label}</label>
+      <input id={id} type="range" className="min-w-20 flex-1 accent-[var(--accent)]" min={min} max={max} step={step} value={Math.min(max, Math.max(min, shown))} disabled={disabled} aria-valuetext={show(shown)} onChange={(event) => moved(Number(event.target.value))} />
+      <output htmlFor={id} className="num min-w-12 text-right font-semibold whitespace-nowrap">{show(shown)}</output>
+    </div>
+  );
+}
