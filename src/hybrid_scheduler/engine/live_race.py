@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from hybrid_scheduler.engine.analysis import Memory
+from hybrid_scheduler.engine.asking import asked
 from hybrid_scheduler.engine.bound import LiveBound
 from hybrid_scheduler.engine.insights import history_of, insight_of
 from hybrid_scheduler.engine.live_lane import COLUMNS, LiveLane
@@ -29,7 +29,6 @@ from hybrid_scheduler.model.tasks import Floats, Task, Tasks
 from hybrid_scheduler.physics import class_times, fastest
 from hybrid_scheduler.schedulers.explain import Explanation
 from hybrid_scheduler.training import ready
-from hybrid_scheduler.view import TaskView
 from hybrid_scheduler.workload.library import Library
 
 BESIDE = 50  # tasks after which what was learnt counts: a fit at the usual pace is ready long before
@@ -46,6 +45,7 @@ class Placed:
     optimal_gpu_fraction: Floats
     optimal_time: Floats
     now: float
+    reasons: dict[str, Explanation] = field(default_factory=dict)  # for the first task; empty: nobody asked
 
 
 class LiveRace:
@@ -71,20 +71,21 @@ class LiveRace:
 
     def advance(self, count: int) -> Placed:
         """Let the next tasks arrive and be placed by all."""
-        return self._place(self.stream.take(count), {})
+        return self.place(self.stream.take(count))
 
     def submit(self, task: Task) -> tuple[Placed, dict[str, Explanation]]:
         """Let a task by hand arrive now; return also why each scheduler placed it as it did."""
         tasks = self.stream.insert(Tasks.of([task]))
         reasons = self.explain(tasks)  # before it is placed: that changes the queues
-        return self._place(tasks, {}), reasons
+        return self.place(tasks, reasons), reasons
 
     def explain(self, tasks: Tasks) -> dict[str, Explanation]:
-        """Return why each scheduler would place the first of these tasks as it does, were it to arrive now."""
+        """Return why each scheduler will place the first of these tasks as it will; asking changes nothing."""
         times = class_times(tasks, self.settings.cluster)
-        return {name: _explained(lane, tasks, times, self.stream.now) for name, lane in self.lanes.items()}
+        return {name: asked(lane.lane, tasks, times) for name, lane in self.lanes.items()}
 
-    def _place(self, tasks: Tasks, restarted: dict[str, Placements]) -> Placed:
+    def place(self, tasks: Tasks, reasons: dict[str, Explanation] | None = None) -> Placed:
+        """Let all place the tasks that arrive now."""
         cluster = self.settings.cluster
         times = class_times(tasks, cluster)
         self.bound.add(tasks.arrival_time, times)
@@ -95,9 +96,8 @@ class LiveRace:
             lane.forget(self.stream.now)
         self._count_wins(placed)
         self.memory.add(placed)
-        block = Placed(
-            tasks, placed, restarted, isolated_labels(times, cluster), fastest(times, cluster), self.stream.now
-        )
+        labels = isolated_labels(times, cluster), fastest(times, cluster)
+        block = Placed(tasks, placed, {}, *labels, self.stream.now, reasons or {})
         self.latest = record(block, len(tasks) - 1)
         return block
 
@@ -237,26 +237,6 @@ def _window(recent: Floats) -> WindowFigures:
     )
 
 
-def _explained(lane: LiveLane, tasks: Tasks, times: Floats, now: float) -> Explanation:
-    """Ask a scheduler about the first of some tasks; asking changes nothing."""
-    policy = deepcopy(lane.scheduler)
-    machine = lane.lane.machine
-    seen = times if policy.sighted else np.full_like(times, np.nan)
-    policy.prepare(tasks, seen, machine.view)
-    task = tasks[0]
-    view = TaskView(
-        row=0,
-        size=task.size,
-        compute_intensity=task.compute_intensity,
-        memory_required=task.memory_required,
-        arrival_time=now,
-        duration_estimate=float(tasks.duration_estimate[0]),
-        ready_time=now,
-        times=seen[0],
-    )
-    return policy.explain(view, machine.view)
-
-
 def record(block: Placed, row: int) -> TaskRecord:
     """Return one task of a block and what all schedulers made of it."""
     task = block.tasks[row]
@@ -269,6 +249,7 @@ def record(block: Placed, row: int) -> TaskRecord:
         optimal_gpu_fraction=float(block.optimal_gpu_fraction[row]),
         optimal_time=float(block.optimal_time[row]),
         results={name: result(placed, row) for name, placed in block.placements.items()},
+        explained=row == 0 and bool(block.reasons),
     )
 
 

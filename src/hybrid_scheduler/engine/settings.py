@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
@@ -13,7 +14,7 @@ from hybrid_scheduler.workload.presets import preset
 
 MOST_GPUS = 64
 SLOWEST, FASTEST = 0.1, 1e6  # tasks a second, paced
-BLOCKS_A_SECOND, LARGEST_BLOCK = 4, 100
+BLOCKS_A_SECOND, LARGEST_BLOCK = 20, 100  # at the usual pace every task is a block, and so is explained
 SIX = ("round_robin", "random", "greedy", "hybrid_ml", "rl_agent", "oracle")
 
 
@@ -99,7 +100,7 @@ class LiveSettings:
         """Tasks that are decided together: few when they come slowly, so that the picture moves."""
         if self.pace is None:
             return LARGEST_BLOCK
-        return max(1, min(LARGEST_BLOCK, int(self.pace / BLOCKS_A_SECOND)))
+        return max(1, min(LARGEST_BLOCK, math.ceil(self.pace / BLOCKS_A_SECOND)))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data from which `LiveSettings(**data)` builds the same settings."""

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from queue import Empty, SimpleQueue
 from typing import Any
 
+from hybrid_scheduler.engine.asking import Asking
 from hybrid_scheduler.engine.live_race import LiveRace, Placed
 from hybrid_scheduler.engine.settings import Change, LiveSettings
 from hybrid_scheduler.engine.snapshot import Analysis, Snapshot
@@ -25,6 +26,7 @@ from hybrid_scheduler.workload.library import Library
 
 READY, RUNNING, PAUSED, STOPPED, FAILED = "ready", "running", "paused", "stopped", "failed"
 CATCH_UP = 1.0  # seconds that a race may lag behind its pace before it gives the lost time up
+LAG = 0.1  # seconds behind its pace at which a race has no time to spare
 IDLE = 0.05  # seconds between two looks for orders while paused
 
 
@@ -57,6 +59,7 @@ class ContinuousSimulation:
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()  # of the race: held while it moves or is looked at
         self._due, self._pace_seen = 0.0, (0.0, 0)
+        self._asking = Asking()
         self.tasks_per_second = 0.0
 
     # --- control, from any thread ------------------------------------------------------------------------------
@@ -202,9 +205,16 @@ class ContinuousSimulation:
 
     def _advance(self, count: int) -> int:
         with self._lock:
-            placed = self.race.advance(count)
+            tasks = self.race.stream.take(count)
+            reasons = self._asking.ask(lambda: self.race.explain(tasks), self._hurried)
+            placed = self.race.place(tasks, reasons)
         self._emit(Block(placed, {}, ()))
         return len(placed.tasks)
+
+    @property
+    def _hurried(self) -> bool:
+        """Whether the race has no time to spare: it lags behind its pace, or has none."""
+        return self.settings.pace is None or time.monotonic() - self._due > LAG
 
     def _emit(self, block: Block) -> None:
         for sink in self.sinks:

@@ -46,18 +46,22 @@ class Explanation:
 
 
 def explain(scheduler: Scheduler, task: TaskView, view: View) -> Explanation:
-    """Ask a copy of the policy, so that asking changes nothing."""
+    """Ask a twin of the policy, so that asking changes nothing."""
     twin = scheduler.twin()
-    gpu_fraction, chosen = _decision(twin, task, view)
+    return explained(twin, task, view, *_decision(twin, task, view))
+
+
+def explained(twin: Scheduler, task: TaskView, view: View, gpu_fraction: float, chosen: int) -> Explanation:
+    """Explain a decision that a twin of a policy has just made on a task."""
     seconds, scores = np.asarray(twin.expected_seconds(task)), twin.scores(task, view)
     candidates = tuple(
         _candidate(device, seconds, task, view, _known(scores[device]), device == chosen)
         for device in range(len(view.free))
     )
-    entry = registry.schedulers.table.get(scheduler.name)
-    rule = entry.summary if entry else (type(scheduler).__doc__ or "").split("\n")[0]
+    entry = registry.schedulers.table.get(twin.name)
+    rule = entry.summary if entry else (type(twin).__doc__ or "").split("\n")[0]
     expected = _expected(gpu_fraction, chosen, seconds, task, view)
-    return Explanation(gpu_fraction, chosen, rule, candidates, scheduler.contributions(task), *expected)
+    return Explanation(gpu_fraction, chosen, rule, candidates, twin.contributions(task), *expected)
 
 
 def _known(score: float) -> float | None:

@@ -246,7 +246,8 @@ class RLAgent(Scheduler):
         self._demonstration = np.empty(0, np.int64)
 
     def scores(self, task: TaskView, view: View) -> Floats:
-        """Return what each candidate of the last decision on a task promises, in typical tasks; NaN: no candidate."""
+        """Return what each candidate for a task of this block promises, in typical tasks; NaN: no candidate."""
+        look(self, task, view)
         weights = Weights(*(getattr(self, name) for name in Weights._fields))
         rows = slice(task.row, task.row + 1)
         promised = q_values(weights, self.state[rows], self.possible[rows])[0]
