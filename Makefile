@@ -1,12 +1,15 @@
-# `make` alone lists the commands. Each one sets up .venv by itself.
+# `make` alone lists the commands. Each one sets up what it needs by itself: .venv, dashboard/node_modules.
 .DEFAULT_GOAL := help
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+NODE_READY := dashboard/node_modules/.ready
+WEB := src/hybrid_scheduler/web/index.html
+PAGES := $(shell find dashboard/src dashboard/public -type f 2>/dev/null) dashboard/index.html dashboard/vite.config.ts
 
 help: ## list the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-8s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' Makefile
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -16,20 +19,45 @@ $(READY): pyproject.toml constraints.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
 
-setup: $(READY) ## set up .venv (the other commands do it by themselves)
+$(NODE_READY): dashboard/package.json dashboard/package-lock.json
+	@node -e 'process.exit(+process.versions.node.split(".")[0] < 20)' 2>/dev/null || \
+	  { echo "Node 20 or newer is needed to build the dashboard: https://nodejs.org"; exit 1; }
+	@echo "installing the dashboard's packages …"
+	@cd dashboard && npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
 
-run: $(READY) ## start the live race and print the address of its page
+$(WEB): $(NODE_READY) $(PAGES)
+	@echo "building the dashboard …"
+	@cd dashboard && npm run --silent build -- --logLevel=warn
+
+setup: $(READY) $(WEB) ## set up everything (the other commands do it by themselves)
+
+run: $(READY) $(WEB) ## start the live race and print the address of its page
 	@$(BIN)/hms serve
 
-test: $(READY) ## run every test
+test: test-dashboard test-python test-browser ## run every test
+
+test-dashboard: $(READY) $(NODE_READY) ## types and components of the dashboard
+	@cd dashboard && npm run --silent check && npm run --silent test
+
+test-python: $(READY) $(WEB) ## the package
 	@$(BIN)/python -m pytest -n auto
 
-lint: $(READY) ## check style, types and the shape of the imports
+test-browser: $(READY) $(WEB) ## the dashboard in a real browser, against a real server
+	@cd dashboard && node scripts/chromium.mjs && npm run --silent e2e
+
+lint: $(READY) $(NODE_READY) ## check style, types and the shape of the imports
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
+	@cd dashboard && npm run --silent check
 
-bench: $(READY) ## measure speed against other tools, as ratios in one run
+dashboard: $(WEB) ## build the dashboard into the package
+
+types: $(READY) $(NODE_READY) ## write the dashboard's types from the API's own description
+	@$(BIN)/python dashboard/scripts/schemas.py && cd dashboard && npm run --silent types
+
+bench: $(READY) $(WEB) ## measure speed against other tools, as ratios in one run
 	@$(BIN)/python -m benchmarks
 
 docs: $(READY) ## write the tables that the docs take from the code
@@ -38,8 +66,8 @@ docs: $(READY) ## write the tables that the docs take from the code
 lock: $(READY) ## write the installed versions to constraints.txt
 	@$(BIN)/python -m pip freeze --exclude-editable | grep -v '@' | sed 's/+cpu$$//' > constraints.txt
 
-clean: ## remove .venv, caches and compiled benchmarks
-	@rm -rf $(VENV) benchmarks/build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+clean: ## remove .venv, node_modules, caches and what was built
+	@rm -rf $(VENV) dashboard/node_modules src/hybrid_scheduler/web benchmarks/build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	@find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.PHONY: help setup run test lint bench docs lock clean
+.PHONY: help setup run test test-dashboard test-python test-browser lint dashboard types bench docs lock clean

@@ -144,7 +144,7 @@ async def test_what_nobody_foresaw_is_logged_and_not_told(sqlite: str, monkeypat
 
 async def test_every_answer_has_safe_headers(sqlite: str) -> None:
     async with live(sqlite) as served:
-        for path in ("/", "/live.js", "/api/status", "/api/nothing", "/nothing"):
+        for path in ("/", "/api/status", "/api/nothing", "/nothing"):
             headers = (await served.client.get(path)).headers
             assert headers["x-content-type-options"] == "nosniff"
             assert headers["x-frame-options"] == "DENY"
@@ -152,12 +152,3 @@ async def test_every_answer_has_safe_headers(sqlite: str) -> None:
             assert "server" not in headers
         assert "unsafe-eval" not in headers["content-security-policy"]
         assert "script-src" not in headers["content-security-policy"]  # so scripts come from 'self' only
-
-
-async def test_the_small_page_needs_nothing_from_elsewhere(sqlite: str) -> None:
-    async with live(sqlite) as served:
-        page = (await served.client.get("/")).text
-        script = (await served.client.get("/live.js")).text
-        assert "<script>" not in page
-        assert "http://" not in page + script
-        assert "https://" not in page + script

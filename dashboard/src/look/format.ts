@@ -9,7 +9,7 @@ export function known(value: number | null | undefined): value is number {
 /** Three significant digits, without an exponent for everyday sizes. */
 export function figure(value: number | null | undefined, digits = 3): string {
   if (!known(value)) return NONE;
-  const size = Math.abs(value);
+  const size = Math.abs(Number(value.toPrecision(digits))); // rounded first: 0.9999 has as many places as 1
   if (size === 0) return '0';
   if (size >= 1e15 || size < 1e-4) return value.toExponential(digits - 1);
   const places = Math.max(0, Math.min(8, digits - 1 - Math.floor(Math.log10(size))));

@@ -6,20 +6,18 @@ import importlib
 import pkgutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI
 from loguru import logger
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
-from starlette.responses import FileResponse, Response
-from starlette.staticfiles import StaticFiles
-from starlette.types import Scope
+from starlette.responses import Response
 
 from hybrid_scheduler import __version__
 from hybrid_scheduler.server import live, routes
 from hybrid_scheduler.server.autostart import begin
+from hybrid_scheduler.server.dashboard import mount_dashboard
 from hybrid_scheduler.server.logs import show_logs_to
 from hybrid_scheduler.server.manager import Manager
 from hybrid_scheduler.server.metrics import Metrics
@@ -29,8 +27,6 @@ from hybrid_scheduler.server.remote import RemoteManager
 from hybrid_scheduler.server.security import SAFE, Guard
 from hybrid_scheduler.settings import AppSettings, load_settings
 
-WEB = Path(__file__).parents[1] / "web"
-PAGE = Path(__file__).parent / "page"
 METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 
@@ -54,7 +50,7 @@ def create_app(settings: AppSettings | None = None) -> FastAPI:
     app.include_router(live.router)
     app.api_route("/api/{path:path}", methods=METHODS, include_in_schema=False)(_nothing_here)
     add_reference(app)
-    _mount_pages(app)
+    mount_dashboard(app)
     _describe_security(app)
     app.add_middleware(
         Guard,
@@ -90,38 +86,6 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 async def _nothing_here(path: str) -> Response:
     raise HTTPException(404, f"/api/{path} does not exist: see /docs for what there is")
-
-
-class Dashboard(StaticFiles):
-    """The dashboard's files: names with a hash in them never change, the page itself is asked for every time."""
-
-    async def get_response(self, path: str, scope: Scope) -> Response:
-        """Serve a file; a path of the dashboard's own router gets the page."""
-        try:
-            response = await super().get_response(path, scope)
-        except HTTPException as error:
-            if error.status_code != 404 or "." in Path(path).name:
-                raise
-            response = await super().get_response("index.html", scope)
-        fixed = path.startswith("assets/")
-        response.headers["cache-control"] = "public, max-age=31536000, immutable" if fixed else "no-cache"
-        return response
-
-
-def _mount_pages(app: FastAPI) -> None:
-    """Mount the dashboard, last; without one there is a small page."""
-    if (WEB / "index.html").is_file():
-        app.mount("/", Dashboard(directory=WEB, html=True), name="dashboard")
-        return
-
-    async def page() -> Response:
-        return FileResponse(PAGE / "index.html", headers={"cache-control": "no-cache"})
-
-    async def script() -> Response:
-        return FileResponse(PAGE / "live.js", media_type="text/javascript", headers={"cache-control": "no-cache"})
-
-    app.get("/", include_in_schema=False)(page)
-    app.get("/live.js", include_in_schema=False)(script)
 
 
 def _describe_security(app: FastAPI) -> None:

@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest';
+import { record, scheduler, update } from '@/testing/frames';
+import type { Message } from './messages';
+import { fold, KEPT, nothing, type Race } from './state';
+
+const after = (...messages: Message[]): Race => messages.reduce(fold, nothing);
+
+describe('fold', () => {
+  it('changes nothing of what it was given', () => {
+    const race = after(update(1));
+    const before = JSON.stringify(race);
+    fold(race, update(2, { records: [record(1)] }));
+    expect(JSON.stringify(race)).toBe(before);
+  });
+
+  it('gives the same picture for the same messages', () => {
+    const messages = [update(1), update(2, { records: [record(1)] }), update(3)];
+    expect(after(...messages)).toEqual(after(...messages));
+  });
+
+  it('adds a point to each series', () => {
+    const race = after(update(1), update(2, { schedulers: [scheduler('greedy', { makespan_over_bound: 2 })] }));
+    expect(race.times).toEqual([1, 2]);
+    expect(race.series.greedy?.overBound).toEqual([1.05, 2]);
+    expect(race.series.hybrid_ml).toBeUndefined();
+  });
+
+  it('gives a scheduler that joins later gaps before it', () => {
+    const race = after(update(1, { schedulers: [scheduler('greedy')] }), update(2));
+    expect(race.series.oracle?.turnaround).toEqual([NaN, 0.3]);
+    expect(race.utilisation.oracle?.map((column) => column.length)).toEqual([2, 2]);
+  });
+
+  it('adds no point while simulated time stands still, and shows the new state', () => {
+    const race = after(update(1), update(2, { sim_time: 1, tasks_processed: 10, state: 'paused' }));
+    expect(race.times).toEqual([1]);
+    expect(race.frame?.state).toBe('paused');
+  });
+
+  it('keeps no more than it says', () => {
+    let race = nothing;
+    for (let seq = 1; seq <= KEPT.points + 50; seq++) {
+      race = fold(race, update(seq, { records: [record(seq)], spans: [['greedy', 1, seq, seq + 1, seq, 1]], marks: [{ at_task: seq, at_time: seq, change: {} }] }));
+      race = fold(race, { type: 'log', seq, time: seq, level: 'INFO', message: 'x', source: 'y' });
+    }
+    expect(race.times).toHaveLength(KEPT.points);
+    expect(race.times.at(-1)).toBe(KEPT.points + 50);
+    expect(race.series.greedy?.p95).toHaveLength(KEPT.points);
+    expect(race.records).toHaveLength(KEPT.records);
+    expect(race.marks).toHaveLength(KEPT.marks);
+    expect(race.lines).toHaveLength(KEPT.lines);
+    expect(race.spans.greedy!.length).toBeLessThanOrEqual(KEPT.spans);
+  });
+
+  it('begins anew when another run begins, and keeps the log', () => {
+    const race = after(update(5), { type: 'log', seq: 6, time: 1, level: 'INFO', message: 'kept', source: 'server' }, update(7, { run_id: 2, sim_time: 0.5, tasks_processed: 3 }));
+    expect(race.times).toEqual([0.5]);
+    expect(race.lines.map((line) => line.message)).toEqual(['kept']);
+  });
+
+  it('starts its numbering anew when the server was restarted', () => {
+    const greeting = (stream: string): Message => ({ type: 'hello', stream, seq: 0, notice: '' });
+    const race = after(greeting('a'), update(9));
+    expect(fold(race, greeting('a')).seq).toBe(9);
+    expect(fold(race, greeting('b')).seq).toBe(-1);
+    expect(fold(race, greeting('b')).frame).not.toBeNull(); // what was seen stays until something newer comes
+  });
+
+  it('counts what was skipped', () => {
+    expect(after({ type: 'skipped', count: 3 }, { type: 'skipped', count: 2 }).skipped).toBe(5);
+  });
+
+  it('keeps pictures until newer ones come', () => {
+    const pictures = { tasks: 3 } as NonNullable<Race['pictures']>;
+    expect(after(update(1, { analysis: pictures }), update(2)).pictures).toBe(pictures);
+  });
+
+  it('puts notifications among the notes and into the log', () => {
+    const race = after({ type: 'notification', seq: 4, time: 1, level: 'warning', message: 'the disk is full' });
+    expect(race.notes[0]).toMatchObject({ level: 'warning', message: 'the disk is full' });
+    expect(race.lines).toHaveLength(1);
+    expect(race.seq).toBe(4);
+  });
+
+  it('replaces what a failed device had not ended by the next attempt', () => {
+    const race = after(
+      update(1, { spans: [['greedy', 1, 0, 5, 7, 1], ['greedy', 1, 0, 1, 6, 1]] }),
+      update(2, { spans: [['greedy', 0, 2, 9, 7, 2]] }),
+    );
+    expect(race.spans.greedy).toEqual([
+      { device: 1, start: 0, end: 1, task: 6, attempt: 1 },
+      { device: 0, start: 2, end: 9, task: 7, attempt: 2 },
+    ]);
+  });
+
+  it('refuses a message that it does not know', () => {
+    expect(() => fold(nothing, { type: 'news' } as unknown as Message)).toThrow('unknown kind');
+  });
+});
