@@ -1,0 +1,146 @@
+/** Draws the device lanes on a canvas: hundreds of spans are too many nodes. */
+import { INK, type Theme } from '@/look/theme';
+import { backlogText, classOf, placeOf, ticksOf, type Lane, type Limits, type Picked, type View } from './lanes';
+
+export const AXIS = 22;
+const GAP = 6;
+const FONT = '12px "Inter Variable", system-ui, sans-serif';
+const NUMBERS = '11px "JetBrains Mono Variable", monospace';
+
+/** How strong short, medium and long spans are painted. */
+export const SHADES: Record<Theme, [number, number, number]> = { dark: [0.42, 0.68, 1], light: [0.55, 0.78, 1] };
+
+export interface Picture {
+  lanes: readonly Lane[];
+  view: View;
+  limits: Limits;
+  colours: readonly string[];
+  picked: Picked | null;
+  theme: Theme;
+  width: number;
+  height: number;
+}
+
+type Pen = CanvasRenderingContext2D;
+
+export const rowHeight = ({ lanes, height }: Pick<Picture, 'lanes' | 'height'>): number => (height - AXIS) / Math.max(1, lanes.length);
+
+export function draw(pen: Pen, picture: Picture): void {
+  pen.clearRect(0, 0, picture.width, picture.height);
+  drawAxis(pen, picture);
+  const high = rowHeight(picture);
+  picture.lanes.forEach((lane, row) => drawLane(pen, picture, lane, row, row * high + GAP / 2, high - GAP));
+  drawNow(pen, picture);
+  picture.lanes.forEach((lane, row) => drawWords(pen, picture, lane, (row + 0.5) * high));
+}
+
+const xOf = ({ view, width }: Picture, time: number): number => Math.min(width, Math.max(0, placeOf(view, time) * width));
+
+function drawAxis(pen: Pen, { view, width, height, theme }: Picture): void {
+  pen.font = NUMBERS;
+  pen.textBaseline = 'alphabetic';
+  for (const { place, label } of ticksOf(view)) {
+    const x = place * width;
+    pen.fillStyle = INK[theme].grid;
+    pen.fillRect(Math.min(width - 1, Math.round(x)), 0, 1, height - AXIS + 3);
+    pen.fillStyle = INK[theme].quiet;
+    pen.textAlign = place > 0.97 ? 'right' : place < 0.03 ? 'left' : 'center';
+    pen.fillText(label, x, height - 6);
+  }
+}
+
+function drawLane(pen: Pen, picture: Picture, lane: Lane, row: number, top: number, high: number): void {
+  const { theme, width, view } = picture;
+  pen.fillStyle = INK[theme].grid;
+  pen.globalAlpha = 0.55;
+  pen.fillRect(0, top, width, high);
+  pen.globalAlpha = 1;
+  const hidden = lane.device.failed ? 0 : xOf(picture, lane.knownFrom);
+  if (hidden > 1) hatch(pen, 0, top, hidden, high, INK[theme].quiet, 0.28, 9);
+  if (lane.failedFrom !== null) hatch(pen, xOf(picture, lane.failedFrom), top, width, high, INK[theme].mark, 0.5, 7);
+  for (const span of lane.spans) {
+    const [left, right] = [xOf(picture, span.start), xOf(picture, Math.min(span.end, lane.failedFrom ?? Infinity))];
+    const shade = SHADES[theme][classOf(span, picture.limits)];
+    const now = xOf(picture, view.now);
+    pen.fillStyle = pen.strokeStyle = picture.colours[row] ?? INK[theme].quiet;
+    bar(pen, left, Math.min(right, now), top, high, shade);
+    queued(pen, Math.max(left, now), right, top, high, shade);
+  }
+  const { picked } = picture;
+  if (picked?.row === row) ring(pen, xOf(picture, picked.span.start), xOf(picture, picked.span.end), top, high, INK[theme].ink);
+}
+
+/** Neighbours stay apart, and nothing is too short to be seen. */
+function bar(pen: Pen, left: number, right: number, top: number, high: number, shade: number): void {
+  if (right <= left) return;
+  const wide = Math.max(1, right - left - 1);
+  pen.globalAlpha = shade;
+  if (wide < 5) pen.fillRect(left, top, wide, high);
+  else {
+    pen.beginPath();
+    pen.roundRect(left, top, wide, high, 2.5);
+    pen.fill();
+  }
+  pen.globalAlpha = 1;
+}
+
+/** Work that has not begun: pale, with an outline. */
+function queued(pen: Pen, left: number, right: number, top: number, high: number, shade: number): void {
+  if (right <= left) return;
+  bar(pen, left, right, top, high, shade * 0.32);
+  if (right - left < 3) return;
+  pen.lineWidth = 1;
+  pen.setLineDash([2, 2]);
+  pen.strokeRect(left + 0.5, top + 0.5, right - left - 1.75, high - 1);
+  pen.setLineDash([]);
+}
+
+function ring(pen: Pen, left: number, right: number, top: number, high: number, colour: string): void {
+  pen.strokeStyle = colour;
+  pen.lineWidth = 2;
+  pen.strokeRect(left - 1, top - 1, Math.max(3, right - left + 1), high + 2);
+}
+
+function hatch(pen: Pen, left: number, top: number, right: number, high: number, colour: string, strength: number, step: number): void {
+  pen.save();
+  pen.beginPath();
+  pen.rect(left, top, right - left, high);
+  pen.clip();
+  pen.strokeStyle = colour;
+  pen.globalAlpha = strength;
+  pen.lineWidth = 1;
+  pen.beginPath();
+  for (let x = left - high; x < right; x += step) {
+    pen.moveTo(x, top + high);
+    pen.lineTo(x + high, top);
+  }
+  pen.stroke();
+  pen.restore();
+}
+
+function drawNow(pen: Pen, picture: Picture): void {
+  pen.fillStyle = INK[picture.theme].ink;
+  pen.fillRect(Math.round(xOf(picture, picture.view.now)) - 1, 0, 2, picture.height - AXIS + 5);
+}
+
+function drawWords(pen: Pen, picture: Picture, lane: Lane, middle: number): void {
+  const { theme, width, view } = picture;
+  if (lane.failedFrom !== null) return word(pen, picture, 'failed', (xOf(picture, lane.failedFrom) + width) / 2, middle, INK[theme].mark);
+  const hidden = xOf(picture, Math.min(lane.knownFrom, view.now));
+  if (hidden > 130) word(pen, picture, lane.knownFrom > view.now ? 'busy with older tasks' : 'not recorded here', hidden / 2, middle, INK[theme].quiet);
+  const backlog = backlogText(lane, view);
+  if (backlog) word(pen, picture, `${backlog} ▸`, width, middle, INK[theme].mark);
+}
+
+/** Words on a ground of their own, so that spans behind them do not matter; kept inside the picture. */
+function word(pen: Pen, { theme, width }: Picture, text: string, centre: number, middle: number, colour: string): void {
+  pen.font = FONT;
+  const wide = pen.measureText(text).width + 12;
+  const left = Math.max(0, Math.min(centre - wide / 2, width - wide - 3));
+  pen.fillStyle = INK[theme].panel;
+  pen.fillRect(left, middle - 10, wide, 20);
+  pen.fillStyle = colour;
+  pen.textAlign = 'left';
+  pen.textBaseline = 'middle';
+  pen.fillText(text, left + 6, middle + 0.5);
+}
