@@ -37,6 +37,21 @@ def written_whole(path: str | Path) -> Iterator[Path]:
 
 
 @contextmanager
+def written_apart(folder: str | Path) -> Iterator[Path]:
+    """Hand out a hidden file in a folder, which is made if it is missing; the file is gone when the block ends."""
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=folder, prefix=".new.")
+    except OSError as error:
+        raise InputError(f"cannot write to {folder} ({error.strerror}): choose another folder") from None
+    os.close(handle)
+    try:
+        yield Path(name)
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+@contextmanager
 def new_directory(path: str | Path) -> Iterator[Path]:
     """Hand out a temporary folder that becomes `path` only if the block ends well; never replaces results."""
     target = Path(path)

@@ -55,13 +55,15 @@ class AppSettings(BaseSettings):
     redis_url: SecretStr = Field(SecretStr(""), description="redis://host:6379/0; empty: none")
     redis_host: str = Field("", description="use Redis on this machine; empty: none")
     redis_port: int = Field(6379, ge=1, le=65535, description="port of Redis")
-    data_dir: Path = Field(Path("data"), description="folder of the embedded database hms.db")
+    data_dir: Path = Field(
+        Path("data"), description="folder of the embedded database hms.db, of models and of uploaded workloads"
+    )
     keep_tasks: int | None = Field(
         1_000_000, ge=1, description="tasks of a run that are kept, older ones are deleted; none keeps all"
     )
 
     schedulers: Names = Field(SIX, description="who takes part, with commas")
-    preset: str = Field("mixed", description="workload preset")
+    preset: str = Field("mixed", description="workload: a preset, or upload:NAME")
     load: float = Field(0.9, description="offered load; 1 is all that the cluster can do at best")
     pace: float | None = Field(20.0, description="tasks per second of wall time; none: as fast as possible")
     num_gpus: int = Field(4, description="number of virtual GPUs")
@@ -78,6 +80,7 @@ class AppSettings(BaseSettings):
     max_clients: int = Field(2000, ge=1, description="clients on /ws at the same time")
     rate_limit: str = Field("1200/minute", description="requests of one address; none: any number")
     max_body_bytes: int = Field(1_000_000, ge=1000, description="largest request body")
+    max_upload_bytes: int = Field(50_000_000, ge=1000, description="largest workload that can be uploaded")
     shutdown_seconds: int = Field(5, ge=1, description="seconds that open requests get when the server ends")
 
     log_level: Literal["TRACE", "DEBUG", "INFO", "WARNING", "ERROR"] = Field(
@@ -148,6 +151,11 @@ class AppSettings(BaseSettings):
             return f"sqlite:///{self.data_dir / 'hms.db'}"
         user, password = quote(self.postgres_user, ""), quote(self.postgres_password.get_secret_value(), "")
         return f"postgresql://{user}:{password}@{self.postgres_host}:{self.postgres_port}/{self.postgres_db}"
+
+    @property
+    def workloads(self) -> Path:
+        """The folder of uploaded workloads."""
+        return self.data_dir / "workloads"
 
     @property
     def redis(self) -> str | None:

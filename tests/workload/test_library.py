@@ -67,7 +67,7 @@ def _break_off(shelf: Library) -> None:
 
 def test_a_file_is_never_replaced(shelf: Library) -> None:
     add(shelf, "trace.csv")
-    with pytest.raises(InputError, match=r"there is a workload 'trace\.csv' already: delete it first"):
+    with pytest.raises(SchedulerError, match=r"there is a workload 'trace\.csv' already: delete it first"):
         add(shelf, "trace.csv", LINES + "1,0.5,1,9\n")
     shelf.remove("trace.csv")
     assert list(shelf.folder.iterdir()) == []
@@ -131,7 +131,7 @@ def test_there_is_a_limit_to_tasks_and_to_files(shelf: Library, monkeypatch: pyt
     monkeypatch.setattr(library, "MOST_TASKS", 10)
     monkeypatch.setattr(library, "MOST_WORKLOADS", 1)
     add(shelf, "x")
-    with pytest.raises(InputError, match="there are 1 workloads already: delete one"):
+    with pytest.raises(SchedulerError, match="there are 1 workloads already: delete one"):
         add(shelf, "y")
 
 

@@ -15,6 +15,7 @@ from hybrid_scheduler.storage.cache import Cache, open_cache
 from hybrid_scheduler.storage.errors import StorageError
 from hybrid_scheduler.storage.recorder import Pace, Recorder
 from hybrid_scheduler.storage.store import Store
+from hybrid_scheduler.workload.library import Library
 
 
 class Connections:
@@ -28,6 +29,8 @@ class Connections:
         self.settings = settings
         self.hub = Hub(settings.ring, settings.client_queue)
         self.feed = Feed()
+        self.library = Library(settings.workloads)
+        self.reading = asyncio.Lock()  # of uploads: one is read at a time, for they can be large
         self._background: set[asyncio.Task[Any]] = set()
 
     async def connect(self) -> None:

@@ -28,6 +28,7 @@ from hybrid_scheduler.server.recording import Recording
 from hybrid_scheduler.server.relay import share
 from hybrid_scheduler.settings import AppSettings
 from hybrid_scheduler.storage.errors import StorageError
+from hybrid_scheduler.workload.library import is_upload
 
 T = TypeVar("T")
 ANALYSIS_SECONDS = 1.0
@@ -84,10 +85,11 @@ class Manager(Connections):
         async with self.order:
             self._refuse_second()
             wanted = await asyncio.to_thread(lambda: self.settings.live_settings().changed(**(values or {})))
-            simulation = await self._claimed(lambda: ContinuousSimulation(wanted))
-            cluster = wanted.cluster.to_dict()
-            owner = self.ownership.owner
-            self.run_id = await self.store.begin_run("live", wanted.seed, cluster, wanted.to_dict(), owner)
+            simulation = await self._claimed(lambda: ContinuousSimulation(wanted, library=self.library))
+            first, owner = simulation.first_settings, self.ownership.owner
+            self.run_id = await self.store.begin_run(
+                "live", first.seed, first.cluster.to_dict(), first.to_dict(), owner
+            )
             self._adopt(simulation, Recording(self.run_id, self.recorder), Feed(), paused)
             return self.run_id
 
@@ -104,7 +106,7 @@ class Manager(Connections):
             last = await self.store.last_task(run_id)
             recording, feed = Recording(run_id, self.recorder), Feed()
             recording.replay(0 if last is None else last + 1, len(log))
-            simulation = await self._claimed(lambda: replayed(run.settings, log, recording, last, feed))
+            simulation = await self._claimed(lambda: replayed(run, log, recording, last, feed, self.library))
             recording.replaying = False
             await self.store.resume_run(run_id, self.ownership.owner)
             self.run_id = run_id
@@ -143,6 +145,8 @@ class Manager(Connections):
         simulation = self._require()
         if not values:
             raise InputError("no setting is named: name at least one, such as load")
+        if is_upload(spec := str(values.get("preset", ""))):  # read before the race is asked, which stands still then
+            await asyncio.to_thread(self.library.tasks, spec)
         change = await ordered(lambda: simulation.change(**values))
         await self._look()
         self.notify(f"settings changed: {words(change.change)}")

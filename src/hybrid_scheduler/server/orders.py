@@ -11,6 +11,8 @@ from hybrid_scheduler.engine.simulation import ContinuousSimulation, Replay
 from hybrid_scheduler.server.errors import BusyError
 from hybrid_scheduler.server.feed import Feed
 from hybrid_scheduler.server.recording import Recording
+from hybrid_scheduler.storage.store import Run
+from hybrid_scheduler.workload.library import Library
 
 T = TypeVar("T")
 
@@ -35,10 +37,10 @@ def changes_of(rows: list[dict[str, Any]]) -> list[Change]:
 
 
 def replayed(
-    settings: Mapping[str, Any], log: list[Change], recording: Recording, last: int | None, feed: Feed
+    run: Run, log: list[Change], recording: Recording, last: int | None, feed: Feed, library: Library
 ) -> ContinuousSimulation:
     """Play a run again up to its last stored task."""
-    replay = Replay(LiveSettings(**settings), log, [recording, feed])
+    replay = Replay(LiveSettings(**run.settings), log, [recording, feed], library)
     recording.follow(replay.simulation)
     return replay.run(0 if last is None else last + 1)
 

@@ -15,6 +15,7 @@ from hybrid_scheduler.server.problems import problem, unexpected
 from hybrid_scheduler.settings import AppSettings, is_loopback
 
 SAFE = ("GET", "HEAD", "OPTIONS")
+UPLOADS = "/api/workloads"
 UNLIMITED = ("/api/health",)  # whoever watches the service must always get an answer
 HEADERS = {
     "x-content-type-options": "nosniff",
@@ -60,19 +61,25 @@ class Guard:
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = Headers(scope=scope)
-        refusal = self._refused(scope["method"], scope["path"], headers) or await self._too_often(scope)
+        most = self._most_bytes(scope["method"], scope["path"])
+        refusal = self._refused(scope["method"], scope["path"], headers, most) or await self._too_often(scope)
         if refusal:
             await problem(*refusal)(scope, receive, send)
             return
         try:
-            await self.app(scope, self._limited(receive), send)
+            await self.app(scope, self._limited(receive, most), send)
         except Exception as error:  # noqa: BLE001  # nobody foresaw it: logged under a number, and only that is told
             await unexpected(scope, error)(scope, receive, send)
 
-    def _refused(self, method: str, path: str, headers: Headers) -> tuple[int, str, str] | None:
+    def _most_bytes(self, method: str, path: str) -> int:
+        """Return how long a body may be: an upload has a limit of its own."""
+        uploads = method == "POST" and path.rstrip("/") == UPLOADS
+        return self.settings.max_upload_bytes if uploads else self.settings.max_body_bytes
+
+    def _refused(self, method: str, path: str, headers: Headers, most: int) -> tuple[int, str, str] | None:
         length = headers.get("content-length", "0")
-        if length.isdecimal() and int(length) > self.settings.max_body_bytes:
-            return self._too_large()
+        if length.isdecimal() and int(length) > most:
+            return _too_large(most)
         if method in SAFE or not path.startswith("/api"):
             return None
         if not origin_allowed(headers, self.settings):
@@ -99,7 +106,7 @@ class Guard:
             return None
         return 429, f"more requests than {rate}", "wait a little, or raise RATE_LIMIT"
 
-    def _limited(self, receive: Receive) -> Receive:
+    def _limited(self, receive: Receive, most: int) -> Receive:
         """Count what arrives, for bodies that do not say how long they are."""
         seen = 0
 
@@ -107,14 +114,15 @@ class Guard:
             nonlocal seen
             message = await receive()
             seen += len(message.get("body", b""))
-            if seen > self.settings.max_body_bytes:
-                raise HTTPException(413, ": ".join(self._too_large()[1:]))
+            if seen > most:
+                raise HTTPException(413, ": ".join(_too_large(most)[1:]))
             return message
 
         return counted
 
-    def _too_large(self) -> tuple[int, str, str]:
-        return 413, f"the body is larger than {self.settings.max_body_bytes} bytes", "send less"
+
+def _too_large(most: int) -> tuple[int, str, str]:
+    return 413, f"the body is larger than {most} bytes", "send less"
 
 
 def _add_headers(message: Message, path: str) -> None:

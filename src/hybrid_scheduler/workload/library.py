@@ -18,8 +18,8 @@ from pathlib import Path
 
 import numpy as np
 
-from hybrid_scheduler.errors import InputError, UnknownNameError
-from hybrid_scheduler.files import new_directory, sha256
+from hybrid_scheduler.errors import InputError, SchedulerError, UnknownNameError
+from hybrid_scheduler.files import new_directory, sha256, written_apart
 from hybrid_scheduler.model.tasks import Tasks
 from hybrid_scheduler.workload.formats import reader
 
@@ -96,21 +96,34 @@ class Library:
     # --- writing -----------------------------------------------------------------------------------------------
 
     @contextmanager
+    def receiving(self) -> Iterator[Path]:
+        """Hand out a place for a file that arrives bit by bit; whatever is left there afterwards is deleted."""
+        with written_apart(self.folder) as place:
+            yield place
+
+    def keep(self, name: str, file: Path) -> Entry:
+        """Move a file into the library if it can be used."""
+        with self.adding(name) as place:
+            file.replace(place)
+        return self.entry(name)
+
+    @contextmanager
     def adding(self, name: str) -> Iterator[Path]:
         """Hand out where to write a new file; afterwards it is read, and kept only if it can be used."""
-        check_name(name)
-        self._require_room(name)
+        self.require_room(name)
         with new_directory(self.folder / name) as scratch:
             place = scratch / FILE
             yield place
             about = _looked_at(name, place)
             (scratch / ABOUT).write_text(json.dumps(asdict(about), indent=2) + "\n", encoding="utf-8")
 
-    def _require_room(self, name: str) -> None:
+    def require_room(self, name: str) -> None:
+        """Refuse a name that is taken, and a file more than the library takes."""
+        check_name(name)
         if (self.folder / name).exists():
-            raise InputError(f"there is a workload '{name}' already: delete it first or choose another name")
+            raise SchedulerError(f"there is a workload '{name}' already: delete it first or choose another name")
         if len(self._names()) >= MOST_WORKLOADS:
-            raise InputError(f"there are {MOST_WORKLOADS} workloads already: delete one first")
+            raise SchedulerError(f"there are {MOST_WORKLOADS} workloads already: delete one first")
 
     def remove(self, name: str) -> None:
         """Delete a workload; it is gone at once even if deleting its files takes longer."""

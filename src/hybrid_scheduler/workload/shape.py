@@ -13,7 +13,7 @@ from hybrid_scheduler.model.tasks import Floats, Tasks
 from hybrid_scheduler.physics import class_times, rejections
 
 BINS = 40
-HEAVY = 10.0  # maximum over median from which on bins are logarithmic
+HEAVY = 5.0  # maximum over median from which on bins are logarithmic
 BOUND_TASKS = 200_000  # more are not asked for a bound: it takes seconds
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated, cast
 
 from fastapi import APIRouter, Body, Query, Request
@@ -90,7 +91,10 @@ async def status(request: Request) -> Status:
 @router.get("/simulation/settings", summary="Settings", responses=errors())
 async def settings(request: Request) -> SettingsAnswer:
     """Return the settings as they stand, and what may be chosen."""
-    return SettingsAnswer(settings=_settings_of(manager_of(request)), choices=_choices())
+    manager = manager_of(request)
+    entries, _ = await asyncio.to_thread(manager.library.entries)
+    files = [each.spec for each in entries if not each.obstacle]
+    return SettingsAnswer(settings=_settings_of(manager), choices=_choices(files))
 
 
 @router.patch("/simulation/settings", summary="Change settings", responses=errors(*ORDER))
@@ -128,6 +132,6 @@ def _settings_of(manager: Manager) -> LiveSettings:
     return LiveSettings.model_validate(values)
 
 
-def _choices() -> Choices:
-    presets = [name for name, each in PRESETS.items() if each.graph is None]
+def _choices(files: list[str]) -> Choices:
+    presets = [name for name, each in PRESETS.items() if each.graph is None] + files
     return Choices(schedulers=list(registry.schedulers.table), presets=presets, most_gpus=MOST_GPUS)

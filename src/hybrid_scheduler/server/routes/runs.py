@@ -11,6 +11,7 @@ from fastapi.responses import StreamingResponse
 from hybrid_scheduler.server.answers import known_run, manager_of
 from hybrid_scheduler.server.errors import ConflictError
 from hybrid_scheduler.server.export import MEDIA_TYPES, export
+from hybrid_scheduler.server.run_lines import about, lines_of
 from hybrid_scheduler.server.schemas.base import LARGEST_ID
 from hybrid_scheduler.server.schemas.errors import ORDER, errors
 from hybrid_scheduler.server.schemas.runs import (
@@ -18,12 +19,12 @@ from hybrid_scheduler.server.schemas.runs import (
     Resumed,
     RunChange,
     RunDetail,
+    RunKind,
     RunLine,
     RunPage,
     SettingsChange,
 )
 from hybrid_scheduler.server.schemas.workloads import Removed
-from hybrid_scheduler.storage.store import Run
 
 router = APIRouter(prefix="/api/runs", tags=["runs"])
 RunId = Annotated[int, Path(ge=0, le=LARGEST_ID, description="Number of the run.", examples=[1])]
@@ -43,31 +44,12 @@ async def page(
     request: Request,
     after: Annotated[int | None, Query(ge=0, le=LARGEST_ID, description="`next` of the page before.")] = None,
     limit: Annotated[int, Query(ge=1, le=500, description="Runs at most.")] = 50,
+    kind: Annotated[RunKind | None, Query(description="Only runs of this kind.")] = None,
 ) -> RunPage:
     """Return the runs of this database; an empty page if there is none."""
     manager = manager_of(request)
-    found = [_line(run, manager.run_id) for run in await manager.store.runs(after, limit)]
+    found = await lines_of(manager, await manager.store.runs(after, limit, kind))
     return RunPage(runs=found, next=found[-1].id if len(found) == limit else None)
-
-
-def _line(run: Run, current: int | None) -> RunLine:
-    return RunLine(**asdict(run), **about(run), current=run.id == current)
-
-
-def about(run: Run) -> dict[str, Any]:
-    """Return what a list tells about a run, taken from its settings."""
-    settings = run.settings
-    return {
-        "title": None,
-        "schedulers": settings.get("schedulers", []),
-        "workload": settings.get("preset", ""),
-        "load": settings.get("load"),
-        "rate": settings.get("rate"),
-        "num_gpus": settings.get("num_gpus"),
-        "tasks": None,
-        "duration": (run.ended_at or run.heartbeat_at).timestamp() - run.started_at.timestamp(),
-        "headline": None,
-    }
 
 
 @router.get("/{run_id}", summary="Everything about a run", responses=errors(404))
@@ -75,26 +57,34 @@ async def detail(request: Request, run_id: RunId) -> RunDetail:
     """Return how a run began, what was changed, and how it ended."""
     manager = manager_of(request)
     run = await known_run(manager, run_id)
-    changes = await manager.store.settings_changes(run_id)
+    changes, last = await manager.store.settings_changes(run_id), await manager.store.last_task(run_id)
     return RunDetail(
-        **asdict(run),
-        **about(run),
-        current=run.id == manager.run_id,
+        **asdict(run) | about(manager, run, last),
         changes=[SettingsChange.model_validate(each) for each in changes],
-        last_task=await manager.store.last_task(run_id),
+        last_task=last,
     )
 
 
 @router.patch("/{run_id}", summary="Rename a run", responses=errors(*ORDER, 404))
 async def rename(request: Request, run_id: RunId, change: RunChange) -> RunLine:
     """Give a run a name, or take it away."""
-    raise ConflictError("runs cannot be renamed yet: wait for the next version")
+    manager = manager_of(request)
+    await known_run(manager, run_id)
+    await manager.store.rename_run(run_id, change.title)
+    return (await lines_of(manager, [await known_run(manager, run_id)]))[0]
 
 
 @router.delete("/{run_id}", summary="Delete a run", responses=errors(*ORDER, 404))
 async def remove(request: Request, run_id: RunId) -> Removed:
     """Delete a run that has ended, with all its tasks and results."""
-    raise ConflictError("runs cannot be deleted yet: wait for the next version")
+    manager = manager_of(request)
+    run = await known_run(manager, run_id)
+    if run.status == "running" or run.id == manager.run_id:
+        raise ConflictError(
+            f"run {run_id} is the current one or goes on: end it, and start another, before deleting it"
+        )
+    await manager.store.delete_run(run_id)
+    return Removed(removed=f"run {run_id}")
 
 
 @router.get(

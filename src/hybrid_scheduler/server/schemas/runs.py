@@ -107,3 +107,4 @@ class Models(Schema):
 
 
 ExportFormat = Literal["csv", "parquet"]
+RunKind = Literal["live", "comparison"]
