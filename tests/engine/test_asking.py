@@ -98,7 +98,7 @@ def test_who_cannot_say_why_races_all_the_same(tmp_path: Path) -> None:
 
 def test_at_the_usual_pace_every_task_is_explained_and_at_full_speed_one_of_a_block() -> None:
     for settings, explained in (({}, 20), ({"pace": 100.0}, 4), ({"pace": None}, 1)):
-        live = ContinuousSimulation(LiveSettings(schedulers=("eft",), **settings))  # type: ignore[arg-type]  # several kinds of values
+        live = ContinuousSimulation(LiveSettings(schedulers=("eft",), **settings))
         blocks: list[Any] = []
         live.sinks.append(blocks.append)
         live.step(20)

@@ -9,7 +9,7 @@ import pytest
 
 from hybrid_scheduler.engine.snapshot import Snapshot, TaskRecord
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.server.hub import to_bytes
+from hybrid_scheduler.server.hub import is_update, to_bytes
 from hybrid_scheduler.server.relay import revive
 from hybrid_scheduler.settings import load_settings
 from live_server import live, until
@@ -53,6 +53,35 @@ async def test_a_worker_shows_and_controls_the_simulation_of_another_process(url
         assert (wrong.status_code, "did you mean 'mixed'?" in wrong.text) == (400, True)
         assert (await worker.post("/api/simulation/stop"))["state"] == "stopped"
         assert (await worker.get("/api/health"))["state"] == "ok"
+
+
+async def test_a_worker_tells_why_as_the_process_does_that_runs_the_simulation(url: str, redis_url: str) -> None:
+    shared = {"redis_url": redis_url, "frame_seconds": 60.0}  # so only orders make frames
+    async with live(url, **shared) as engine, live(url, **shared, role="web") as worker:
+        await worker.client.post("/api/simulation/start?paused=true", json={"pace": 20.0})
+        await worker.post("/api/simulation/step", {"tasks": 12})
+        by_hand = (await worker.post("/api/tasks", TASK, 201))["task"]["task_id"]
+        seq = engine.manager.hub.seq
+        for number in (0, 11, by_hand):
+            audit = await worker.get(f"/api/tasks/{number}")
+            assert audit["explanations"]
+            assert audit == await engine.get(f"/api/tasks/{number}")
+        assert not [each for number, each in engine.manager.hub._ring if number > seq and is_update(each)]
+        missing = await worker.client.get("/api/tasks/999")
+        assert missing.status_code == 404
+
+
+async def test_a_stored_task_is_shown_though_nobody_runs_the_simulation(
+    url: str, redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hybrid_scheduler.server.remote.LOOK_SECONDS", 0.2)
+    async with live(url, redis_url=redis_url, role="web") as worker:
+        async with live(url, redis_url=redis_url) as engine:
+            await engine.client.post("/api/simulation/start?paused=true", json={"pace": 20.0})
+            await engine.post("/api/simulation/step", {"tasks": 3})
+            await until(lambda: worker.manager.run_id is not None)
+        audit = await worker.get("/api/tasks/2")
+        assert (audit["task"]["task_id"], audit["explanations"]) == (2, {})
 
 
 async def test_a_worker_without_an_engine_says_so(url: str, redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:

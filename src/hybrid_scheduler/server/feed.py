@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
-from hybrid_scheduler.engine.live_race import Placed
+from hybrid_scheduler.engine.live_race import Placed, record
 from hybrid_scheduler.engine.settings import Change
 from hybrid_scheduler.engine.simulation import Block
 from hybrid_scheduler.engine.snapshot import TaskRecord, TaskResult
 from hybrid_scheduler.model.placements import Placements
+from hybrid_scheduler.model.tasks import Floats
+from hybrid_scheduler.schedulers.explain import Explanation
+from hybrid_scheduler.server.rounding import figures, moments
 
-RECENT = 2000  # records that are remembered
+RECENT = 2000  # tasks that are remembered until they are stored
+EXPLAINED = 500  # tasks of which it is remembered why they are where they are
 NEW_RECORDS, NEW_SPANS = 50, 300  # at most in one frame
 _SHARES = (("gpu", "gpu_start", "gpu_seconds"), ("cpu", "cpu_start", "cpu_seconds"))
 
@@ -29,6 +34,15 @@ class Span(NamedTuple):
     end: float
     task_id: int
     attempt: int
+
+
+@dataclass(frozen=True)
+class Recalled:
+    """A task that is remembered, and why it is where it is."""
+
+    record: TaskRecord
+    reasons: dict[str, Explanation]  # empty: nobody asked
+    devices: list[tuple[str, str]]  # name and kind by number, at that time
 
 
 @dataclass
@@ -56,10 +70,21 @@ class Tail:
         while self._count - _tasks(self.blocks[0]) >= self._most:
             self._count -= _tasks(self.blocks.popleft())
 
-    def records(self) -> list[TaskRecord]:
-        """Return the last tasks, newest last."""
-        made = [records_of(block.placed) for block in self.blocks if block.placed]
-        return [record for records in made for record in records][-self._most :]
+    def records(self, most: int) -> list[TaskRecord]:
+        """Return the last tasks with as many digits as can be seen, newest last."""
+        made: list[list[TaskRecord]] = []
+        for block in reversed(self.blocks):
+            if most > 0 and block.placed:
+                made.insert(0, records_of(block.placed, short=True)[-most:])
+                most -= len(made[0])
+        return [record for records in made for record in records]
+
+    def find(self, task_id: int) -> Recalled | None:
+        """Return a task if it is among the last ones."""
+        for block in reversed(self.blocks):
+            if block.placed and 0 <= (row := task_id - int(block.placed.tasks.task_id[0])) < _tasks(block):
+                return recalled(block.placed, row)
+        return None
 
 
 def _tasks(block: Block) -> int:
@@ -74,8 +99,8 @@ class Feed:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._told: deque[TaskRecord] = deque(maxlen=RECENT)  # that came from elsewhere
         self._recent = Tail(RECENT)
+        self._explained: dict[int, Recalled] = {}  # by task, oldest first
         self._new, self._news = Tail(NEW_SPANS), News()
 
     def __call__(self, block: Block) -> None:
@@ -83,26 +108,28 @@ class Feed:
         with self._lock:
             self._recent.add(block)
             self._new.add(block)
+            self._keep_reasons(block.placed)
             self._news.records_total += _tasks(block)
             self._news.spans_total += sum(_shares(each) for part in _parts(block) for each in part.values())
             self._news.marks.extend(block.changes)
 
-    def add(self, records: list[TaskRecord]) -> None:
-        """Take records that come from elsewhere."""
-        with self._lock:
-            self._told.extend(records)
+    def _keep_reasons(self, placed: Placed | None) -> None:
+        if placed and placed.reasons:
+            self._explained[int(placed.tasks.task_id[0])] = recalled(placed, 0)
+            if len(self._explained) > EXPLAINED:
+                del self._explained[next(iter(self._explained))]
 
-    def recent(self) -> list[TaskRecord]:
-        """Return the last tasks, newest last."""
+    def recall(self, task_id: int) -> Recalled | None:
+        """Return one of the last tasks, or of the last that were explained."""
         with self._lock:
-            return list(self._told) or self._recent.records()
+            return self._explained.get(task_id) or self._recent.find(task_id)
 
     def news(self) -> News:
         """Return what is new since this was asked last."""
         with self._lock:
             news, new = self._news, self._new
             self._new, self._news = Tail(NEW_SPANS), News()
-        news.records.extend(new.records())
+        news.records.extend(new.records(NEW_RECORDS))
         for block in new.blocks:
             for attempt, part in enumerate(_parts(block), 1):
                 news.spans.extend(_newest_spans(part, attempt))
@@ -141,24 +168,38 @@ def _spans(name: str, placed: Placements, attempt: int, first: int) -> list[Span
     return found
 
 
-def records_of(placed: Placed) -> list[TaskRecord]:
+def recalled(placed: Placed, row: int) -> Recalled:
+    """Return a task of a block, and the reasons if it was explained."""
+    cluster = next(iter(placed.placements.values())).cluster
+    devices = [(each.name, each.device_class.kind) for each in cluster.devices]
+    return Recalled(record(placed, row), placed.reasons if row == 0 else {}, devices)
+
+
+def records_of(placed: Placed, short: bool = False) -> list[TaskRecord]:
     """Return the tasks of a block and what all schedulers made of them, column by column for speed."""
     tasks = placed.tasks
-    columns = (tasks.task_id, tasks.size, tasks.compute_intensity, tasks.memory_required, tasks.arrival_time)
-    labels = (placed.optimal_gpu_fraction, placed.optimal_time)
-    made = {name: _results(each) for name, each in placed.placements.items()}
+    columns = (tasks.size, tasks.compute_intensity, tasks.memory_required, tasks.arrival_time)
+    table = _table((*columns, placed.optimal_gpu_fraction, placed.optimal_time), {3} if short else None)
+    made = {name: _results(each, short) for name, each in placed.placements.items()}
     results = [{name: each[row] for name, each in made.items()} for row in range(len(tasks))]
-    rows = zip(*(column.tolist() for column in (*columns, *labels)), results, strict=True)
+    explained = [bool(placed.reasons) and row == 0 for row in range(len(tasks))]
+    rows = zip(tasks.task_id.tolist(), *table, results, explained, strict=True)
     return [TaskRecord(*row) for row in rows]
 
 
-def _results(placed: Placements) -> list[TaskResult]:
+def _table(columns: Sequence[Floats], moments_at: set[int] | None) -> list[list[float]]:
+    """Return columns as lists: as they are, or short, and then some of them are moments."""
+    if moments_at is None:
+        return [column.tolist() for column in columns]
+    numbered = enumerate(columns)
+    return [(moments(column) if at in moments_at else figures(column)).tolist() for at, column in numbered]
+
+
+def _results(placed: Placements, short: bool) -> list[TaskResult]:
     ran = placed.ran
     device = np.where(placed.gpu >= 0, placed.gpu, placed.cpu)
     nan = np.where(ran, 0.0, np.nan)  # added to a figure, it leaves rejected tasks without one
     columns = (
-        np.where(ran, placed.gpu_fraction, 0.0),
-        np.where(ran, device, -1),
         placed.start + nan,
         placed.finish + nan,
         placed.execution + nan,
@@ -166,6 +207,7 @@ def _results(placed: Placements) -> list[TaskResult]:
         placed.turnaround + nan,
         placed.energy,
         placed.cost,
-        placed.status,
     )
-    return [TaskResult(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
+    table = _table((np.where(ran, placed.gpu_fraction, 0.0), *columns), {1, 2} if short else None)
+    rows = zip(table[0], np.where(ran, device, -1).tolist(), *table[1:], placed.status.tolist(), strict=True)
+    return [TaskResult(*row) for row in rows]

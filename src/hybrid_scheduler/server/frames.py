@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
-from hybrid_scheduler.engine.snapshot import Analysis, Snapshot, TaskRecord
+from hybrid_scheduler.engine.snapshot import Analysis, Snapshot, TaskRecord, TaskResult
 from hybrid_scheduler.server.feed import News, Span
+from hybrid_scheduler.server.rounding import DECIMALS, brief
 
 _SNAPSHOT = tuple(each.name for each in fields(Snapshot) if each.name != "latest")
 _COMPARED = ("name", "avg_time", "mean_turnaround", "makespan", "makespan_over_bound", "wins", "saturated")
@@ -18,17 +19,24 @@ def update(run_id: int | None, snapshot: Snapshot, news: News, analysis: Analysi
     latest = snapshot.latest
     frame |= {
         "run_id": run_id,
+        "schedulers": brief(snapshot.schedulers),
         "task": _task(latest),
-        "comparison": [{name: getattr(each, name) for name in _COMPARED} for each in snapshot.schedulers],
-        "latest_results": latest.results if latest else {},
+        "comparison": [brief({name: getattr(each, name) for name in _COMPARED}) for each in snapshot.schedulers],
+        "latest_results": {name: _result(each) for name, each in latest.results.items()} if latest else {},
         "records": list(news.records),
         "records_total": news.records_total,
         "spans": [_compact(span) for span in news.spans],
         "spans_total": news.spans_total,
         "marks": news.marks,
-        "analysis": analysis,
+        "analysis": brief(analysis),
     }
     return frame
+
+
+def _result(result: TaskResult) -> dict[str, Any]:
+    """Write a result as short as can be; its moments keep their decimals however long a run has been going on."""
+    short: dict[str, Any] = brief(result)
+    return {**short, "start": round(result.start, DECIMALS), "finish": round(result.finish, DECIMALS)}
 
 
 def _task(latest: TaskRecord | None) -> dict[str, Any] | None:
@@ -36,13 +44,14 @@ def _task(latest: TaskRecord | None) -> dict[str, Any] | None:
         return None
     return {
         "id": latest.task_id,
-        "size": latest.size,
-        "intensity": latest.compute_intensity,
-        "memory": latest.memory_required,
-        "arrival_time": latest.arrival_time,
+        "size": brief(latest.size),
+        "intensity": brief(latest.compute_intensity),
+        "memory": brief(latest.memory_required),
+        "arrival_time": round(latest.arrival_time, DECIMALS),
     }
 
 
 def _compact(span: Span) -> tuple[str, int, float, float, int, int]:
     """Write a span as short as it can be: there are many of them, and a tenth of a millisecond is enough."""
-    return span.scheduler, span.device, round(span.start, 4), round(span.end, 4), span.task_id, span.attempt
+    start, end = round(span.start, DECIMALS), round(span.end, DECIMALS)
+    return span.scheduler, span.device, start, end, span.task_id, span.attempt

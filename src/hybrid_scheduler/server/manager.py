@@ -21,7 +21,7 @@ from hybrid_scheduler.server import frames
 from hybrid_scheduler.server.connections import Connections
 from hybrid_scheduler.server.ending import end_run
 from hybrid_scheduler.server.errors import ConflictError
-from hybrid_scheduler.server.feed import Feed, records_of
+from hybrid_scheduler.server.feed import Feed, Recalled, records_of
 from hybrid_scheduler.server.orders import changes_of, ordered, replayed, soon, words
 from hybrid_scheduler.server.ownership import Ownership, sweep
 from hybrid_scheduler.server.recording import Recording
@@ -162,10 +162,9 @@ class Manager(Connections):
 
     # --- looking -----------------------------------------------------------------------------------------------
 
-    @property
-    def recent(self) -> list[TaskRecord]:
-        """The last tasks (2000 at most), newest last."""
-        return self.feed.recent()
+    async def recall(self, task_id: int) -> Recalled | None:
+        """Return a task of this run that is still remembered, and why it is where it is."""
+        return self.feed.recall(task_id)
 
     def snapshot(self) -> Snapshot | None:
         """Return the last look at the race, half a second old at most, with the state as it is now."""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 FRAMES, ORDERS, ANSWERS = "frames", "orders", "answers"
 KNOWN = ("start", "resume_run", "stop", "pause", "resume", "step", "change", "submit")
+LOOKS = ("recall",)  # nothing is different after them, so no frame has to show it
 
 
 def share(manager: Manager) -> None:
@@ -49,13 +50,15 @@ async def _obey(manager: Manager) -> None:
 
 async def _answer(manager: Manager, order: dict[str, Any]) -> bytes:
     try:
-        if order["name"] not in KNOWN:
-            raise ConflictError(f"'{order['name']}' is no order: known are {', '.join(KNOWN)}")
+        if order["name"] not in (*KNOWN, *LOOKS):
+            raise ConflictError(f"'{order['name']}' is no order: known are {', '.join((*KNOWN, *LOOKS))}")
         values = [Task(**value) if order["name"] == "submit" else value for value in order["values"]]
         result = await getattr(manager, order["name"])(*values)
     except SchedulerError as error:
         return to_bytes({"id": order["id"], "error": str(error), "status": status_of(error)})
-    await manager.send_frame()  # the worker waits for it before it answers, so that it knows what it is talking about
+    if order["name"] in KNOWN:
+        # The worker waits for it before it answers, so that it knows what it is talking about.
+        await manager.send_frame()
     seen = {"stream": manager.hub.stream, "seq": manager.hub.seq}
     return to_bytes({"id": order["id"], "result": result, **seen})
 

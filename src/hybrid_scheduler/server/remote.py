@@ -9,6 +9,7 @@ from secrets import token_hex
 from typing import Any
 
 import orjson
+from loguru import logger
 
 from hybrid_scheduler.engine.settings import Change
 from hybrid_scheduler.engine.snapshot import Analysis, Snapshot, TaskRecord
@@ -16,14 +17,14 @@ from hybrid_scheduler.errors import InputError, SchedulerError
 from hybrid_scheduler.model.tasks import Task
 from hybrid_scheduler.schedulers.explain import Explanation
 from hybrid_scheduler.server.errors import BusyError, ConflictError
-from hybrid_scheduler.server.feed import Feed
+from hybrid_scheduler.server.feed import Recalled
 from hybrid_scheduler.server.hub import is_update, to_bytes
 from hybrid_scheduler.server.manager import Manager
 from hybrid_scheduler.server.relay import ANSWERS, FRAMES, ORDERS, revive
 from hybrid_scheduler.settings import AppSettings
 from hybrid_scheduler.storage.errors import StorageError
 
-ORDER_SECONDS, CATCH_UP_SECONDS = 30.0, 1.0
+ORDER_SECONDS, LOOK_SECONDS, CATCH_UP_SECONDS = 30.0, 2.0, 1.0
 
 
 class RemoteManager(Manager):
@@ -59,10 +60,9 @@ class RemoteManager(Manager):
     def _take(self, frame: dict[str, Any]) -> None:
         self._frame, self._seen = frame, None
         if frame["run_id"] != self.run_id:
-            self.run_id, self.feed, self._pictures = frame["run_id"], Feed(), None
+            self.run_id, self._pictures = frame["run_id"], None
         if frame["analysis"]:
             self._pictures = revive(Analysis, frame["analysis"])
-        self.feed.add([revive(TaskRecord, each) for each in frame["records"]])
 
     async def _hear_answers(self) -> None:
         async with self.cache.subscribe(ANSWERS) as answers:
@@ -72,12 +72,12 @@ class RemoteManager(Manager):
                 if waiting is not None and not waiting.done():
                     waiting.set_result(answer)
 
-    async def _ask(self, name: str, *values: Any) -> Any:
+    async def _ask(self, name: str, *values: Any, patience: float | None = None) -> Any:
         number = token_hex(8)
         self._waiting[number] = asyncio.get_running_loop().create_future()
         try:
             await self.cache.publish(ORDERS, to_bytes({"id": number, "name": name, "values": values}))
-            async with asyncio.timeout(ORDER_SECONDS if self.cache.shared else 0.0):
+            async with asyncio.timeout((patience or ORDER_SECONDS) if self.cache.shared else 0.0):
                 answer = await self._waiting[number]
         except TimeoutError:
             raise BusyError(f"the process that runs the simulation did not answer to '{name}': check it") from None
@@ -134,6 +134,15 @@ class RemoteManager(Manager):
         """Hand a task on."""
         record, reasons = await self._ask("submit", task)
         return revive(TaskRecord, record), {name: revive(Explanation, each) for name, each in reasons.items()}
+
+    async def recall(self, task_id: int) -> Recalled | None:
+        """Ask over there what is remembered of a task."""
+        try:
+            found = await self._ask("recall", task_id, patience=LOOK_SECONDS)
+        except BusyError as error:  # what is stored can be shown without it
+            logger.warning(f"task {task_id} is shown without its reasons: {error}")
+            return None
+        return None if found is None else revive(Recalled, found)
 
     def snapshot(self) -> Snapshot | None:
         """Return the race as the last frame shows it."""

@@ -12,6 +12,7 @@ from hybrid_scheduler.engine.snapshot import TaskRecord, TaskResult
 from hybrid_scheduler.model.tasks import Task as ModelTask
 from hybrid_scheduler.schedulers import explain
 from hybrid_scheduler.server.answers import RunQuery, manager_of, meant_run, required_snapshot
+from hybrid_scheduler.server.feed import Recalled
 from hybrid_scheduler.server.manager import Manager
 from hybrid_scheduler.server.schemas.base import LARGEST_ID
 from hybrid_scheduler.server.schemas.errors import ORDER, errors
@@ -78,13 +79,18 @@ async def audit(request: Request, task_id: TaskId, run: RunQuery = None) -> Task
     """Return a task, what every scheduler did with it, and every attempt; one just placed is there at once."""
     manager = manager_of(request)
     run_id = await meant_run(manager, run)
-    found = None if run_id is None else await stored(manager, run_id, task_id) or _recent(manager, run_id, task_id)
+    recalled = await manager.recall(task_id) if run_id is not None and run_id == manager.run_id else None
+    found = None if run_id is None else await stored(manager, run_id, task_id) or _remembered(recalled)
     if run_id is None or found is None:
         raise HTTPException(404, NO_TASK.format(task_id=task_id))
     task, results = found
-    attempts = Counter(each.scheduler_name for each in results)
     return TaskAudit(
-        run_id=run_id, task=task, results=results, attempts=attempts, fastest=_fastest(results), explanations={}
+        run_id=run_id,
+        task=task,
+        results=results,
+        attempts=Counter(each.scheduler_name for each in results),
+        fastest=_fastest(results),
+        explanations=_reasons(recalled),
     )
 
 
@@ -104,15 +110,20 @@ async def stored(manager: Manager, run_id: int, task_id: int) -> tuple[Task, lis
     return Task.model_validate(rows[0]), [SchedulerResult.model_validate(row) for row in results]
 
 
-def _recent(manager: Manager, run_id: int, task_id: int) -> tuple[Task, list[SchedulerResult]] | None:
-    """Look among the tasks that may not be committed yet."""
-    if run_id != manager.run_id:
+def _remembered(recalled: Recalled | None) -> tuple[Task, list[SchedulerResult]] | None:
+    """Return a task that may not be committed yet."""
+    if recalled is None:
         return None
-    for record in reversed(manager.recent):
-        if record.task_id == task_id:
-            made = [_result(record, name, result) for name, result in sorted(record.results.items())]
-            return Task.model_validate(record), made
-    return None
+    record = recalled.record
+    made = [_result(record, name, result) for name, result in sorted(record.results.items())]
+    return Task.model_validate(record), made
+
+
+def _reasons(recalled: Recalled | None) -> dict[str, Explanation]:
+    if recalled is None:
+        return {}
+    names = dict(enumerate(recalled.devices))
+    return {name: _explained(each, names, recalled.record) for name, each in recalled.reasons.items()}
 
 
 def _result(record: TaskRecord, name: str, made: TaskResult) -> SchedulerResult:

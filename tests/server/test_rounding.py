@@ -1,0 +1,85 @@
+"""Frames have as many digits as can be seen, REST has all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import orjson
+import pytest
+
+from hybrid_scheduler.engine import ContinuousSimulation, LiveSettings
+from hybrid_scheduler.engine.simulation import Block
+from hybrid_scheduler.server import frames
+from hybrid_scheduler.server.feed import Feed, records_of
+from hybrid_scheduler.server.hub import to_bytes
+from hybrid_scheduler.server.messages import schema
+from hybrid_scheduler.server.rounding import brief, figures, moments
+
+MOMENTS = ("start", "finish", "arrival_time")
+
+
+def numbers(value: Any, name: str = "") -> Iterator[tuple[str, float]]:
+    if isinstance(value, dict):
+        for key, each in value.items():
+            yield from numbers(each, key)
+    elif isinstance(value, list):
+        for each in value:
+            yield from numbers(each, name)
+    elif isinstance(value, float):
+        yield name, value
+
+
+def test_columns_are_rounded_like_their_numbers() -> None:
+    generator = np.random.default_rng(1)
+    column = generator.choice([-1.0, 1.0], 3000) * 10.0 ** generator.uniform(-12, 6, 3000)
+    assert figures(column).tolist() == [float(f"{each:.6g}") for each in column.tolist()]
+    assert figures(np.array([0.0, 1e9 + 0.25])).tolist() == [0.0, 1e9]
+    assert np.isnan(figures(np.array([np.nan]))).all()
+    assert np.isinf(figures(np.array([np.inf, -np.inf]))).all()
+    assert moments(np.array([123456.78901, np.nan]))[0] == 123456.789
+
+
+def test_what_is_no_number_stays_as_it_is() -> None:
+    assert brief({"a": [1, "x", None, True, 1.23456789], "b": (2**60,)}) == {
+        "a": [1, "x", None, True, 1.23457],
+        "b": [2**60],
+    }
+
+
+@pytest.fixture(scope="module")
+def race() -> tuple[dict[str, Any], list[Block]]:
+    """A frame as it is sent, and the blocks that it is made of."""
+    feed, blocks = Feed(), list[Block]()
+    live = ContinuousSimulation(LiveSettings(schedulers=("eft", "greedy"), pace=200.0), [feed, blocks.append])
+    live.step(90)
+    frame = frames.update(1, live.snapshot(), feed.news(), live.analysis())
+    live.stop()
+    return orjson.loads(to_bytes(frame)), blocks
+
+
+def test_no_figure_of_a_frame_has_digits_that_nobody_can_see(race: tuple[dict[str, Any], list[Block]]) -> None:
+    frame, _ = race
+    seen = [
+        pair for name in ("records", "latest_results", "schedulers", "comparison") for pair in numbers(frame[name])
+    ]
+    assert len(seen) > 1000
+    for name, value in seen:
+        assert value == (round(value, 4) if name in MOMENTS else float(f"{value:.6g}")), name
+
+
+def test_records_of_a_frame_are_the_exact_ones_rounded(race: tuple[dict[str, Any], list[Block]]) -> None:
+    frame, blocks = race
+    exact = [record for block in blocks if block.placed for record in records_of(block.placed)][-50:]
+    assert [each["task_id"] for each in frame["records"]] == [each.task_id for each in exact]
+    for short, record in zip(frame["records"], orjson.loads(to_bytes(exact)), strict=True):
+        for (name, rough), (_, value) in zip(numbers(short), numbers(record), strict=True):
+            assert rough == pytest.approx(value, rel=1e-5, abs=1e-4 if name in MOMENTS else 0.0), name
+    assert frame["latest_results"] == frame["records"][-1]["results"]
+
+
+def test_the_settings_of_a_frame_are_described() -> None:
+    made = schema()["$defs"]
+    assert made["SimulationUpdate"]["properties"]["settings"] == {"$ref": "#/$defs/LiveSettings"}
+    assert {"load", "pace", "failed_gpus"} <= set(made["LiveSettings"]["properties"])
