@@ -34,7 +34,9 @@ def stale() -> list[str]:
 def main() -> int:
     """Write or check."""
     if "--check" in sys.argv:
-        return 1 if stale() else 0
+        if old := stale():
+            sys.stderr.write(f"not what the server says today: {', '.join(old)}; run make types\n")
+        return 1 if old else 0
     FOLDER.mkdir(exist_ok=True)
     for name, document in documents().items():
         (FOLDER / name).write_text(text_of(document), encoding="utf-8")

@@ -1,0 +1,98 @@
+import { expect, freePort, Server, test } from './server';
+
+test('a server that is killed and comes back: stale, then live again', async ({ page, server }) => {
+  await page.goto('/');
+  await expect(page.getByTestId('key-figures')).toBeVisible();
+  await server.kill();
+  await expect(page.getByText('Connection lost.')).toBeVisible();
+  await expect(page.getByText('stale').first()).toBeVisible();
+  await expect(page.getByRole('button', { name: 'Resume' }).or(page.getByRole('button', { name: 'Pause' }))).toBeDisabled();
+  await expect(page.getByText(/data from \d+ s ago/)).toBeVisible();
+  await page.screenshot({ path: 'screenshots/race-disconnected.png' });
+  await server.start();
+  await page.getByRole('button', { name: 'Retry now' }).click();
+  await expect(page.getByText('Connection lost.')).toBeHidden({ timeout: 30_000 });
+  await expect(page.getByText('stale')).toHaveCount(0);
+  await server.races();
+  const clock = page.getByTitle('simulated time');
+  const before = await clock.textContent();
+  await expect(clock).not.toHaveText(before ?? '');
+});
+
+test('a page whose line broke comes back with its cursor and misses nothing', async ({ page }) => {
+  const asked: string[] = [];
+  const seen: number[] = [];
+  let broken = false;
+  await page.routeWebSocket('**/ws*', (socket) => {
+    asked.push(socket.url());
+    const real = socket.connectToServer();
+    real.onMessage((text) => {
+      const { type, seq } = JSON.parse(text.toString()) as { type: string; seq: number };
+      if (type !== 'hello') seen.push(seq);
+      socket.send(text);
+      if (!broken && seen.length === 4) {
+        broken = true;
+        void socket.close();
+      }
+    });
+  });
+  await page.goto('/');
+  await expect.poll(() => seen.length).toBeGreaterThan(10);
+  expect(asked[1]).toMatch(/cursor=\d+&stream=\w+/);
+  const numbers = [...new Set(seen)];
+  expect(numbers).toEqual(Array.from({ length: numbers.length }, (_, i) => numbers[0]! + i));
+});
+
+test('without a race there is a button to start one', async ({ page }) => {
+  const idle = new Server(await freePort(), { AUTOSTART: 'false' });
+  await idle.start();
+  try {
+    await page.goto(idle.url);
+    await expect(page.getByText('No race yet')).toBeVisible();
+    await page.screenshot({ path: 'screenshots/race-empty.png' });
+    await page.getByRole('button', { name: 'Start the race' }).click();
+    await expect(page.getByTestId('comparison')).toContainText('Hybrid ML', { timeout: 45_000 });
+  } finally {
+    await idle.kill('SIGTERM');
+  }
+});
+
+test('a server with a token asks for it, once', async ({ page }) => {
+  const guarded = new Server(await freePort(), { TOKEN: 'open-sesame-of-the-tests', HOST: '0.0.0.0' });
+  await guarded.start();
+  try {
+    await page.goto(guarded.url);
+    await page.getByRole('button', { name: 'Pause' }).click();
+    const dialog = page.getByRole('dialog', { name: /control token/ });
+    await expect(dialog).toBeVisible();
+    await dialog.getByLabel('Token').fill('open-sesame-of-the-tests');
+    await dialog.getByRole('button', { name: 'Give the order' }).click();
+    await expect(page.getByText('PAUSED')).toBeVisible();
+    await page.getByRole('button', { name: 'Resume' }).click();
+    await expect(page.getByText('RUNNING')).toBeVisible();
+  } finally {
+    await guarded.kill('SIGTERM');
+  }
+});
+
+test('while the page loads it shows its shape', async ({ page }) => {
+  await page.routeWebSocket('**/ws*', () => {}); // a server that says nothing
+  await page.goto('/');
+  await expect(page.getByRole('status', { name: 'Loading' })).toBeVisible();
+  await page.screenshot({ path: 'screenshots/race-loading.png' });
+});
+
+test('an error in one widget leaves the others alive', async ({ page }) => {
+  await page.routeWebSocket('**/ws*', (socket) => {
+    const real = socket.connectToServer();
+    real.onMessage((text) => {
+      const message = JSON.parse(text.toString()) as { analysis?: { wins: unknown } | null };
+      if (message.analysis) message.analysis.wins = 'nonsense';
+      socket.send(JSON.stringify(message));
+    });
+  });
+  await page.goto('/');
+  await expect(page.getByText('Head to head cannot be drawn')).toBeVisible();
+  await expect(page.getByTestId('comparison')).toContainText('Hybrid ML');
+  await page.screenshot({ path: 'screenshots/race-widget-error.png' });
+});

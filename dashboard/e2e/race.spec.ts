@@ -1,0 +1,147 @@
+import type { Page } from '@playwright/test';
+import { expect, test } from './server';
+
+const shot = (page: Page, name: string) => page.screenshot({ path: `screenshots/${name}.png` });
+const clock = async (page: Page) => (await page.getByTitle('simulated time').textContent()) ?? '';
+const tile = (page: Page, name: string) => page.getByRole('region', { name, exact: true });
+
+test.beforeEach(async ({ page }) => {
+  const errors: string[] = [];
+  page.on('pageerror', (error) => errors.push(error.message));
+  page.on('console', (message) => message.type() === 'error' && errors.push(message.text()));
+  await page.goto('/');
+  await expect(page.getByTestId('key-figures')).toBeVisible();
+  expect(errors).toEqual([]);
+});
+
+test('the race moves, and all schedulers take part', async ({ page }) => {
+  const before = await clock(page);
+  await expect.poll(() => clock(page)).not.toBe(before);
+  await expect(page.getByTestId('comparison').getByRole('button')).toHaveCount(6);
+  await expect(page.getByTestId('comparison')).toContainText('Hybrid ML');
+});
+
+test('pause stops it, step moves it, resume goes on', async ({ page, server }) => {
+  await page.getByRole('button', { name: 'Pause' }).click();
+  await expect(page.getByText('PAUSED')).toBeVisible();
+  await page.waitForTimeout(700); // the block that was under way
+  const { tasks_processed } = await server.status();
+  await page.waitForTimeout(700);
+  expect((await server.status()).tasks_processed).toBe(tasks_processed);
+  await page.getByRole('button', { name: /^Step/ }).click();
+  await expect.poll(async () => (await server.status()).tasks_processed).toBe(tasks_processed + 1);
+  await page.getByRole('button', { name: 'Resume' }).click();
+  await expect.poll(async () => (await server.status()).tasks_processed).toBeGreaterThan(tasks_processed + 10);
+});
+
+test('the space bar pauses and goes on', async ({ page, server }) => {
+  await page.locator('body').press(' ');
+  await expect.poll(async () => (await server.status()).state).toBe('paused');
+  await page.locator('body').press(' ');
+  await expect.poll(async () => (await server.status()).state).toBe('running');
+});
+
+test('the slider changes the load by keyboard, says so, and leaves a mark', async ({ page, server }) => {
+  const slider = page.getByLabel('Offered load').first();
+  await slider.focus();
+  for (let i = 0; i < 4; i++) await slider.press('ArrowRight');
+  await expect.poll(async () => (await server.settingsNow()).load).toBeCloseTo(1.1, 5);
+  await expect(page.getByRole('status').getByText('Offered load 1.10')).toBeVisible();
+  await expect(page.getByRole('status').getByText(/from task/).first()).toBeVisible();
+});
+
+test('shift now changes the work at once', async ({ page, server }) => {
+  await page.getByRole('button', { name: 'Shift now' }).click();
+  await expect.poll(async () => (await server.settingsNow()).preset).toBe('cpu_friendly');
+});
+
+test('a GPU that fails empties its lane, and comes back', async ({ page, server }) => {
+  const gpu = page.getByRole('group', { name: /^GPUs/ }).getByRole('switch', { name: 'GPU 1' });
+  await gpu.click();
+  await expect(gpu).toHaveAttribute('aria-checked', 'false');
+  expect((await server.settingsNow()).failed_gpus).toEqual([1]);
+  await expect(tile(page, 'Utilisation')).toContainText(/GPU 1 failed/);
+  await expect(tile(page, 'Device lanes').locator('[aria-label*="GPU 1 failed"]')).toBeVisible();
+  await shot(page, 'race-gpu-failed');
+  await gpu.click();
+  await expect(gpu).toHaveAttribute('aria-checked', 'true');
+  expect((await server.settingsNow()).failed_gpus).toEqual([]);
+});
+
+test('who drowns is shown as saturated, and no chart breaks', async ({ page, server }) => {
+  await server.send('PATCH', '/api/simulation/settings', { load: 1.4, pace: 500 });
+  await expect(page.getByTestId('comparison').getByText('saturated').first()).toBeVisible({ timeout: 40_000 });
+  await expect(page.getByText(/cannot be drawn/)).toHaveCount(0);
+  await page.waitForTimeout(2000);
+  await shot(page, 'race-saturated');
+});
+
+test('a task clicked in the ledger shows its audit, and the link can be shared', async ({ page }) => {
+  await tile(page, 'Task ledger').getByRole('row').nth(3).click();
+  await expect(page).toHaveURL(/task=\d+/);
+  const dialog = page.getByRole('dialog');
+  await expect(dialog).toContainText('Hybrid ML');
+  await expect(dialog).toContainText('Oracle');
+  await shot(page, 'race-audit');
+  const link = page.url();
+  await page.keyboard.press('Escape');
+  await expect(dialog).toBeHidden();
+  await page.goto(link);
+  await expect(page.getByRole('dialog')).toContainText('Hybrid ML');
+});
+
+test('a layout survives a reload, and can be reset', async ({ page }) => {
+  await page.getByRole('button', { name: 'Layout' }).click();
+  const frame = page.locator('[data-widget=comparison]');
+  const place = async () => (await frame.boundingBox())!;
+  const before = await place();
+  await frame.focus();
+  for (let i = 0; i < 2; i++) await frame.press('Shift+ArrowRight');
+  await expect.poll(async () => (await place()).width).toBeGreaterThan(before.width + 30);
+  const wider = (await place()).width;
+  await shot(page, 'race-editing');
+  await page.reload();
+  await expect.poll(async () => Math.round((await place()).width)).toBe(Math.round(wider));
+  await page.getByRole('button', { name: 'Layout' }).click();
+  await page.getByRole('button', { name: 'Reset layout' }).click();
+  await expect.poll(async () => Math.round((await place()).width)).toBe(Math.round(before.width));
+});
+
+test('a tile is dragged by its title', async ({ page }) => {
+  await page.getByRole('button', { name: 'Layout' }).click();
+  const frame = page.locator('[data-widget=comparison]');
+  const before = (await frame.boundingBox())!;
+  await tile(page, 'Global comparison').getByRole('heading').hover();
+  await page.mouse.down();
+  await page.mouse.move(before.x + 900, before.y + 30, { steps: 12 });
+  await page.mouse.up();
+  await expect.poll(async () => (await frame.boundingBox())!.x).toBeGreaterThan(before.x + 200);
+});
+
+test('schedulers join and leave', async ({ page, server }) => {
+  await page.getByRole('button', { name: 'All controls' }).click();
+  const controls = page.getByRole('complementary', { name: 'All controls' });
+  await controls.getByRole('checkbox', { name: /^EFT/ }).check();
+  await expect.poll(async () => (await server.settingsNow()).schedulers).toContain('eft');
+  await expect(page.getByTestId('comparison').getByRole('button')).toHaveCount(7);
+  await shot(page, 'race-controls');
+  await controls.getByRole('checkbox', { name: /^EFT/ }).uncheck();
+  await expect(page.getByTestId('comparison').getByRole('button')).toHaveCount(6);
+});
+
+test('a task by hand is placed and explained', async ({ page }) => {
+  await page.getByRole('button', { name: 'All controls' }).click();
+  const controls = page.getByRole('complementary', { name: 'All controls' });
+  await controls.getByRole('button', { name: /task/i }).last().click();
+  await expect(controls).toContainText(/Hybrid ML/);
+});
+
+test('stop ends the run, start begins another', async ({ page, server }) => {
+  const { run_id } = await server.status();
+  await page.getByRole('button', { name: 'Stop the run' }).click();
+  await expect(page.getByText('STOPPED')).toBeVisible();
+  await shot(page, 'race-stopped');
+  await page.getByRole('button', { name: 'Start' }).click();
+  await expect.poll(async () => (await server.status()).run_id, { timeout: 30_000 }).toBeGreaterThan(run_id);
+  await expect(page.getByText('RUNNING')).toBeVisible();
+});
