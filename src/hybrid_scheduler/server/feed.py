@@ -17,7 +17,7 @@ from hybrid_scheduler.engine.snapshot import TaskRecord, TaskResult
 from hybrid_scheduler.model.placements import Placements
 from hybrid_scheduler.model.tasks import Floats
 from hybrid_scheduler.schedulers.explain import Explanation
-from hybrid_scheduler.server.rounding import figures, moments
+from hybrid_scheduler.server.rounding import figure, moment
 
 RECENT = 2000  # tasks that are remembered until they are stored
 EXPLAINED = 500  # tasks of which it is remembered why they are where they are
@@ -179,7 +179,7 @@ def records_of(placed: Placed, short: bool = False) -> list[TaskRecord]:
     """Return the tasks of a block and what all schedulers made of them, column by column for speed."""
     tasks = placed.tasks
     columns = (tasks.size, tasks.compute_intensity, tasks.memory_required, tasks.arrival_time)
-    table = _table((*columns, placed.optimal_gpu_fraction, placed.optimal_time), {3} if short else None)
+    table = _table((*columns, placed.optimal_gpu_fraction, placed.optimal_time), [3] if short else [])
     made = {name: _results(each, short) for name, each in placed.placements.items()}
     results = [{name: each[row] for name, each in made.items()} for row in range(len(tasks))]
     explained = [bool(placed.reasons) and row == 0 for row in range(len(tasks))]
@@ -187,12 +187,12 @@ def records_of(placed: Placed, short: bool = False) -> list[TaskRecord]:
     return [TaskRecord(*row) for row in rows]
 
 
-def _table(columns: Sequence[Floats], moments_at: set[int] | None) -> list[list[float]]:
-    """Return columns as lists: as they are, or short, and then some of them are moments."""
-    if moments_at is None:
-        return [column.tolist() for column in columns]
-    numbered = enumerate(columns)
-    return [(moments(column) if at in moments_at else figures(column)).tolist() for at, column in numbered]
+def _table(columns: Sequence[Floats], moments_at: list[int]) -> list[list[float]]:
+    """Return columns as lists: as they are, or short if it is said which of them are moments."""
+    table: list[list[float]] = [column.tolist() for column in columns]
+    if not moments_at:
+        return table
+    return [[(moment if at in moments_at else figure)(each) for each in row] for at, row in enumerate(table)]
 
 
 def _results(placed: Placements, short: bool) -> list[TaskResult]:
@@ -208,6 +208,6 @@ def _results(placed: Placements, short: bool) -> list[TaskResult]:
         placed.energy,
         placed.cost,
     )
-    table = _table((np.where(ran, placed.gpu_fraction, 0.0), *columns), {1, 2} if short else None)
+    table = _table((np.where(ran, placed.gpu_fraction, 0.0), *columns), [1, 2] if short else [])
     rows = zip(table[0], np.where(ran, device, -1).tolist(), *table[1:], placed.status.tolist(), strict=True)
     return [TaskResult(*row) for row in rows]

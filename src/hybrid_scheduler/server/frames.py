@@ -7,7 +7,7 @@ from typing import Any
 
 from hybrid_scheduler.engine.snapshot import Analysis, Snapshot, TaskRecord, TaskResult
 from hybrid_scheduler.server.feed import News, Span
-from hybrid_scheduler.server.rounding import DECIMALS, brief
+from hybrid_scheduler.server.rounding import brief, figure, moment
 
 _SNAPSHOT = tuple(each.name for each in fields(Snapshot) if each.name != "latest")
 _COMPARED = ("name", "avg_time", "mean_turnaround", "makespan", "makespan_over_bound", "wins", "saturated")
@@ -36,7 +36,7 @@ def update(run_id: int | None, snapshot: Snapshot, news: News, analysis: Analysi
 def _result(result: TaskResult) -> dict[str, Any]:
     """Write a result as short as can be; its moments keep their decimals however long a run has been going on."""
     short: dict[str, Any] = brief(result)
-    return {**short, "start": round(result.start, DECIMALS), "finish": round(result.finish, DECIMALS)}
+    return {**short, "start": moment(result.start), "finish": moment(result.finish)}
 
 
 def _task(latest: TaskRecord | None) -> dict[str, Any] | None:
@@ -44,14 +44,13 @@ def _task(latest: TaskRecord | None) -> dict[str, Any] | None:
         return None
     return {
         "id": latest.task_id,
-        "size": brief(latest.size),
-        "intensity": brief(latest.compute_intensity),
-        "memory": brief(latest.memory_required),
-        "arrival_time": round(latest.arrival_time, DECIMALS),
+        "size": figure(latest.size),
+        "intensity": figure(latest.compute_intensity),
+        "memory": figure(latest.memory_required),
+        "arrival_time": moment(latest.arrival_time),
     }
 
 
 def _compact(span: Span) -> tuple[str, int, float, float, int, int]:
-    """Write a span as short as it can be: there are many of them, and a tenth of a millisecond is enough."""
-    start, end = round(span.start, DECIMALS), round(span.end, DECIMALS)
-    return span.scheduler, span.device, start, end, span.task_id, span.attempt
+    """Write a span as short as it can be: there are many of them."""
+    return span.scheduler, span.device, moment(span.start), moment(span.end), span.task_id, span.attempt
