@@ -133,6 +133,18 @@ def paired(values: Sequence[float], baseline: Sequence[float]) -> Interval:
     return bootstrap(np.subtract(values, baseline).tolist())
 
 
+def unpaired(values: Sequence[float], baseline: Sequence[float], resamples: int = 2000, seed: int = 0) -> Interval:
+    """Return the interval of the difference of two means that have nothing in common: each is resampled alone."""
+    ours, theirs = np.asarray(values, np.float64), np.asarray(baseline, np.float64)
+    mean = float(ours.mean() - theirs.mean())
+    if min(len(ours), len(theirs)) < 2 or not np.isfinite(mean):
+        return Interval(mean, mean, mean)
+    draw = np.random.default_rng(seed)
+    means = [each[draw.integers(0, len(each), (resamples, len(each)))].mean(axis=1) for each in (ours, theirs)]
+    low, high = np.percentile(means[0] - means[1], [2.5, 97.5])
+    return Interval(mean, float(low), float(high))
+
+
 def win_counts(by_scheduler: Mapping[str, Sequence[float]]) -> dict[str, dict[str, int]]:
     """Return on how many seeds each scheduler had the smaller value than each other one."""
     return {

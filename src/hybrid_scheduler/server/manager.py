@@ -19,6 +19,7 @@ from hybrid_scheduler.model.tasks import Task
 from hybrid_scheduler.schedulers.explain import Explanation
 from hybrid_scheduler.server import frames
 from hybrid_scheduler.server.connections import Connections
+from hybrid_scheduler.server.desk import Desk
 from hybrid_scheduler.server.ending import end_run
 from hybrid_scheduler.server.errors import ConflictError
 from hybrid_scheduler.server.feed import Feed, Recalled, records_of
@@ -39,6 +40,7 @@ class Manager(Connections):
     """Starts, watches, records and ends simulations; every method is for the event loop."""
 
     ownership: Ownership
+    desk: Desk
 
     def __init__(self, settings: AppSettings) -> None:
         super().__init__(settings)
@@ -59,6 +61,8 @@ class Manager(Connections):
         self.ownership = Ownership(self.store, self._lost)
         if interrupted := await sweep(self.store):
             logger.info(f"runs that were interrupted: {', '.join(map(str, interrupted))}")
+        self.desk = Desk(self, self.ownership.owner)
+        await self.desk.open()
         self.spawn(self._send_frames(), "frames")
         if self.settings.redis:
             share(self)
@@ -70,6 +74,7 @@ class Manager(Connections):
                 await self.stop()
         except SchedulerError as error:
             logger.error(f"the run could not be ended properly: {error}")
+        await self.desk.close()
         await self.ownership.quiet()
         await self.disconnect()
 
@@ -159,6 +164,14 @@ class Manager(Connections):
         placed, reasons = await ordered(lambda: simulation.submit(task))
         await self._look()
         return records_of(placed)[0], reasons
+
+    async def ask_experiment(self, values: dict[str, Any]) -> int:
+        """Let schedulers be compared beside the race; returns the number of the run."""
+        return await self.desk.ask(values)
+
+    async def cancel_experiment(self, run_id: int) -> None:
+        """Stop an experiment that waits or runs."""
+        await self.desk.cancel(run_id)
 
     # --- looking -----------------------------------------------------------------------------------------------
 

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from hybrid_scheduler.server.manager import Manager
 
 FRAMES, ORDERS, ANSWERS = "frames", "orders", "answers"
-KNOWN = ("start", "resume_run", "stop", "pause", "resume", "step", "change", "submit")
+EXPERIMENTS = ("ask_experiment", "cancel_experiment")
+KNOWN = ("start", "resume_run", "stop", "pause", "resume", "step", "change", "submit", *EXPERIMENTS)
 LOOKS = ("recall",)  # nothing is different after them, so no frame has to show it
 
 

@@ -130,6 +130,14 @@ class RemoteManager(Manager):
         """Change its settings."""
         return Change(**await self._ask("change", dict(values)))
 
+    async def ask_experiment(self, values: dict[str, Any]) -> int:
+        """Hand an experiment on."""
+        return int(await self._ask("ask_experiment", values))
+
+    async def cancel_experiment(self, run_id: int) -> None:
+        """Stop an experiment over there."""
+        await self._ask("cancel_experiment", run_id)
+
     async def submit(self, task: Task) -> tuple[TaskRecord, dict[str, Explanation]]:
         """Hand a task on."""
         record, reasons = await self._ask("submit", task)

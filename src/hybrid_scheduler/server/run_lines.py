@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from hybrid_scheduler.server.manager import Manager
 from hybrid_scheduler.server.schemas.experiments import Headline
 from hybrid_scheduler.server.schemas.runs import RunLine
-from hybrid_scheduler.storage.store import Run
+from hybrid_scheduler.storage.store import COMPARISON, Run
 
-COMPARISON = "comparison"
+if TYPE_CHECKING:
+    from hybrid_scheduler.server.manager import Manager
 
 
 async def lines_of(manager: Manager, runs: list[Run]) -> list[RunLine]:

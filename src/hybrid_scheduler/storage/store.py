@@ -31,6 +31,8 @@ from hybrid_scheduler.storage.tables import (
 )
 
 Fields: TypeAlias = "dict[str, Any]"
+COMPARISON = "comparison"
+"""The kind of runs that are comparisons over seeds; the others are "live"."""
 
 
 @dataclass(frozen=True)
