@@ -1,0 +1,67 @@
+import { act, cleanup, render, screen } from '@testing-library/react';
+import userEvent from '@testing-library/user-event';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { border, cellWords, LAYERS, mapWords, reach } from './heatCells';
+import { HeatMap } from './HeatMap';
+import { giveSize, pictures, showPictures } from './testPictures';
+
+beforeEach(() => {
+  giveSize();
+  showPictures();
+});
+afterEach(cleanup);
+
+test('the border runs between cells of different sides, and not beside empty ones', () => {
+  expect(border([[-1, 1], [-1, 1]], 0)).toEqual([[0, 1, 1, 1], [1, 1, 2, 1]]);
+  expect(border([[-1], [1]], 0)).toEqual([[1, 0, 1, 1]]);
+  expect(border([[-1, null], [null, 1]], 0)).toEqual([]);
+});
+
+test('each side of speed-ups reaches to its own whole step; shares reach from 0 to 1', () => {
+  const { speedup, gpu_wins } = pictures();
+  expect([reach(speedup, 0, -1), reach(speedup, 0, 1)]).toEqual([3, 2]);
+  expect(reach([[0.2]], 0, -1)).toBe(1);
+  expect(reach(gpu_wins, 0.5, 1)).toBe(0.5);
+});
+
+test('says a cell in words', () => {
+  const all = pictures();
+  expect(cellWords(all, all.speedup, LAYERS.speedup, 0, 0)).toEqual({ where: 'size 1.00 to 10.0, intensity 0 to 0.5', what: 'CPU ×8.00 faster, median' });
+  expect(cellWords(all, all.gpu_wins, LAYERS.gpu_wins, 0, 1).what).toBe('25 % of the tasks are faster on a GPU');
+  expect(cellWords(all, all.gpu_wins, LAYERS.gpu_wins, 1, 0).what).toBe('no tasks');
+  expect(LAYERS.speedup.words(0)).toBe('as fast on both, median');
+});
+
+test('sums up how many cells the GPU has', () => {
+  const all = pictures();
+  expect(mapWords(all, all.speedup, LAYERS.speedup)).toContain("the GPU's side has 3 of 5 cells with tasks, of 6 in all");
+});
+
+test('draws all cells, with the highest intensity on top and empty ones hatched', () => {
+  render(<HeatMap />);
+  expect(screen.getByRole('grid')).toHaveAccessibleName(/3 of 5 cells/);
+  const cells = screen.getAllByRole('gridcell');
+  expect(cells).toHaveLength(6);
+  expect(cells[0]).toHaveAccessibleName(/^size 1.00 to 10.0, intensity 0.5 to 1: CPU ×2.00 faster/);
+  const empty = screen.getByRole('gridcell', { name: /no tasks/ });
+  expect(empty.querySelector('rect')!.getAttribute('fill')).toMatch(/^url\(#/);
+  expect(cells[0]!.querySelector('rect')!.getAttribute('fill')).toMatch(/^rgb/);
+});
+
+test('other layers can be chosen', async () => {
+  render(<HeatMap />);
+  await userEvent.selectOptions(screen.getByLabelText('Show'), 'best share');
+  expect(screen.getByRole('gridcell', { name: /best with 90 % on a GPU/ })).toBeInTheDocument();
+});
+
+test('the pointer and the arrow keys show the same tip', async () => {
+  render(<HeatMap />);
+  expect(screen.queryByTestId('tip')).toBeNull();
+  await userEvent.hover(screen.getAllByRole('gridcell')[2]!);
+  expect(screen.getByTestId('tip')).toHaveTextContent('size 100 to 1,000, intensity 0.5 to 1GPU ×4.00 faster, median');
+  await userEvent.unhover(screen.getByRole('grid'));
+  act(() => screen.getAllByRole('gridcell')[0]!.focus());
+  await userEvent.keyboard('{ArrowDown}{ArrowRight}');
+  expect(screen.getByTestId('tip')).toHaveTextContent('no tasks that both can run');
+  expect(screen.getAllByRole('gridcell').filter((each) => each.getAttribute('tabindex') === '0')).toEqual([document.activeElement]);
+});

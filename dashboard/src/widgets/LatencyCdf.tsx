@@ -1,0 +1,182 @@
+/** For every turnaround the share of tasks that were done by then, for every scheduler: the further left, the better. */
+import { useState, type KeyboardEvent, type PointerEvent } from 'react';
+import { ChartSpline } from 'lucide-react';
+import { useRace } from '@/live/store';
+import { percent, seconds } from '@/look/format';
+import { Empty } from '@/look/parts';
+import { schedulerLook } from '@/look/schedulers';
+import { Shape } from '@/look/Shape';
+import { useTheme } from '@/look/theme';
+import { Tile } from '@/look/Tile';
+import { useHold } from '@/look/useHold';
+import { useSize } from '@/look/useSize';
+import { scaleOf, short, textSize, unscaleOf, type Axis } from './draw';
+import { Tip } from './drawParts';
+import { cdfWords, curvesOf, percentile, shareWithin, TAIL, timeAt, timeAxis, type Curve } from './latencyCurves';
+
+interface Pointed {
+  share: number;
+  /** null: moved by keys, which go along the shares. */
+  time: number | null;
+}
+
+export function LatencyCdf() {
+  const [held, hold] = useHold();
+  const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
+  const [pointed, setPointed] = useState<Pointed | null>(null);
+  const schedulers = useRace((race) => race.frame?.schedulers ?? [], 'read', held);
+  const curves = curvesOf(schedulers);
+  const visible = curves.filter((curve) => !hidden.has(curve.name));
+  const tasks = Math.max(0, ...schedulers.map((each) => each.window.tasks));
+  const toggle = (name: string) => setHidden(new Set(hidden.has(name) ? [...hidden].filter((each) => each !== name) : [...hidden, name]));
+  return (
+    <Tile title="Latency" icon={<ChartSpline size={15} />} subtitle={`share of the last ${tasks} tasks done within a time, log axis`}>
+      {curves.length ? (
+        <div className="@container h-full" {...hold}>
+          <div className="flex h-full flex-col gap-x-3 gap-y-1 @md:flex-row">
+            <div className="min-h-0 min-w-0 flex-1">
+              {visible.length ? <Curves curves={visible} pointed={pointed} point={setPointed} /> : <Empty title="All are switched off">Switch one on in the legend.</Empty>}
+            </div>
+            <Legend curves={curves} hidden={hidden} toggle={toggle} share={pointed?.share ?? TAIL} />
+          </div>
+        </div>
+      ) : (
+        <Empty title="No tasks yet" />
+      )}
+    </Tile>
+  );
+}
+
+interface LegendProps {
+  curves: Curve[];
+  hidden: ReadonlySet<string>;
+  toggle: (name: string) => void;
+  share: number;
+}
+
+function Legend({ curves, hidden, toggle, share }: LegendProps) {
+  const theme = useTheme((state) => state.theme);
+  return (
+    <div className="shrink-0 overflow-y-auto text-xs @md:w-[13.2rem]">
+      <p className="num pr-1.5 text-right font-semibold text-warn">{percentile(share)}</p>
+      <ul className="grid grid-cols-2 gap-x-2 @md:grid-cols-1">
+        {curves.map(({ name, values }) => {
+          const { label, colour, dash } = schedulerLook(name);
+          return (
+            <li key={name}>
+              <button
+                type="button"
+                aria-pressed={!hidden.has(name)}
+                title={hidden.has(name) ? `Show ${label}` : `Hide ${label}`}
+                onClick={() => toggle(name)}
+                className="flex min-h-6 w-full items-center gap-1.5 rounded px-1.5 py-0.5 text-left hover:bg-raised aria-[pressed=false]:text-quiet aria-[pressed=false]:line-through"
+              >
+                <svg width={20} height={4} aria-hidden="true" className="shrink-0">
+                  {!hidden.has(name) && <line x1={0} x2={20} y1={2} y2={2} stroke={colour[theme]} strokeWidth={2} strokeDasharray={dash.join(' ')} />}
+                </svg>
+                <Shape name={name} />
+                <span className="flex-1 truncate">{label}</span>
+                <span className="num whitespace-nowrap">{seconds(timeAt(values, share))}</span>
+              </button>
+            </li>
+          );
+        })}
+      </ul>
+    </div>
+  );
+}
+
+function Curves({ curves, pointed, point }: { curves: Curve[]; pointed: Pointed | null; point: (pointed: Pointed | null) => void }) {
+  const [box, { width, height }] = useSize();
+  const theme = useTheme((state) => state.theme);
+  const em = textSize();
+  const area = { left: 3.4 * em, right: width - 6, top: 6, bottom: height - 1.6 * em };
+  const axis = timeAxis(curves, Math.floor((area.right - area.left) / (5 * em)));
+  const x = scaleOf(axis.range, [area.left, area.right], true);
+  const y = scaleOf([0, 1], [area.bottom, area.top]);
+  if (width <= 80 || height <= 60) return <div ref={box} className="h-full" />;
+  const path = (values: number[]) => values.map((value, i) => `${i ? 'L' : 'M'}${x(value).toFixed(1)} ${y(i / (values.length - 1)).toFixed(1)}`).join('');
+  const share = pointed?.share ?? TAIL;
+  return (
+    <div ref={box} className="relative h-full">
+      <svg width={width} height={height} className="absolute inset-0" role="img" aria-label={cdfWords(curves)} fontSize={em} fill="var(--quiet)">
+        {[0, 0.25, 0.5, 0.75, 1].map((tick) => (
+          <g key={tick}>
+            <line x1={area.left} x2={area.right} y1={y(tick)} y2={y(tick)} stroke="var(--grid)" />
+            {Math.abs(y(tick) - y(share)) > 1.3 * em && <text x={area.left - 6} y={y(tick) + 0.35 * em} textAnchor="end" className="num">{tick * 100}%</text>}
+          </g>
+        ))}
+        {axis.ticks.map((tick) => (
+          <g key={tick}>
+            <line x1={x(tick)} x2={x(tick)} y1={area.top} y2={area.bottom} stroke="var(--grid)" />
+            <text x={x(tick)} y={height - 0.4 * em} textAnchor={x(tick) > width - 2 * em ? 'end' : 'middle'} className="num">{short(seconds(tick))}</text>
+          </g>
+        ))}
+        <line x1={area.left} x2={area.right} y1={y(share)} y2={y(share)} stroke="var(--warn)" strokeDasharray="4 3" />
+        <text x={area.left - 6} y={y(share) + 0.35 * em} textAnchor="end" fontWeight={600} className="num" fill="var(--warn)">{percentile(share)}</text>
+        {pointed?.time && <line x1={x(pointed.time)} x2={x(pointed.time)} y1={area.top} y2={area.bottom} stroke="var(--quiet)" strokeDasharray="2 3" />}
+        {curves.toReversed().map(({ name, values }) => {
+          const { colour, dash } = schedulerLook(name);
+          return (
+            <g key={name}>
+              <path d={path(values)} fill="none" stroke={colour[theme]} strokeWidth={2} strokeDasharray={dash.join(' ')} strokeLinejoin="round" />
+              <circle cx={x(timeAt(values, share))} cy={y(share)} r={3} fill={colour[theme]} stroke="var(--panel)" />
+            </g>
+          );
+        })}
+      </svg>
+      <Reader curves={curves} area={area} axis={axis} share={share} point={point} />
+      {pointed?.time && (
+        <Tip x={x(pointed.time)} y={y(pointed.share)} width={width} height={height}>
+          <p className="text-quiet">done within {seconds(pointed.time)}</p>
+          {curves.map(({ name, values }) => (
+            <p key={name} className="flex items-center gap-1.5"><Shape name={name} /> <span className="flex-1 pr-3">{schedulerLook(name).label}</span><span className="num">{percent(shareWithin(values, pointed.time!), 1)}</span></p>
+          ))}
+        </Tip>
+      )}
+    </div>
+  );
+}
+
+interface ReaderProps {
+  curves: Curve[];
+  area: { left: number; right: number; top: number; bottom: number };
+  axis: Axis;
+  share: number;
+  point: (pointed: Pointed | null) => void;
+}
+
+const KEYS: Record<string, number> = { ArrowUp: 0.05, ArrowRight: 0.05, ArrowDown: -0.05, ArrowLeft: -0.05, PageUp: 0.25, PageDown: -0.25, Home: -1, End: 1 };
+
+/** Lies over the curves: the pointer reads a time and a share, keys move the share. */
+function Reader({ curves, area, axis, share, point }: ReaderProps) {
+  const move = (event: PointerEvent<HTMLDivElement>) => {
+    const { left, top } = event.currentTarget.getBoundingClientRect();
+    const time = unscaleOf(axis.range, [0, area.right - area.left], true)(event.clientX - left);
+    point({ time, share: unscaleOf([1, 0], [0, area.bottom - area.top])(event.clientY - top) });
+  };
+  const press = (event: KeyboardEvent) => {
+    const step = KEYS[event.key];
+    if (step === undefined) return;
+    event.preventDefault();
+    point({ time: null, share: Math.min(1, Math.max(0, Math.round((share + step) * 20) / 20)) });
+  };
+  const said = curves.map((curve) => `${schedulerLook(curve.name).label} ${seconds(timeAt(curve.values, share))}`).join(', ');
+  return (
+    <div
+      role="slider"
+      tabIndex={0}
+      aria-label="Percentile to read"
+      aria-valuemin={0}
+      aria-valuemax={100}
+      aria-valuenow={Math.round(share * 100)}
+      aria-valuetext={`${percentile(share)}: ${said}`}
+      className="absolute cursor-crosshair"
+      style={{ left: area.left, top: area.top, width: area.right - area.left, height: area.bottom - area.top }}
+      onPointerMove={move}
+      onPointerLeave={() => point(null)}
+      onBlur={() => point(null)}
+      onKeyDown={press}
+    />
+  );
+}

@@ -1,0 +1,92 @@
+import { act, cleanup, render, screen } from '@testing-library/react';
+import userEvent from '@testing-library/user-event';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { overlap } from './draw';
+import { Pareto } from './Pareto';
+import { axisFor, frontOf, paretoWords, placeLabels, pointsOf, stepPath } from './paretoFront';
+import { giveSize, racing, showSchedulers } from './testPictures';
+
+/** Fast and dear, slow and cheap, worse than the first in both, and a reference that is best in both. */
+const all = () => [
+  racing('hybrid_ml', { mean_turnaround: 0.2, cost: 8e-6, energy: 4 }),
+  racing('round_robin', { mean_turnaround: 0.8, cost: 6e-6, energy: 5 }),
+  racing('random', { mean_turnaround: 0.9, cost: 9e-6, energy: 6 }, { saturated: true }),
+  racing('oracle', { mean_turnaround: 0.1, cost: 5e-6, energy: 3 }),
+];
+
+beforeEach(() => {
+  giveSize();
+  showSchedulers(all());
+});
+afterEach(cleanup);
+
+describe('the front', () => {
+  test('holds who is not dominated; the oracle is no choice and dominates nobody', () => {
+    const points = pointsOf(all(), 'cost');
+    expect(frontOf(points).map((each) => each.name)).toEqual(['hybrid_ml', 'round_robin']);
+    expect(points.find((each) => each.name === 'random')!.dominatedBy).toEqual(['hybrid_ml', 'round_robin']);
+    expect(frontOf(pointsOf(all(), 'energy')).map((each) => each.name)).toEqual(['hybrid_ml']);
+  });
+
+  test('equal points do not dominate each other, a tie in one figure does', () => {
+    const same = [racing('greedy', { mean_turnaround: 1, cost: 1 }), racing('random', { mean_turnaround: 1, cost: 1 }), racing('rl_agent', { mean_turnaround: 1, cost: 2 })];
+    expect(pointsOf(same, 'cost').map((each) => each.dominatedBy.length)).toEqual([0, 0, 2]);
+  });
+
+  test('who has no figures is left out', () => {
+    expect(pointsOf([racing('greedy', { mean_turnaround: null })], 'cost')).toEqual([]);
+  });
+
+  test('is drawn in steps that never cut through a dominated place', () => {
+    expect(stepPath([{ x: 10, y: 50 }, { x: 30, y: 80 }], 100, 0)).toBe('M10 0V50H30V80H100');
+    expect(stepPath([], 100, 0)).toBe('');
+  });
+});
+
+test('axes are logarithmic only beyond a factor of 8', () => {
+  expect(axisFor([1, 8], 5, false).log).toBe(false);
+  expect(axisFor([1, 8.1], 5, false).log).toBe(true);
+  const [low, high] = axisFor([2, 2], 5, false).range;
+  expect(low).toBeLessThan(2);
+  expect(high).toBeGreaterThan(2);
+});
+
+test('labels of points that lie close together do not overlap and stay inside', () => {
+  const bounds = { x: 0, y: 0, width: 300, height: 200 };
+  const points = [[20, 100], [24, 103], [22, 97], [290, 5], [285, 12]].map(([x, y]) => ({ x: x!, y: y!, width: 60 }));
+  const boxes = placeLabels(points, 14, bounds);
+  for (const [i, box] of boxes.entries()) {
+    expect(overlap(box, bounds)).toBeCloseTo(60 * 14);
+    for (const other of boxes.slice(i + 1)) expect(overlap(box, other)).toBe(0);
+  }
+});
+
+test('the summary names the front and the dominated', () => {
+  expect(paretoWords(pointsOf(all(), 'cost'), 'cost')).toBe('Cost against mean turnaround per task. On the Pareto front: Hybrid ML, Round robin; dominated: Random');
+  render(<Pareto />);
+  expect(screen.getByRole('img', { name: /^Cost against mean turnaround/ })).toBeInTheDocument();
+});
+
+test('tips say where a point stands, by pointer and by keys', async () => {
+  render(<Pareto />);
+  await userEvent.hover(screen.getByRole('img', { name: 'Random: 900 ms, 9.00 µ$, dominated by Hybrid ML, Round robin, saturated' }));
+  expect(screen.getByTestId('tip')).toHaveTextContent('Random900 ms · 9.00 µ$dominated by Hybrid ML, Round robinsaturated');
+  act(() => screen.getByRole('img', { name: /^Hybrid ML: / }).focus());
+  expect(screen.getByTestId('tip')).toHaveTextContent('on the Pareto front');
+  await userEvent.keyboard('{End}');
+  expect(screen.getByTestId('tip')).toHaveTextContent('Oracle100 ms · 5.00 µ$a reference, not a choice');
+});
+
+test('dominated points are hollow', () => {
+  render(<Pareto />);
+  const fill = (name: RegExp) => screen.getByRole('img', { name }).querySelector('path')!.getAttribute('fill');
+  expect(fill(/^Random: /)).toBe('none');
+  expect(fill(/^Hybrid ML: /)).not.toBe('none');
+});
+
+test('energy instead of cost', async () => {
+  render(<Pareto />);
+  await userEvent.selectOptions(screen.getByLabelText('Against time'), 'Energy');
+  expect(screen.getByRole('region', { name: 'Energy against time' })).toBeInTheDocument();
+  expect(screen.getByRole('img', { name: /front: Hybrid ML; dominated: Round robin, Random$/ })).toBeInTheDocument();
+});

@@ -1,0 +1,115 @@
+/** How large the last tasks were, and where the middle and the tail begin. */
+import { useId, useState } from 'react';
+import { ChartColumn } from 'lucide-react';
+import { useRace } from '@/live/store';
+import type { Pictures } from '@/live/messages';
+import { count, figure, percent } from '@/look/format';
+import { Chip, Empty } from '@/look/parts';
+import { Tile } from '@/look/Tile';
+import { useHold } from '@/look/useHold';
+import { useSize } from '@/look/useSize';
+import { linearAxis, logTicks, scaleOf, short, textSize, useRoving, type Range } from './draw';
+import { Tip, Toggle } from './drawParts';
+import { countAxis, histogramWords, lanesOf, quantilesOf, type Quantile } from './sizeBins';
+
+export function SizeHistogram() {
+  const [held, hold] = useHold();
+  const [log, setLog] = useState(false);
+  const pictures = useRace((race) => race.pictures, 'slow', held);
+  return (
+    <Tile
+      title="Task sizes"
+      icon={<ChartColumn size={15} />}
+      subtitle={`number of tasks by size${log ? ', log count' : ''}`}
+      actions={
+        <>
+          <Chip>n = {count(pictures?.tasks)}</Chip>
+          <Toggle on={log} set={setLog} title="Count on a logarithmic axis: rare sizes become visible">log count</Toggle>
+        </>
+      }
+    >
+      {pictures && pictures.tasks > 0 ? (
+        <div className="flex h-full flex-col" {...hold}>
+          <Bars pictures={pictures} log={log} />
+          <p className="shrink-0 text-center text-xs text-quiet">task size{pictures.log_sizes ? ' (log)' : ''}</p>
+        </div>
+      ) : (
+        <Empty title="No tasks yet" />
+      )}
+    </Tile>
+  );
+}
+
+function Bars({ pictures, log }: { pictures: Pictures; log: boolean }) {
+  const [box, { width, height }] = useSize();
+  const [pointed, setPointed] = useState<number | null>(null);
+  const { size_edges: edges, size_counts: counts, tasks } = pictures;
+  const paint = useId();
+  const roving = useRoving(1, counts.length);
+  const em = textSize();
+  const quantiles = quantilesOf(pictures);
+  const [left, bottom] = [3.6 * em, 1.5 * em];
+  const sizes: Range = [edges[0] ?? 0, edges.at(-1) ?? 1];
+  const x = scaleOf(sizes, [left, width - 4], pictures.log_sizes);
+  const marks = lanesOf(quantiles.map((each) => x(each.value)), 6.6 * em, [left, width]);
+  const top = 4 + 1.25 * em * (1 + Math.max(0, ...marks.map((mark) => mark.lane)));
+  const axis = countAxis(Math.max(...counts), log, Math.max(2, Math.floor((height - top - bottom) / (2.4 * em))));
+  const y = scaleOf(axis.range, [height - bottom, top], log);
+  const words = (i: number) => `size ${figure(edges[i])} to ${figure(edges[i + 1])}: ${count(counts[i])} tasks, ${percent((counts[i] ?? 0) / tasks, 1)}`;
+  const leave = () => setPointed(null);
+  if (width <= 80 || height <= 60) return <div ref={box} className="min-h-0 flex-1" />;
+  return (
+    <div ref={box} className="relative min-h-0 flex-1">
+      <svg width={width} height={height} className="absolute inset-0">
+        <g role="img" aria-label={histogramWords(pictures, quantiles)} fontSize={em} fill="var(--quiet)">
+          {axis.ticks.map((tick) => (
+            <g key={tick}>
+              <line x1={left} x2={width - 4} y1={y(tick)} y2={y(tick)} stroke="var(--grid)" />
+              <text x={left - 6} y={y(tick) + 0.35 * em} textAnchor="end" className="num">{short(figure(tick))}</text>
+            </g>
+          ))}
+          <SizeTicks sizes={sizes} log={pictures.log_sizes} x={x} y={height - 0.35 * em} most={Math.floor((width - left) / (5 * em))} right={width} em={em} />
+        </g>
+        <g data-roving="" onMouseLeave={leave} onBlur={leave}>
+          {counts.map((here, i) => {
+            const point = () => setPointed(i);
+            const [from, to] = [x(edges[i] ?? 0), x(edges[i + 1] ?? 0)];
+            return (
+              <g key={i} role="img" aria-label={words(i)} {...roving(0, i)} onFocus={point} onMouseEnter={point} className="focus-visible:outline-offset-0">
+                <rect x={from} y={top} width={Math.max(1, to - from)} height={height - bottom - top} fill="transparent" />
+                {here > 0 && <rect x={from + 0.75} y={y(here)} width={Math.max(1, to - from - 1.5)} height={Math.max(1, height - bottom - y(here))} rx={1.5} fill={`url(#${paint})`} opacity={pointed === null || pointed === i ? 1 : 0.6} />}
+              </g>
+            );
+          })}
+        </g>
+        <defs>
+          <linearGradient id={paint} x1="0" y1={top} x2="0" y2={height - bottom} gradientUnits="userSpaceOnUse">
+            <stop offset="0" stopColor="#7fb4ff" />
+            <stop offset="1" stopColor="#2c5fc4" />
+          </linearGradient>
+        </defs>
+        <g aria-hidden="true" pointerEvents="none">
+          {quantiles.map((each, i) => <line key={each.name} x1={x(each.value)} x2={x(each.value)} y1={labelLine(marks[i]!.lane, em) + 3} y2={height - bottom} stroke="var(--warn)" strokeWidth={1.5} strokeDasharray="4 3" />)}
+          {quantiles.map((each, i) => <QuantileLabel key={each.name} quantile={each} label={marks[i]!} em={em} />)}
+        </g>
+      </svg>
+      {pointed !== null && <Tip x={x(edges[pointed] ?? 0)} y={top + 20} width={width} height={height}>{words(pointed)}</Tip>}
+    </div>
+  );
+}
+
+function SizeTicks({ sizes, log, x, y, most, right, em }: { sizes: Range; log: boolean; x: (value: number) => number; y: number; most: number; right: number; em: number }) {
+  const ticks = (log ? logTicks(sizes, most) : linearAxis(sizes[0], sizes[1], most).ticks).filter((tick) => tick >= sizes[0] && tick <= sizes[1]);
+  return ticks.map((tick) => <text key={tick} x={x(tick)} y={y} textAnchor={x(tick) > right - 2 * em ? 'end' : 'middle'} className="num">{short(figure(tick))}</text>);
+}
+
+const labelLine = (lane: number, em: number): number => 1.1 * em + lane * 1.25 * em;
+
+/** Drawn over the lines of all marks, with a rim, because they may run through it. */
+function QuantileLabel({ quantile, label, em }: { quantile: Quantile; label: { x: number; lane: number }; em: number }) {
+  return (
+    <text x={label.x + 3.3 * em} y={labelLine(label.lane, em)} textAnchor="middle" fontSize={em} fontWeight={600} className="num" fill="var(--warn)" stroke="var(--panel)" strokeWidth={5} paintOrder="stroke">
+      {quantile.name} {quantile.about ? '≈' : ''}{figure(quantile.value)}
+    </text>
+  );
+}

@@ -1,0 +1,155 @@
+/** Scales, ticks, colours and keys that the drawn widgets share. */
+import { useState, type KeyboardEvent } from 'react';
+import { known } from '@/look/format';
+
+export type Range = [number, number];
+
+/** Small text in pixels: pages on very wide screens have larger letters, and drawings must leave room for them. */
+export function textSize(): number {
+  const root = parseFloat(getComputedStyle(document.documentElement).fontSize);
+  return (root > 0 ? root : 15) * 0.75;
+}
+
+/** From values to pixels; what lies outside is put on the border. */
+export function scaleOf(range: Range, pixels: Range, log = false): (value: number) => number {
+  const warp = log ? (value: number) => Math.log(Math.max(value, Number.MIN_VALUE)) : (value: number) => value;
+  const [low, high] = [warp(range[0]), warp(range[1])];
+  const step = (pixels[1] - pixels[0]) / (high - low || 1);
+  return (value) => pixels[0] + (Math.min(high, Math.max(low, warp(value))) - low) * step;
+}
+
+/** From pixels back to values. */
+export function unscaleOf(range: Range, pixels: Range, log = false): (pixel: number) => number {
+  const share = (pixel: number) => Math.min(1, Math.max(0, (pixel - pixels[0]) / (pixels[1] - pixels[0] || 1)));
+  if (!log) return (pixel) => range[0] + (range[1] - range[0]) * share(pixel);
+  return (pixel) => range[0] * (range[1] / range[0]) ** share(pixel);
+}
+
+export interface Axis {
+  range: Range;
+  ticks: number[];
+  log: boolean;
+}
+
+/** Round steps of 1, 2 or 5 around the values. `unit`: what the steps are round in, as 60 for minutes. */
+export function linearAxis(low: number, high: number, most: number, unit = 1): Axis {
+  const step = roundStep((high - low || Math.abs(high) || 1) / unit / Math.max(1, most)) * unit;
+  const first = Math.floor(low / step + 1e-9);
+  const last = Math.max(first + 1, Math.ceil(high / step - 1e-9));
+  const ticks = Array.from({ length: last - first + 1 }, (_, i) => Number(((first + i) * step).toPrecision(12)));
+  return { range: [ticks[0]!, ticks.at(-1)!], ticks, log: false };
+}
+
+function roundStep(least: number): number {
+  const decade = 10 ** Math.floor(Math.log10(least));
+  return (([1, 2, 5].find((each) => each * decade >= least * (1 - 1e-9)) ?? 10) * decade);
+}
+
+const DECADES = Array.from({ length: 25 }, (_, i) => Number(`1e${i - 10}`));
+const FINE = DECADES.flatMap((each) => [each, 2 * each, 5 * each]);
+/** Nobody reads 100 s or 1000 s at ease, but 1 min, 10 min and 1 h. */
+const LONG = [60, 600, 3600, 36000, 86400, 864000];
+const LONG_FINE = [60, 120, 300, 600, 1200, 3600, 7200, 18000, 36000, 86400, 172800, 432000, 864000];
+const TIMES = [...DECADES.filter((each) => each <= 10), ...LONG];
+const TIMES_FINE = [...FINE.filter((each) => each <= 20), ...LONG_FINE];
+
+/** Ticks of a logarithmic axis: decades, or finer where these are less than three. */
+export function logTicks([low, high]: Range, most: number, time = false): number[] {
+  const inside = (each: number) => each >= low * (1 - 1e-9) && each <= high * (1 + 1e-9);
+  const coarse = (time ? TIMES : DECADES).filter(inside);
+  const ticks = coarse.length >= 3 ? coarse : (time ? TIMES_FINE : FINE).filter(inside);
+  const every = Math.ceil(ticks.length / Math.max(1, most));
+  return ticks.filter((_, i) => i % every === 0);
+}
+
+/** A logarithmic axis around positive values. Its ends lie on quarters of a decade, so that it does not move with every update. */
+export function logAxis(low: number, high: number, most: number, time = false): Axis {
+  const quarter = (value: number, round: (x: number) => number) => 10 ** (round(Math.log10(value) * 4) / 4);
+  const from = quarter(low, (x) => Math.floor(x + 1e-9));
+  const to = quarter(high, (x) => Math.ceil(x - 1e-9));
+  const range: Range = [from, to > from ? to : from * 10 ** 0.25];
+  return { range, ticks: logTicks(range, most, time), log: true };
+}
+
+/** What a round number of seconds is round in. */
+export const timeUnit = (high: number): number => [86400, 3600, 60].find((unit) => high >= unit) ?? 1;
+
+/** The text of a tick: "1.00 s" is more than it needs. */
+export const short = (text: string): string => text.replace(/(\.\d*?)0+(?= |$)/, '$1').replace(/\.(?= |$)/, '');
+
+export const positive = (values: readonly (number | null | undefined)[]): number[] => values.filter((value): value is number => known(value) && value > 0);
+
+export type Rgb = readonly [number, number, number];
+
+export function rgb(hex: string): Rgb {
+  const all = parseInt(hex.slice(1), 16);
+  return [all >> 16, (all >> 8) & 255, all & 255];
+}
+
+export const css = (colour: Rgb): string => `rgb(${colour.join(' ')})`;
+
+/** A colour on the way through the stops; 0 is the first, 1 the last. */
+export function mixed(stops: readonly Rgb[], share: number): Rgb {
+  const at = Math.min(1, Math.max(0, share)) * (stops.length - 1);
+  const first = Math.min(stops.length - 2, Math.floor(at));
+  const [a, b] = [stops[first]!, stops[first + 1]!];
+  const between = (i: 0 | 1 | 2) => Math.round(a[i] + (b[i] - a[i]) * (at - first));
+  return [between(0), between(1), between(2)];
+}
+
+function luminance(colour: Rgb): number {
+  const [r, g, b] = colour.map((each) => (each / 255 <= 0.04045 ? each / 255 / 12.92 : ((each / 255 + 0.055) / 1.055) ** 2.4)) as [number, number, number];
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+}
+
+/** Contrast as WCAG counts it, 1 to 21. */
+export function contrast(one: Rgb, other: Rgb): number {
+  const [dark, light] = [luminance(one), luminance(other)].toSorted((a, b) => a - b) as [number, number];
+  return (light + 0.05) / (dark + 0.05);
+}
+
+const [BLACK, WHITE] = [rgb('#000000'), rgb('#ffffff')];
+
+/** Letters on a colour: one of the two always has a contrast of 4.58 or more. */
+export const inkOn = (colour: Rgb): string => (contrast(colour, BLACK) >= contrast(colour, WHITE) ? '#000' : '#fff');
+
+const STEPS: Record<string, [number, number]> = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1], Home: [0, -Infinity], End: [0, Infinity] };
+
+export interface Cell {
+  'data-cell': string;
+  tabIndex: 0 | -1;
+  onKeyDown: (event: KeyboardEvent) => void;
+}
+
+/** One cell of many takes part in tabbing; arrows, Home and End go on from there. The holder needs `data-roving`. */
+export function useRoving(rows: number, columns: number): (row: number, column: number) => Cell {
+  const [at, setAt] = useState<[number, number]>([0, 0]);
+  const within = (value: number, count: number) => Math.min(count - 1, Math.max(0, value));
+  const [currentRow, currentColumn] = [within(at[0], rows), within(at[1], columns)];
+  return (row, column) => ({
+    'data-cell': `${row},${column}`,
+    tabIndex: row === currentRow && column === currentColumn ? 0 : -1,
+    onKeyDown: (event) => {
+      const step = STEPS[event.key];
+      if (!step) return;
+      event.preventDefault();
+      const next: [number, number] = [within(row + step[0], rows), within(column + step[1], columns)];
+      setAt(next);
+      event.currentTarget.closest('[data-roving]')?.querySelector<HTMLElement>(`[data-cell="${next.join()}"]`)?.focus();
+    },
+  });
+}
+
+export interface Box {
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+
+/** The area that two boxes share. */
+export function overlap(a: Box, b: Box): number {
+  const wide = Math.min(a.x + a.width, b.x + b.width) - Math.max(a.x, b.x);
+  const high = Math.min(a.y + a.height, b.y + b.height) - Math.max(a.y, b.y);
+  return wide > 0 && high > 0 ? wide * high : 0;
+}
