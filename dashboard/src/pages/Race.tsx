@@ -8,6 +8,7 @@ import { useLayout } from '@/app/layout';
 import { start } from '@/app/orders';
 import { retry, useLink, useRace, useStaleness } from '@/live/store';
 import { Button, Empty, ErrorLine } from '@/look/parts';
+import { AuditDialog } from '@/widgets/Audit';
 import { KeyFigures } from '@/widgets/KeyFigures';
 
 export function Race() {
@@ -28,6 +29,7 @@ export function Race() {
       ) : (
         <Waiting />
       )}
+      <AuditDialog />
     </div>
   );
 }
