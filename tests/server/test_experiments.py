@@ -17,6 +17,7 @@ from hybrid_scheduler.race import Comparison, compare
 from hybrid_scheduler.server import desk
 from hybrid_scheduler.storage.store import Store
 from hybrid_scheduler.workload.source import Source
+from live_server import live
 from served import Service, serving
 
 pytestmark = pytest.mark.asyncio
@@ -257,3 +258,20 @@ async def test_runs_are_renamed_and_deleted_but_not_the_current_one(either: Serv
     assert (await service.client.patch("/api/runs/1", json={"title": "x"})).status_code == 404
     assert (await service.client.patch("/api/runs/2", json={})).status_code == 422
     assert (await service.client.patch("/api/runs/2", json={"title": None})).json()["title"] is None
+
+
+async def test_a_web_worker_hands_experiments_on(url: str, redis_url: str, tmp_path: Path) -> None:
+    shared: dict[str, Any] = {"redis_url": redis_url, "data_dir": tmp_path}
+    async with live(url, **shared) as engine, live(url, **shared, role="web") as worker:
+        sent = await worker.client.post("/api/workloads", params={"name": "t"}, content=LINES)
+        assert sent.status_code == 201
+        assert (await engine.get("/api/workloads"))["workloads"][0]["spec"] == "upload:t"
+        asked = await worker.post("/api/experiments", {**ENDLESS, "workload": "mixed"}, 201)
+        refused = await worker.post("/api/experiments", {**SMALL, "workload": "upload:none"}, 400)
+        assert "there is no workload 'none'" in refused["error"]["message"]
+        gone = await worker.client.delete(f"/api/experiments/{asked['id']}")
+        assert (gone.status_code, gone.json()["state"]) == (200, "cancelled")
+        begun = await worker.post("/api/simulation/start", {"preset": "upload:t"})
+        assert begun["state"] == "running"
+        assert (await worker.client.delete("/api/workloads/t")).status_code == 409
+        await worker.post("/api/simulation/stop")

@@ -52,7 +52,8 @@ def service(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         url = f"sqlite:///{tmp_path_factory.mktemp('openapi')}/hms.db"
     else:
         url = new_database(request.getfixturevalue("postgres"))
-    loop, serving = asyncio.new_event_loop(), live(url, pace=PACE, frame_seconds=0.5)
+    folder = tmp_path_factory.mktemp("data")
+    loop, serving = asyncio.new_event_loop(), live(url, pace=PACE, frame_seconds=0.5, data_dir=folder)
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
     yield asyncio.run_coroutine_threadsafe(serving.__aenter__(), loop).result()
@@ -69,6 +70,9 @@ def calm(service: Live) -> None:
         httpx.post(f"{service.address}/api/simulation/start", json={"pace": PACE})
     elif simulation.settings.pace != PACE:
         httpx.patch(f"{service.address}/api/simulation/settings", json={"pace": PACE})
+    for each in httpx.get(f"{service.address}/api/experiments").json()["experiments"]:
+        if each["state"] in ("queued", "running"):  # whatever was asked for could take hours
+            httpx.delete(f"{service.address}/api/experiments/{each['id']}", timeout=30.0)
 
 
 @api.parametrize()
@@ -111,5 +115,6 @@ def test_both_sets_of_paths_are_there() -> None:
     wanted = """simulation/start simulation/stop simulation/pause simulation/resume simulation/step simulation/status
         simulation/settings status pause resume full_history history/comparative tasks schedulers comparison
         matrix/wins matrix/correlation distribution/sizes heatmap utilization runs runs/{run_id} runs/{run_id}/export
-        models metrics health"""
+        runs/{run_id}/figures compare workloads workloads/{name} workloads/{name}/file experiments
+        experiments/{experiment_id} models metrics health"""
     assert {f"/api/{path}" for path in wanted.split()} <= set(SCHEMA["paths"])

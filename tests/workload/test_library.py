@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import os
+import time
 from pathlib import Path
 
 import pyarrow as pa
@@ -63,6 +65,18 @@ def _break_off(shelf: Library) -> None:
     with shelf.adding("trace.csv") as place:
         place.write_text(LINES)
         raise RuntimeError("the connection broke")
+
+
+def test_what_a_killed_upload_left_is_swept_and_one_that_goes_on_is_not(shelf: Library) -> None:
+    shelf.sweep()  # there is no folder yet
+    add(shelf, "kept")
+    (shelf.folder / ".x.old").mkdir()
+    for name in (".x.old/tasks", ".new.old", ".new.young"):
+        (shelf.folder / name).write_text("")
+    for name in (".x.old", ".new.old"):
+        os.utime(shelf.folder / name, (time.time() - 7200,) * 2)
+    shelf.sweep()
+    assert {each.name for each in shelf.folder.iterdir()} == {"kept", ".new.young"}
 
 
 def test_a_file_is_never_replaced(shelf: Library) -> None:

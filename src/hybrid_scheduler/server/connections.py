@@ -36,6 +36,7 @@ class Connections:
     async def connect(self) -> None:
         """Open database and cache."""
         self.hub.use_loop()
+        await asyncio.to_thread(self.library.sweep)
         self.store = await Store.open(self.settings.database)
         self.cache = await open_cache(self.settings.redis)
         self.recorder = Recorder(

@@ -10,8 +10,9 @@ import re
 import secrets
 import shutil
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,6 +28,7 @@ UPLOAD = "upload:"
 NAME = r"[a-z0-9][a-z0-9._-]{0,99}"
 MOST_TASKS = 1_000_000
 MOST_WORKLOADS = 200
+LEFT_BEHIND = 3600.0  # seconds
 FILE, ABOUT = "tasks", "about.json"
 _NAME = re.compile(NAME)
 _SPEC = re.compile(rf"{UPLOAD}({NAME})(?:@([0-9a-f]{{8}}))?")
@@ -133,6 +135,14 @@ class Library:
         except OSError as error:
             raise InputError(f"workload '{name}' cannot be deleted ({error.strerror}): check the folder") from None
         shutil.rmtree(gone, ignore_errors=True)
+
+    def sweep(self) -> None:
+        """Delete what uploads have left that were killed half-way; one that goes on is younger than that."""
+        hidden = self.folder.glob(".*") if self.folder.is_dir() else ()
+        for each in hidden:
+            with suppress(OSError):  # another process sweeps too
+                if time.time() - each.stat().st_mtime > LEFT_BEHIND:
+                    shutil.rmtree(each) if each.is_dir() else each.unlink()
 
     # --- looking -----------------------------------------------------------------------------------------------
 
