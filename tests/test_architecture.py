@@ -17,7 +17,7 @@ FLOORS = [
     {"physics", "view", "metrics"},
     {"loop", "bounds"},
     {"simulator", "optimum"},
-    {"learning", "ml_models", "offline_trainer"},
+    {"learning", "ml_models", "offline_trainer", "profiling", "profiler"},
     {"schedulers", "workload", "workload_generator"},
     {"lane", "training", "online_scheduler"},
     {"race", "capacity"},
@@ -32,7 +32,7 @@ HOMES = {
     "numba": {"compiling", "physics", "bounds", "optimum", "loop", "schedulers", "learning"},
     "scipy": {"bounds", "optimum"},
     "sklearn": {"learning"},
-    "torch": {"learning", "schedulers", "reports"},  # reports: its writer of TensorBoard events
+    "torch": {"learning", "schedulers", "reports", "profiling"},  # reports: its writer of TensorBoard events
     "gymnasium": {"env"},
     "xgboost": {"learning"},
     "pandas": {"workload", "learning"},

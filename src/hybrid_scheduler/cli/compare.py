@@ -15,7 +15,13 @@ if TYPE_CHECKING:
 
 
 def compare(
-    workload: options.Workload = "mixed",
+    workload: Annotated[
+        str,
+        typer.Argument(
+            help="A preset, 'profile' (the kernels of --profile) or a CSV file of tasks; mixed if absent, "
+            "with --profile its kernels."
+        ),
+    ] = "",
     schedulers: options.Schedulers = "",
     tasks: options.Tasks = None,
     seeds: options.Seeds = "10",
@@ -26,6 +32,7 @@ def compare(
     ] = "queued",
     cluster: options.ClusterFile = None,
     gpus: options.Gpus = None,
+    profile: options.ProfileFile = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Keep the run in this new folder.")] = None,
     plot: Annotated[Path | None, typer.Option("--plot", help="Write a bar chart with intervals to this PNG.")] = None,
     json: options.Json = False,
@@ -36,9 +43,9 @@ def compare(
     from hybrid_scheduler.workload.source import Source
 
     comparison = race.Comparison(
-        source=Source.of(workload, tasks, rate, load),
+        source=Source.of(workload or ("profile" if profile else "mixed"), tasks, rate, load, profile),
         schedulers=options.schedulers_of(schedulers),
-        cluster=options.cluster_of(cluster, gpus),
+        cluster=options.cluster_of(cluster, gpus, profile),
         mode=mode,
         seeds=options.seeds_of(seeds),
     )
@@ -50,7 +57,8 @@ def compare(
     if out:
         runs.save(result, out, ["hms", *sys.argv[1:]])
     if plot:
-        from hybrid_scheduler.reports.makespan_over_bound import plot_makespan_over_bound, save_figure
+        from hybrid_scheduler.reports.figures.makespan_over_bound import plot_makespan_over_bound
+        from hybrid_scheduler.reports.look import save_figure
 
         save_figure(plot_makespan_over_bound(result), plot)
     if json:
@@ -75,6 +83,8 @@ def _print(result: Result) -> None:
         f"{_pace(result)}, {comparison.cluster.describe()}, {comparison.mode}, {seeds}, simulated",
         soft_wrap=True,
     )
+    if comparison.source.profile:
+        console.print(_origin(comparison.source.profile), soft_wrap=True, markup=False)
     if isolated:
         console.print("every device is always free; 1.000 is the closed-form optimum of each task\n")
     else:
@@ -98,6 +108,14 @@ def _print(result: Result) -> None:
     console.print(table)
     for line in _verdict(result, score):
         console.print(line)
+
+
+def _origin(path: str) -> str:
+    """Say which times of a simulated machine were measured."""
+    from hybrid_scheduler.profiling.profile_file import load_profile
+
+    found = load_profile(path)
+    return f"machine of {Path(path).name}: CPU {found.cpu.source}; GPU {found.gpu.source}"
 
 
 def _pace(result: Result) -> str:

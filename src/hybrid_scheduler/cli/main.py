@@ -15,7 +15,10 @@ from hybrid_scheduler.cli import (
     experiment,
     generate,
     models,
+    plot,
+    profile,
     repeat,
+    report,
     schedulers,
     serve,
     train,
@@ -38,7 +41,10 @@ app.command("schedulers")(schedulers.schedulers)
 app.command("experiment")(experiment.experiment)
 app.command("train")(train.train)
 app.command("models")(models.models)
+app.command("profile")(profile.profile)
 app.command("repeat")(repeat.repeat)
+app.command("plot")(plot.plot)
+app.command("report")(report.report)
 app.command("serve")(serve.serve)
 
 

@@ -35,6 +35,9 @@ Load = Annotated[float | None, typer.Option("--load", help="Offered load: 1 is a
 Seeds = Annotated[str, typer.Option("--seeds", help="How many seeds (10), or a list such as 3,7,9.")]
 ClusterFile = Annotated[Path | None, typer.Option("--cluster", help="A YAML file with nodes and device classes.")]
 Gpus = Annotated[int | None, typer.Option("--gpus", help="Number of GPUs beside one CPU, without a cluster file.")]
+ProfileFile = Annotated[
+    Path | None, typer.Option("--profile", help="Simulate the machine that hms profile -o FILE measured.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 
 
@@ -59,14 +62,21 @@ def schedulers_of(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip()) or tuple(registry.schedulers.featured)
 
 
-def cluster_of(path: Path | None, gpus: int | None) -> Cluster:
-    """Return the cluster of a file, or one CPU with `gpus` GPUs."""
+def cluster_of(path: Path | None, gpus: int | None, profile: Path | None = None) -> Cluster:
+    """Return the cluster of a file, the machine of a profile, or one CPU with `gpus` GPUs."""
     from hybrid_scheduler.model.cluster import Cluster
 
     if path is not None and gpus is not None:
         raise InputError("both --cluster and --gpus were given: give one of them")
+    if path is not None and profile is not None:
+        raise InputError("both --cluster and --profile were given: give one of them")
     if path is not None:
         return Cluster.from_yaml(path)
     if gpus is not None and gpus < 0:
         raise InputError(f"--gpus is {gpus}, expected 0 or more")
+    if profile is not None:
+        from hybrid_scheduler.profiling.calibration import cluster_of as machine_of
+        from hybrid_scheduler.profiling.profile_file import load_profile
+
+        return machine_of(load_profile(profile), gpus)
     return Cluster.default(4 if gpus is None else gpus)

@@ -16,6 +16,7 @@ Ints = npt.NDArray[np.int64]
 
 DURATION_SCALE = 1e-6
 """Seconds per unit of N^1.5: `k` of the base duration."""
+DURATION_EXPONENT = 1.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +63,15 @@ def no_edges(count: int) -> Edges:
     return Edges(np.zeros(count + 1, np.int64), np.empty(0, np.int64), np.empty(0))
 
 
-def base_duration(size: Floats, intensity: Floats, scale: float = DURATION_SCALE) -> Floats:
-    """Return the base duration k·N^1.5/(I + 0.5) in seconds."""
+def base_duration(
+    size: Floats, intensity: Floats, scale: float = DURATION_SCALE, exponent: float = DURATION_EXPONENT
+) -> Floats:
+    """Return the base duration k·N^1.5/(I + 0.5) in seconds; a machine's own k and exponent may take their place."""
     with np.errstate(all="ignore"):  # what cannot be used is found by the check of the columns
-        base: Floats = scale * size * np.sqrt(size) / (intensity + 0.5)
+        if exponent == DURATION_EXPONENT:  # N·√N is faster than a power, and its bits are those of kept runs
+            base: Floats = scale * size * np.sqrt(size) / (intensity + 0.5)
+        else:
+            base = scale * size**exponent / (intensity + 0.5)
     return base
 
 

@@ -13,9 +13,11 @@ from hybrid_scheduler.errors import InputError, unknown_name
 from hybrid_scheduler.files import sha256
 from hybrid_scheduler.model.cluster import Cluster
 from hybrid_scheduler.model.tasks import Tasks
+from hybrid_scheduler.profiling.profile_file import load_profile
 from hybrid_scheduler.workload.formats import reader
 from hybrid_scheduler.workload.generator import WorkloadGenerator, paced, statistics
 from hybrid_scheduler.workload.presets import PRESETS
+from hybrid_scheduler.workload.profiled import PROFILE, profiled
 
 
 @dataclass(frozen=True)
@@ -27,16 +29,27 @@ class Source:
     rate: float | None = None
     load: float | None = None
     sha256: str = ""  # of the file, so that a repeated run reads the same bytes
+    profile: str = ""  # path of a hardware profile whose machine is simulated
+    profile_sha256: str = ""
 
     @classmethod
     def of(
-        cls, name: str, num_tasks: int | None = None, rate: float | None = None, load: float | None = None
+        cls,
+        name: str,
+        num_tasks: int | None = None,
+        rate: float | None = None,
+        load: float | None = None,
+        profile: str | Path | None = None,
     ) -> Source:
-        """Return the source that a person means: a preset, else a file."""
+        """Return the source that a person means: a preset, `profile` (its kernels), else a file."""
         if rate is not None and load is not None:
             raise InputError("both --rate and --load were given: give one of them")
         if num_tasks is not None and num_tasks < 1:
             raise InputError(f"number of tasks is {num_tasks}, expected a whole number above 0")
+        if profile is None and name == PROFILE:
+            raise InputError("the workload 'profile' is made of measured kernels: give --profile FILE too")
+        if profile is not None:
+            return cls._on_profile(name, num_tasks, rate, load, Path(profile))
         if name in PRESETS:
             return cls(name, num_tasks, rate, load)
         path = Path(name)
@@ -48,6 +61,17 @@ class Source:
             raise unknown_name("preset", name, PRESETS, "or give the path of a CSV or Parquet file")
         return cls(str(path.resolve()), num_tasks, rate, load, sha256(path))
 
+    @classmethod
+    def _on_profile(
+        cls, name: str, num_tasks: int | None, rate: float | None, load: float | None, profile: Path
+    ) -> Source:
+        if name != PROFILE and name not in PRESETS:
+            raise InputError(
+                f"--profile gives tasks their durations, and {name} has its own: name a preset or leave it out"
+            )
+        load_profile(profile)  # fails here, before any work, if it cannot be used
+        return cls(name, num_tasks, rate, load, profile=str(profile.resolve()), profile_sha256=sha256(profile))
+
     @property
     def is_file(self) -> bool:
         """Whether the tasks come from a file; seeds then only differ in the schedulers' own lots."""
@@ -55,15 +79,18 @@ class Source:
 
     def tasks(self, seed: int, cluster: Cluster) -> Tasks:
         """Return the tasks of a seed."""
+        if self.profile:
+            _require_same(self.profile, self.profile_sha256)
+            machine = load_profile(self.profile)
+            return profiled(
+                machine, self.name, seed, cluster, num_tasks=self.num_tasks, rate=self.rate, load=self.load
+            )
         if not self.is_file:
             generator = WorkloadGenerator(seed)
             return generator.generate_preset(
                 self.name, self.num_tasks, rate=self.rate, load=self.load, cluster=cluster
             )
-        if not Path(self.name).is_file():
-            raise InputError(f"{self.name} is gone: restore it")
-        if sha256(self.name) != self.sha256:
-            raise InputError(f"{self.name} is not the file that was compared (its SHA-256 differs): restore it")
+        _require_same(self.name, self.sha256)
         tasks = reader.read(self.name)
         if self.num_tasks is not None and self.num_tasks < len(tasks):
             tasks = tasks.part(0, self.num_tasks)
@@ -73,7 +100,8 @@ class Source:
 
     def describe(self, tasks: Tasks) -> dict[str, Any]:
         """Return the shape of a seed's tasks and a digest of their columns."""
-        return {"source": self.name, **statistics(tasks), "digest": digest_of(tasks)}
+        shape = {"source": self.name, **statistics(tasks), "digest": digest_of(tasks)}
+        return {**shape, "machine": load_profile(self.profile).sources} if self.profile else shape
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data from which `from_dict` builds the same source."""
@@ -83,6 +111,13 @@ class Source:
     def from_dict(cls, data: dict[str, Any]) -> Source:
         """Build a source from plain data."""
         return cls(**data)
+
+
+def _require_same(path: str, digest: str) -> None:
+    if not Path(path).is_file():
+        raise InputError(f"{path} is gone: restore it")
+    if sha256(path) != digest:
+        raise InputError(f"{path} is not the file that was compared (its SHA-256 differs): restore it")
 
 
 def digest_of(tasks: Tasks) -> str:

@@ -1,0 +1,189 @@
+"""`hms profile`: measure this machine and say what was measured and what was not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hybrid_scheduler.cli import options, show
+from hybrid_scheduler.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from hybrid_scheduler.profiling.calibration import HeldOut
+    from hybrid_scheduler.profiling.profile import Point, Profile
+
+NOISY = 0.25  # spread above which a table marks a time
+
+
+def profile(
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Keep the profile in this JSON file.")] = None,
+    sizes: Annotated[
+        str, typer.Option("--sizes", help="Edges of the arrays with commas; 256,512,1024,2048 if absent.")
+    ] = "",
+    device: Annotated[str, typer.Option("--device", help="auto, cpu, cuda, mps or xpu.")] = "auto",
+    kernels: Annotated[str, typer.Option("--kernels", help="Names with commas; all if absent.")] = "",
+    threads: Annotated[
+        int | None, typer.Option("--threads", help="Threads of a kernel on the CPU; all cores if absent.")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="A few seconds: small sizes, few repeats.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+    json: options.Json = False,
+) -> None:
+    """Measure kernels on this machine, fit the model's physics to them and print both."""
+    from hybrid_scheduler.profiling import profile_file
+    from hybrid_scheduler.profiling.profiler import HardwareProfiler
+
+    _require_free(out, force)
+    with _silent(), show.progress("measuring", quiet=json) as progress:
+        profiler = HardwareProfiler(
+            device,
+            quick=quick,
+            kernels=[part.strip() for part in kernels.split(",") if part.strip()],
+            threads=threads,
+            progress=lambda done, total, _: progress(done, total),
+        )
+        found = profiler.profile_range(_sizes_of(sizes))
+    if out:
+        profiler.save_profile(out)
+    if json:
+        typer.echo(profile_file.to_json(found), nl=False)
+    else:
+        _print(found)
+        typer.echo(f"wrote {out}" if out else "not kept: give -o FILE to simulate this machine with --profile FILE")
+
+
+def _require_free(out: Path | None, force: bool) -> None:
+    if out and out.exists() and not (force and out.is_file()):
+        raise InputError(f"{out} exists: choose another file or give --force to replace it")
+
+
+def _sizes_of(text: str) -> list[int]:
+    try:
+        return [int(part) for part in text.split(",") if part.strip()]
+    except ValueError:
+        raise InputError(f"--sizes is '{text}', expected whole numbers with commas such as 256,512,1024") from None
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Keep the profiler's log off the terminal: the progress bar and the table say the same."""
+    from loguru import logger
+
+    logger.disable("hybrid_scheduler.profiling")
+    try:
+        yield
+    finally:
+        logger.enable("hybrid_scheduler.profiling")
+
+
+def _print(found: Profile) -> None:
+    console = show.console()
+    for text in (*_heading(found), ""):
+        console.print(text, soft_wrap=True, markup=False)
+    console.print(_table(found))
+    for text in (*_links(found), *_fits(found), *_remarks(found)):
+        console.print(text, soft_wrap=True, markup=False)
+
+
+def _heading(found: Profile) -> list[str]:
+    machine, cpu, gpu = found.machine, found.cpu, found.gpu
+    memory = f", {machine.memory_mb / 1000:.0f} GB" if machine.memory_mb else ""
+    name = gpu.name if found.gpu_measured else f"{gpu.source} ({gpu.reason})"
+    lines = [f"{machine.cpu}, {machine.cores} cores{memory}, {machine.system}"]
+    if cpu.threads:
+        lines[0] += f"; {cpu.threads} thread{'s' if cpu.threads > 1 else ''} a kernel, {cpu.clock}"
+    return [*lines, f"GPU: {name}", f"energy: CPU {cpu.energy}; GPU {gpu.energy}"]
+
+
+def _table(found: Profile) -> Table:
+    gpu = "GPU" if found.gpu_measured else "GPU (model)"
+    table = show.table("kernel", "N", "CPU", "±", "GFLOP/s", "GB/s", "intensity", gpu)
+    for row, point in enumerate(found.points):
+        rates = point.rates(point.cpu)
+        flops = rates["gflops"]
+        table.add_row(
+            point.kernel,
+            f"{point.size:.0f}",
+            show.quantity(point.cpu.seconds, "s"),
+            f"{point.cpu.spread:.0%}{'!' if point.cpu.spread > NOISY else ''}",
+            f"{flops:.1f}" if flops else "–",
+            f"{rates['gb_per_second']:.1f}",
+            f"{point.compute_intensity:.2f}" if point.operations is not None else "?",
+            _gpu_cell(found, row, point),
+        )
+    return table
+
+
+def _gpu_cell(found: Profile, row: int, point: Point) -> str:
+    if not found.gpu_measured:
+        return "~" + show.quantity(float(found.reference_seconds[row]), "s")
+    return show.quantity(point.gpu.seconds, "s") if point.gpu else "not measured"
+
+
+def _links(found: Profile) -> list[str]:
+    return [
+        f"{each.direction.replace('_', ' ')}: {each.bandwidth / 1000:.2f} GB/s, "
+        f"latency {show.quantity(each.latency, 's')} (measured, fit error {each.error:.0%})"
+        for each in found.links
+    ] or ["host to device: not measured; the reference model has 16 GB/s"]
+
+
+def _fits(found: Profile) -> list[str]:
+    """Say what was fitted and how well."""
+    from hybrid_scheduler.profiling.calibration import calibrate, held_out
+
+    fitted = calibrate(found)
+    law, speedup = fitted.duration, fitted.speedup
+    laws = ", ".join(f"{name} N^{each.exponent:.2f}" for name, each in fitted.cpu_laws.items())
+    lines = [
+        f"CPU laws: {laws}",
+        f"one law for all: {law.scale:.3g} s · N^{law.exponent:.2f} / (I + 0.5), typically off by a factor "
+        f"{1 + law.error:.2g}: simulate the kernels themselves where that is too much",
+        f"speed-up: {speedup.speed:.3g} · (1 + {speedup.slope:.3g} · I), {fitted.sources['speedup']}"
+        + (f", typically off by a factor {1 + speedup.error:.2g}" if speedup.points else ""),
+        f"CPU/GPU ratio {found.cpu_gpu_ratio:.2f} (matrix multiplication), GPU fraction {found.gpu_fraction:.1%}: "
+        f"{found.gpu.source}",
+    ]
+    return lines + _held_out_lines(held_out(found))
+
+
+def _held_out_lines(tried: list[HeldOut]) -> list[str]:
+    """Say how well laws predict sizes that they were not fitted on."""
+    from statistics import median
+
+    lines = []
+    for side in ("cpu", "gpu"):
+        inside, outside = (
+            [each.error for each in tried if each.side == side and each.position == position]
+            for position in ("inside", "outside")
+        )
+        if inside and outside:
+            lines.append(
+                f"{side.upper()} times of sizes left out of the fit: median error {median(inside):.0%} between other "
+                f"sizes ({len(inside)}), {median(outside):.0%} beyond them ({len(outside)})"
+            )
+    return lines
+
+
+def _remarks(found: Profile) -> list[str]:
+    lines = []
+    load, cores = found.machine.load_average, found.machine.cores
+    if load is not None and load > cores and found.cpu.clock == "wall clock":
+        lines.append(
+            f"busy: load {load:g} on {cores} cores, so times are too long; stop other work or give --threads 1, "
+            "which counts CPU time"
+        )
+    noisy = sum(point.cpu.spread > NOISY for point in found.points)
+    if noisy:
+        lines.append(f"{noisy} of {len(found.points)} times spread by more than {NOISY:.0%} (marked !)")
+    return lines + [
+        f"{point.kernel} {point.size:.0f} did not run on the GPU: {point.gpu_reason}"
+        for point in found.points
+        if point.gpu_reason
+    ]

@@ -1,0 +1,1 @@
+"""Measures this machine and fits the model's physics to what was measured."""

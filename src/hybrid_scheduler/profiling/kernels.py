@@ -1,0 +1,142 @@
+"""The kernels: what is run on an array of N × N floats, how many operations and bytes that takes.
+
+Size N always means N² elements, so that the sizes of all kernels mean the same memory. The same code runs on every
+device that torch knows; the CPU is one of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import torch
+
+FLOAT = 4
+FILTERS, FILTER_EDGE = 16, 5
+PER_ROW = 16  # non-zeros in a row of the sparse matrix
+RIDGE = 10.0
+"""Operations per byte at which intensity is 1/2: between what CPUs (about 5) and GPUs (about 20) need to be busy."""
+
+Call = Callable[[], object]
+Build = Callable[[int, str], Call]
+Count = Callable[[int], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A kind of work; `build(size, place)` puts its arrays on a device and returns the call to time."""
+
+    name: str
+    summary: str
+    build: Build
+    operations: Count
+    traffic: Count  # bytes: every array once
+    unit: str = "flop"
+
+
+def intensity_of(operations: float, traffic: float) -> float:
+    """Return the compute intensity of the model, 0 to 1, from operations per byte."""
+    per_byte = operations / traffic
+    return per_byte / (per_byte + RIDGE)
+
+
+def random_array(place: str, *shape: int) -> torch.Tensor:
+    """Return numbers from 0 to 1, the same on every device."""
+    import torch
+
+    return torch.rand(*shape, generator=torch.Generator().manual_seed(0)).to(place)
+
+
+def _matmul(size: int, place: str) -> Call:
+    import torch
+
+    left, right = random_array(place, size, size), random_array(place, size, size)
+    out = torch.empty_like(left)
+    return lambda: torch.mm(left, right, out=out)
+
+
+def _convolution(size: int, place: str) -> Call:
+    import torch
+
+    image = random_array(place, 1, 1, size, size)
+    filters = random_array(place, FILTERS, 1, FILTER_EDGE, FILTER_EDGE)
+    return lambda: torch.nn.functional.conv2d(image, filters, padding=FILTER_EDGE // 2)
+
+
+def _sort(size: int, place: str) -> Call:
+    import torch
+
+    values = random_array(place, size * size)
+    return lambda: torch.sort(values)
+
+
+def _sparse(size: int, place: str) -> Call:
+    import torch
+
+    rows = max(1, size * size // PER_ROW)
+    columns = torch.randint(0, rows, (rows, PER_ROW), generator=torch.Generator().manual_seed(0)).sort(dim=1).values
+    indices = torch.stack([torch.arange(rows).repeat_interleave(PER_ROW), columns.flatten()])
+    values = random_array("cpu", rows * PER_ROW)
+    matrix = torch.sparse_coo_tensor(
+        indices.to(place), values.to(place), (rows, rows), check_invariants=False, is_coalesced=True
+    )
+    vector = random_array(place, rows, 1)
+    return lambda: torch.sparse.mm(matrix, vector)
+
+
+def _elementwise(size: int, place: str) -> Call:
+    import torch
+
+    left, right = random_array(place, size, size), random_array(place, size, size)
+    out = torch.empty_like(left)
+    return lambda: torch.addcmul(left, left, right, out=out)
+
+
+def _fft(size: int, place: str) -> Call:
+    import torch
+
+    values = random_array(place, size, size)
+    return lambda: torch.fft.rfft2(values)
+
+
+def _copy(size: int, place: str) -> Call:
+    import torch
+
+    source = random_array(place, size, size)
+    target = torch.empty_like(source)
+    return lambda: target.copy_(source)
+
+
+def _n_log_n(size: int) -> float:
+    return size**2 * 2 * math.log2(max(size, 2))
+
+
+KERNELS: dict[str, Kernel] = {
+    each.name: each
+    for each in (
+        Kernel("matmul", "N × N times N × N", _matmul, lambda n: 2.0 * n**3, lambda n: 3.0 * FLOAT * n**2),
+        Kernel(
+            "convolution",
+            f"{FILTERS} filters of {FILTER_EDGE} × {FILTER_EDGE} over an image of N × N",
+            _convolution,
+            lambda n: 2.0 * FILTERS * FILTER_EDGE**2 * n**2,
+            lambda n: (1.0 + FILTERS) * FLOAT * n**2,
+        ),
+        # Values in and out, and an index of eight bytes for each.
+        Kernel("sort", "N² values, with their indices", _sort, _n_log_n, lambda n: 16.0 * n**2, "comparison"),
+        # A value and two indices of eight bytes for each non-zero, and the two vectors.
+        Kernel(
+            "sparse",
+            f"matrix of N² non-zeros, {PER_ROW} in a row, times a vector",
+            _sparse,
+            lambda n: 2.0 * n**2,
+            lambda n: (20.0 + 2 * FLOAT / PER_ROW) * n**2,
+        ),
+        Kernel("elementwise", "a + a·b", _elementwise, lambda n: 2.0 * n**2, lambda n: 3.0 * FLOAT * n**2),
+        Kernel("fft", "two-dimensional, real", _fft, lambda n: 2.5 * _n_log_n(n), lambda n: 2.0 * FLOAT * n**2),
+        Kernel("copy", "memory to memory", _copy, lambda _: 0.0, lambda n: 2.0 * FLOAT * n**2),
+    )
+}

@@ -1,0 +1,234 @@
+"""A profile: what was measured of a machine, kernel by kernel, and what was not."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import Any
+
+from hybrid_scheduler.errors import InputError, unknown_name
+from hybrid_scheduler.model.cluster import Cluster
+from hybrid_scheduler.model.tasks import Floats, Tasks
+from hybrid_scheduler.physics import class_times
+from hybrid_scheduler.profiling.kernels import intensity_of
+from hybrid_scheduler.profiling.timing import Timing
+
+MEASURED = "measured"
+REFERENCE = "reference model, not measured"
+WALL, CPU_TIME = "wall clock", "CPU time"
+TO_DEVICE, TO_HOST = "host_to_device", "device_to_host"
+UNKNOWN_INTENSITY = 0.5
+HEADLINE = "matmul"
+"""The kernel whose times the guide compares."""
+
+
+def _require(name: str, value: float, above_zero: bool = True) -> None:
+    if not (0 < value < math.inf or (value == 0 and not above_zero)):
+        raise InputError(f"{name} is {value!r}, expected a number {'above 0' if above_zero else '0 or more'}")
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One kernel at one size: times on the CPU and, if it was measured, on a GPU, data in place."""
+
+    kernel: str
+    size: float
+    traffic: float  # bytes: every array once
+    operations: float | None  # None: not known
+    unit: str
+    cpu: Timing
+    gpu: Timing | None = None
+    gpu_reason: str = ""  # why there is no time of a GPU that is there
+
+    def __post_init__(self) -> None:
+        _require("size", self.size)
+        _require("traffic", self.traffic)
+        if self.operations is not None:
+            _require("operations", self.operations, above_zero=False)
+
+    @property
+    def megabytes(self) -> float:
+        """Memory of all arrays: what a GPU must be sent and sends back."""
+        return self.traffic / 1e6
+
+    @property
+    def compute_intensity(self) -> float:
+        """The model's intensity, from operations per byte."""
+        return UNKNOWN_INTENSITY if self.operations is None else intensity_of(self.operations, self.traffic)
+
+    def rates(self, timing: Timing) -> dict[str, float | None]:
+        """Return GFLOP/s (None unless floating-point operations were counted) and GB/s of a time."""
+        flops = self.operations if self.unit == "flop" else None
+        return {
+            "gflops": flops / timing.seconds / 1e9 if flops else None,
+            "gb_per_second": self.traffic / timing.seconds / 1e9,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """Megabytes moved between host and device."""
+
+    direction: str
+    megabytes: float
+    timing: Timing
+
+    def __post_init__(self) -> None:
+        _require("megabytes", self.megabytes)
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """How fast host and device exchange data: seconds = latency + megabytes / bandwidth."""
+
+    direction: str
+    bandwidth: float  # MB/s
+    latency: float = 0.0  # s
+    error: float = 0.0  # median relative error of the fit
+
+    def __post_init__(self) -> None:
+        _require("bandwidth", self.bandwidth)
+        _require("latency", self.latency, above_zero=False)
+
+    def seconds(self, megabytes: float) -> float:
+        """Return how long a transfer takes."""
+        return self.latency + megabytes / self.bandwidth
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """The computer, described without saying whose it is."""
+
+    cpu: str
+    cores: int
+    memory_mb: float | None
+    system: str
+    libraries: dict[str, str] = field(default_factory=dict)
+    load_average: float | None = None  # of the minute before
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One side of the machine: CPU or GPU; how many devices, and whether its times were measured."""
+
+    name: str
+    count: int
+    source: str  # MEASURED or REFERENCE
+    reason: str = ""  # why it was not measured
+    type: str = "cpu"
+    threads: int | None = None  # of a kernel on the CPU
+    clock: str = WALL
+    memory_mb: float | None = None
+    energy: str = ""  # which meter counted joules, or why none did
+
+    def __post_init__(self) -> None:
+        if self.source not in (MEASURED, REFERENCE):
+            raise InputError(f"source is {self.source!r}, expected '{MEASURED}' or '{REFERENCE}'")
+        if self.count < 1:
+            raise InputError(f"count is {self.count}, expected a whole number above 0")
+
+
+@dataclass(frozen=True)
+class Profile:
+    """All that is known of one machine."""
+
+    machine: Machine
+    cpu: Part
+    gpu: Part
+    points: tuple[Point, ...]
+    transfers: tuple[Transfer, ...] = ()
+    links: tuple[Link, ...] = ()
+    created: str = ""  # ISO 8601, UTC
+
+    def __post_init__(self) -> None:
+        if not self.points:
+            raise InputError("the profile has no kernel: measure at least one")
+        if self.gpu_measured and self.link(TO_DEVICE) is None:
+            raise InputError(f"the GPU was measured, but no link '{TO_DEVICE}' is given")
+
+    @property
+    def gpu_measured(self) -> bool:
+        """Whether times of a GPU are real."""
+        return self.gpu.source == MEASURED
+
+    @property
+    def sources(self) -> dict[str, str]:
+        """Where the times of each side come from."""
+        return {"cpu": self.cpu.source, "gpu": self.gpu.source}
+
+    def link(self, direction: str) -> Link | None:
+        """Return the link of a direction, if it was measured."""
+        return next((each for each in self.links if each.direction == direction), None)
+
+    @cached_property
+    def tasks(self) -> Tasks:
+        """The points as tasks: their base duration is the measured time on the CPU."""
+        return Tasks.build(
+            size=[each.size for each in self.points],
+            compute_intensity=[each.compute_intensity for each in self.points],
+            memory_required=[each.megabytes for each in self.points],
+            duration_estimate=[each.cpu.seconds for each in self.points],
+        )
+
+    @cached_property
+    def reference_seconds(self) -> Floats:
+        """Seconds of every point on the model's own GPU, transfer included; a stand-in, measured by nobody."""
+        times: Floats = class_times(self.tasks, Cluster.default(1))[:, 1]
+        return times
+
+    @property
+    def cpu_gpu_ratio(self) -> float:
+        """Seconds on the CPU over seconds on the GPU: matrix multiplication, mean (geometric) over the sizes."""
+        chosen = [row for row, each in enumerate(self.points) if each.kernel == HEADLINE] or range(len(self.points))
+        pairs = [(self.points[row].cpu.seconds, self._gpu_seconds(row)) for row in chosen]
+        logs = [math.log(cpu / gpu) for cpu, gpu in pairs if gpu is not None]
+        return math.exp(sum(logs) / len(logs)) if logs else 1.0
+
+    def _gpu_seconds(self, row: int) -> float | None:
+        if not self.gpu_measured:
+            return float(self.reference_seconds[row])
+        timing = self.points[row].gpu
+        return timing.seconds if timing else None
+
+    @property
+    def gpu_fraction(self) -> float:
+        """Share of the work for the GPU so that both sides end together."""
+        return self.cpu_gpu_ratio / (1.0 + self.cpu_gpu_ratio)
+
+    @property
+    def sizes(self) -> list[float]:
+        """Sizes that were measured."""
+        return sorted({each.size for each in self.points})
+
+    @property
+    def kernels(self) -> list[str]:
+        """Names of the kernels, in order of measurement."""
+        return list(dict.fromkeys(each.kernel for each in self.points))
+
+    def of_kernel(self, name: str) -> Iterator[Point]:
+        """Return the points of a kernel."""
+        return (each for each in self.points if each.kernel == name)
+
+    def __getitem__(self, key: str) -> Any:
+        """Return an entry of the profile's document by its name, such as `cpu_gpu_ratio`."""
+        document = self.to_dict()
+        if key not in document:
+            raise unknown_name("entry of the profile", key, document)
+        return document[key]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data: what was measured, and the figures that follow from it."""
+        document = asdict(self)
+        for row, (entry, point) in enumerate(zip(document["points"], self.points, strict=True)):
+            entry["compute_intensity"] = point.compute_intensity
+            entry["cpu"] |= point.rates(point.cpu)
+            if point.gpu:
+                entry["gpu"] |= point.rates(point.gpu)
+            elif not self.gpu_measured:
+                entry["gpu_model_seconds"] = float(self.reference_seconds[row])
+        document["sizes"] = self.sizes
+        document["cpu_gpu_ratio"], document["gpu_fraction"] = self.cpu_gpu_ratio, self.gpu_fraction
+        document["ratio_source"] = self.gpu.source
+        return document

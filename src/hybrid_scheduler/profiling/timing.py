@@ -1,0 +1,103 @@
+"""How long a call takes: warm up, repeat, discard outliers, take the median."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hybrid_scheduler.errors import InputError
+from hybrid_scheduler.profiling.energy import Meter
+
+OUTLIER = 3.5
+"""Robust standard deviations from the median beyond which a sample is discarded (Iglewicz and Hoaglin)."""
+NORMAL = 1.4826
+"""Median absolute deviations that make one standard deviation of a normal distribution."""
+LEAST_SCALE = 0.01
+"""Share of the median that always counts as noise: samples that are nearly alike are not outliers."""
+METERED = 0.05
+"""Seconds below which a meter that ticks every millisecond says nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How much patience one measurement gets."""
+
+    warmups: int = 2
+    least: int = 3  # repeats, even if they take longer than the budget
+    most: int = 15
+    budget: float = 0.4  # seconds for all repeats
+    shortest: float = 0.002  # seconds of one repeat; shorter calls are timed several at once
+    patience: float = 1.0  # a call that takes longer is warm after one run
+
+
+QUICK = Sampling(warmups=1, most=7, budget=0.05, shortest=0.001, patience=0.1)
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Median seconds of a call, how far the middle half of the samples spreads, and joules if they were metered."""
+
+    seconds: float
+    spread: float  # interquartile range over the median
+    repeats: int  # samples kept
+    discarded: int = 0
+    joules: float | None = None  # of one call
+
+    def __post_init__(self) -> None:
+        if not 0 < self.seconds < math.inf:
+            raise InputError(f"seconds is {self.seconds!r}, expected a number above 0")
+        if not 0 <= self.spread < math.inf or self.repeats < 1 or self.discarded < 0:
+            raise InputError("spread and discarded are 0 or more, repeats 1 or more")
+        if self.joules is not None and not 0 <= self.joules < math.inf:
+            raise InputError(f"joules is {self.joules!r}, expected a number, 0 or more, or null")
+
+
+def summary(samples: Sequence[float], joules: float | None = None) -> Timing:
+    """Return median and spread of samples without their outliers."""
+    values = np.asarray(samples, np.float64)
+    middle = float(np.median(values))
+    scale = max(NORMAL * float(np.median(np.abs(values - middle))), LEAST_SCALE * middle)
+    kept = values[np.abs(values - middle) <= OUTLIER * scale]
+    low, median, high = np.percentile(kept, [25, 50, 75])
+    return Timing(float(median), float((high - low) / median), len(kept), len(values) - len(kept), joules)
+
+
+def measure(
+    run: Callable[[], object],
+    settle: Callable[[], None],
+    sampling: Sampling,
+    meter: Meter | None = None,
+    clock: Callable[[], float] = time.perf_counter,
+    wall: Callable[[], float] = time.perf_counter,
+) -> Timing:
+    """Time a call; `settle` waits until the device has done all it was told, `wall` is the clock of the budget."""
+
+    def timed(calls: int) -> float:
+        start = clock()
+        for _ in range(calls):
+            run()
+        settle()
+        return max(clock() - start, 1e-9) / calls
+
+    once = math.inf
+    for _ in range(sampling.warmups):
+        once = min(once, timed(1))
+        if once > sampling.patience:
+            break
+    calls = max(1, math.ceil(sampling.shortest / once))
+    start, began = _read(meter), wall()
+    samples: list[float] = []
+    while len(samples) < sampling.least or (len(samples) < sampling.most and wall() - began < sampling.budget):
+        samples.append(timed(calls))
+    spent = _read(meter) - start if wall() - began >= METERED else math.nan
+    return summary(samples, spent / (calls * len(samples)) if spent >= 0 else None)
+
+
+def _read(meter: Meter | None) -> float:
+    """Return a meter's joules, NaN where none can be read."""
+    joules = meter.joules() if meter else None
+    return math.nan if joules is None else joules
