@@ -752,7 +752,7 @@ export interface paths {
          * Shape of a workload
          * @description Return how tasks, sizes, memory and arrivals of a workload are spread.
          */
-        get: operations["shape_api_workloads__name__get"];
+        get: operations["detail_api_workloads__name__get"];
         put?: never;
         post?: never;
         /**
@@ -3567,6 +3567,8 @@ export interface operations {
                 after?: number | null;
                 /** @description Runs at most. */
                 limit?: number;
+                /** @description Only runs of this kind. */
+                kind?: ("live" | "comparison") | null;
             };
             header?: never;
             path?: never;
@@ -5472,7 +5474,7 @@ export interface operations {
             };
         };
     };
-    shape_api_workloads__name__get: {
+    detail_api_workloads__name__get: {
         parameters: {
             query?: never;
             header?: never;
@@ -5493,8 +5495,26 @@ export interface operations {
                     "application/json": components["schemas"]["WorkloadShape"];
                 };
             };
+            /** @description A setting or name that does not exist or cannot be used; the message names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
             /** @description It is not there. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Not in the present state: no simulation has been started, or another one is under way. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5654,6 +5674,15 @@ export interface operations {
                 };
                 content: {
                     "application/octet-stream": string;
+                };
+            };
+            /** @description A setting or name that does not exist or cannot be used; the message names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
             /** @description It is not there. */

@@ -1,3 +1,9 @@
+/** Workloads: the list, or one of them by the address. */
+import { useRouter } from '@/app/router';
+import { Detail } from './workloads/Detail';
+import { List } from './workloads/List';
+
 export default function Workloads() {
-  return <p>Workloads</p>;
+  const name = useRouter((state) => state.place.query.get('name'));
+  return name ? <Detail key={name} name={name} /> : <List />;
 }

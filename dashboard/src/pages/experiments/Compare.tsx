@@ -1,0 +1,79 @@
+/** Several runs side by side: the first one named is what the others are held against. */
+import { useState } from 'react';
+import { ChartNoAxesGantt, GitCompareArrows, TriangleAlert } from 'lucide-react';
+import type { Schemas } from '@/api/client';
+import { useGet } from '@/api/useGet';
+import { Empty } from '@/look/parts';
+import { Asked, Skeleton } from '../parts/Asked';
+import { Link } from '../parts/Link';
+import { PageHead, Panel } from '../parts/Panel';
+import { Differences } from './Differences';
+import { MeasureSelect } from './MeasureSelect';
+import { BOUNDED, MAIN, measureLabel, type Measure } from './measures';
+import { RunsBeside } from './RunsBeside';
+import { Whiskers, type WhiskerRow } from './Whiskers';
+import { letter } from './wording';
+
+type Comparison = Schemas['RunComparison'];
+
+export function Compare({ ids }: { ids: number[] }) {
+  const answer = useGet<Comparison>(`/api/compare?runs=${ids.join(',')}`);
+  return (
+    <>
+      <PageHead before={<Link to="/experiments">← All experiments</Link>} title={`${ids.length} runs side by side`} about="The address holds the choice: share it, or keep it." />
+      <Asked answer={answer} skeleton={<Skeleton heights={['h-32', 'h-96', 'h-64']} label="Loading the comparison" />}>
+        {(comparison) => <Known comparison={comparison} />}
+      </Asked>
+    </>
+  );
+}
+
+/** Measures that at least two of the runs have. */
+export function shared(comparison: Comparison): Measure[] {
+  const first = new Map(comparison.runs.flatMap((run) => run.measures).map((each) => [each.name, each]));
+  return [...first.values()].filter(({ name }) => comparison.runs.filter((run) => run.measures.some((each) => each.name === name)).length > 1);
+}
+
+/** A row for each scheduler and run; schedulers in the order of the first run, those that it lacks after them. */
+export function rowsOf(comparison: Comparison, measure: string): WhiskerRow[] {
+  const names = [...new Set(comparison.runs.flatMap((run) => run.schedulers.map((each) => each.scheduler)))];
+  return names.flatMap((scheduler) =>
+    comparison.runs.map((run, i) => ({ scheduler, run: letter(i), estimate: run.schedulers.find((each) => each.scheduler === scheduler)?.estimates[measure] })),
+  );
+}
+
+function Known({ comparison }: { comparison: Comparison }) {
+  const [wanted, setWanted] = useState(MAIN[0]!);
+  const measures = shared(comparison);
+  const measure = measures.find((each) => each.name === wanted) ?? measures[0];
+  return (
+    <div className="space-y-3">
+      <RunsBeside runs={comparison.runs} />
+      {comparison.notes.map((note) => (
+        <p key={note} role="note" className="flex items-start gap-2 rounded-xl border border-warn/50 bg-warn/10 px-4 py-2.5 text-sm">
+          <TriangleAlert size={15} className="mt-0.5 shrink-0 text-warn" aria-hidden="true" /> {note}
+        </p>
+      ))}
+      {measure ? <Measured comparison={comparison} measure={measure} measures={measures} onChoose={setWanted} /> : <div className="panel"><Empty title="These runs share no measure" /></div>}
+    </div>
+  );
+}
+
+function Measured({ comparison, measure, measures, onChoose }: { comparison: Comparison; measure: Measure; measures: Measure[]; onChoose: (name: string) => void }) {
+  const better = measure.less_is_better ? 'lower is better' : 'higher is better';
+  return (
+    <div className="grid items-start gap-3 xl:grid-cols-2">
+      <Panel
+        title={measureLabel(measure.name)}
+        icon={<ChartNoAxesGantt size={15} />}
+        subtitle={`${measure.meaning}; ${better}; whiskers are 95 % intervals`}
+        actions={<MeasureSelect measures={measures} value={measure.name} onChange={onChoose} />}
+      >
+        <Whiskers rows={rowsOf(comparison, measure.name)} unit={measure.unit} label={measureLabel(measure.name)} bound={measure.name === BOUNDED ? 1 : null} />
+      </Panel>
+      <Panel title="Differences" icon={<GitCompareArrows size={15} />} subtitle={`each run minus run A; where the 95 % interval holds 0, nothing can be said`}>
+        <Differences comparison={comparison} measure={measure} />
+      </Panel>
+    </div>
+  );
+}

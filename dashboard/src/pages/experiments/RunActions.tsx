@@ -1,0 +1,57 @@
+/** What can be done with a run. */
+import { useState } from 'react';
+import { Copy, Download, Pencil, RotateCcw, Trash2 } from 'lucide-react';
+import { post, remove, type Schemas } from '@/api/client';
+import { order } from '@/app/orders';
+import { go } from '@/app/router';
+import { Button } from '@/look/parts';
+import { Confirm } from '../parts/Confirm';
+import { buttonLook, Link } from '../parts/Link';
+import { newPath } from './form';
+import { titleOf, useListing } from './rows';
+import type { RunDetail } from './RunView';
+
+export function RunActions({ run, state, onRename }: { run: RunDetail; state: string; onRename: () => void }) {
+  const [asking, setAsking] = useState<'delete' | 'resume' | null>(null);
+  const busy = run.current || state === 'running' || state === 'queued';
+  const again = run.kind === 'live' && !run.current && (state === 'interrupted' || state === 'finished');
+  return (
+    <>
+      {again && <Button kind="main" onClick={() => setAsking('resume')}><RotateCcw size={15} aria-hidden="true" /> Resume</Button>}
+      <Export id={run.id} form="csv" words="CSV" />
+      <Export id={run.id} form="parquet" words="Parquet" />
+      <Link to={newPath(run)} className={buttonLook()}><Copy size={15} aria-hidden="true" /> New one like it</Link>
+      <Button onClick={onRename}><Pencil size={15} aria-hidden="true" /> Rename</Button>
+      <Button kind="danger" disabled={busy} title={busy ? 'It goes on: stop or cancel it first' : 'Delete the run'} onClick={() => setAsking('delete')}><Trash2 size={15} aria-hidden="true" /> Delete</Button>
+      {asking === 'delete' && (
+        <Confirm title={`Delete ${titleOf(run)}?`} text="Its tasks, results and figures are gone then, and cannot be brought back." doing="Delete it" onYes={() => void deleted(run)} onClose={() => setAsking(null)} />
+      )}
+      {asking === 'resume' && (
+        <Confirm title={`Resume ${titleOf(run)}?`} text="It is played again up to its last task, then goes on live. A race that runs now is stopped and kept." doing="Resume it" onYes={() => void resumed(run.id)} onClose={() => setAsking(null)} />
+      )}
+    </>
+  );
+}
+
+function Export({ id, form, words }: { id: number; form: 'csv' | 'parquet'; words: string }) {
+  return (
+    <a href={`/api/runs/${id}/export?format=${form}`} download className={buttonLook()} aria-label={`Download the results as ${words}`}>
+      <Download size={15} aria-hidden="true" /> {words}
+    </a>
+  );
+}
+
+async function deleted(run: RunDetail): Promise<void> {
+  const gone = await order(`${titleOf(run)} is deleted`, async () => {
+    await remove(`/api/runs/${run.id}`);
+    return true;
+  });
+  if (!gone) return;
+  useListing.getState().pick(run.id, false);
+  go('/experiments');
+}
+
+async function resumed(id: number): Promise<void> {
+  const answer = await order('The run goes on', () => post<Schemas['Resumed']>(`/api/runs/${id}/resume`), (said) => `run ${said.run_id}`);
+  if (answer) go('/');
+}

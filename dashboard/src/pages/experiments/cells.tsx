@@ -1,0 +1,66 @@
+/** What a row says about a run; the same words in the table and on a phone's cards. */
+import { seconds } from '@/look/format';
+import { schedulerLook } from '@/look/schedulers';
+import { SchedulerName, Shape } from '@/look/Shape';
+import { Link } from '../parts/Link';
+import { Progress } from '../parts/Progress';
+import { comparable, titleOf, useListing, type Row } from './rows';
+import { StateChip } from './StateChip';
+
+export function Tick({ row }: { row: Row }) {
+  const { picked, pick } = useListing();
+  return (
+    <input
+      type="checkbox"
+      className="size-4 accent-[var(--accent)] disabled:opacity-40"
+      aria-label={`Compare ${titleOf(row)}`}
+      title={comparable(row) ? 'Tick two or more to compare them' : 'It has no figures to compare'}
+      disabled={!comparable(row)}
+      checked={picked.includes(row.id)}
+      onChange={(event) => pick(row.id, event.target.checked)}
+    />
+  );
+}
+
+export function Title({ row }: { row: Row }) {
+  return (
+    <span className="block min-w-0">
+      <Link to={`/experiments?run=${row.id}`} className="font-semibold break-words underline-offset-2 hover:underline">{titleOf(row)}</Link>
+      <span className="block text-xs whitespace-nowrap text-quiet">#{row.id} · {row.kind}{row.current ? ' · goes on now' : ''}</span>
+    </span>
+  );
+}
+
+export function State({ row }: { row: Row }) {
+  const { state, experiment } = row;
+  return (
+    <span className="inline-block min-w-24 max-lg:text-right">
+      <StateChip state={state} {...(experiment?.error ? { title: experiment.error } : {})} />
+      {experiment && (state === 'running' || state === 'queued') && (
+        <span className="mt-1 block">
+          <Progress done={experiment.done} of={experiment.of} label={`Seeds of ${titleOf(row)}`} />
+          <span className="num text-xs text-quiet">{experiment.ahead ? `${experiment.ahead} before it` : `${experiment.done} of ${experiment.of} seeds`}</span>
+        </span>
+      )}
+    </span>
+  );
+}
+
+export function Schedulers({ names }: { names: readonly string[] }) {
+  const all = names.map((name) => schedulerLook(name).label).join(', ');
+  return (
+    <span className="inline-flex flex-wrap items-center gap-1.5" role="img" aria-label={all} title={all}>
+      {names.map((name) => <Shape key={name} name={name} size={13} />)}
+    </span>
+  );
+}
+
+export function Headline({ row }: { row: Row }) {
+  if (!row.headline) return <span className="text-quiet">–</span>;
+  return (
+    <span className="block text-sm">
+      <SchedulerName name={row.headline.scheduler} />
+      <span className="num block text-xs text-quiet">{seconds(row.headline.mean_turnaround)} turnaround</span>
+    </span>
+  );
+}

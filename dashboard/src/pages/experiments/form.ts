@@ -1,0 +1,103 @@
+/** The form of a new experiment: what is filled in, what is wrong with it, and the order that it makes. */
+import type { Schemas } from '@/api/client';
+import { isUpload, plural } from '../parts/words';
+import { MOST_SEEDS, seedsOf } from './seeds';
+
+export type Order = Schemas['ExperimentCreate'];
+
+export interface Form {
+  title: string;
+  schedulers: string[];
+  workload: string;
+  /** How fast tasks come: as the workload has them, by load, or by rate. */
+  arrivals: 'own' | 'load' | 'rate';
+  load: string;
+  rate: string;
+  gpus: string;
+  tasks: string;
+  seeds: string;
+  mode: 'queued' | 'isolated';
+}
+
+export type Wrong = Partial<Record<keyof Form, string>>;
+export const LIMITS = { title: 200, load: 100, rate: 1e6, gpus: 64, tasks: 100_000, schedulers: 20, seeds: MOST_SEEDS } as const;
+
+/** A form with what the address brings, so that other pages can fill it in. */
+export function formOf(query: URLSearchParams): Form {
+  const [load, rate] = [query.get('load'), query.get('rate')];
+  const workload = query.get('workload') ?? 'mixed';
+  return {
+    title: '',
+    schedulers: (query.get('schedulers') ?? '').split(',').filter(Boolean),
+    workload,
+    arrivals: load ? 'load' : rate ? 'rate' : isUpload(workload) ? 'own' : 'load',
+    load: load ?? '0.9',
+    rate: rate ?? '20',
+    gpus: query.get('gpus') ?? '4',
+    tasks: query.get('tasks') ?? '',
+    seeds: query.get('seeds') ?? '10',
+    mode: query.get('mode') === 'isolated' ? 'isolated' : 'queued',
+  };
+}
+
+/** The address of a form that is filled in like a run. */
+export function newPath(run: Pick<Schemas['RunLine'], 'workload' | 'schedulers' | 'load' | 'rate' | 'num_gpus'>): string {
+  const query = new URLSearchParams({ new: '1', workload: run.workload.replace(/@[0-9a-f]{8}$/, ''), schedulers: run.schedulers.join(',') });
+  if (run.load !== null) query.set('load', String(run.load));
+  else if (run.rate !== null) query.set('rate', String(run.rate));
+  if (run.num_gpus !== null) query.set('gpus', String(run.num_gpus));
+  return `/experiments?${query}`;
+}
+
+/** What has to be put right before the form can be sent, by field; empty: nothing. */
+export function wrongs(form: Form): Wrong {
+  const wrong: Wrong = {};
+  if (form.title.length > LIMITS.title) wrong.title = `Title: ${LIMITS.title} characters at most.`;
+  if (!form.schedulers.length) wrong.schedulers = 'Schedulers: choose at least one.';
+  if (form.schedulers.length > LIMITS.schedulers) wrong.schedulers = `Schedulers: ${LIMITS.schedulers} at most.`;
+  if (!form.workload) wrong.workload = 'Workload: choose one.';
+  if (form.arrivals === 'load' && !within(form.load, 0, LIMITS.load)) wrong.load = `Load: a number above 0, at most ${LIMITS.load}.`;
+  if (form.arrivals === 'rate' && !within(form.rate, 0, LIMITS.rate)) wrong.rate = 'Rate: a number above 0, at most 1,000,000 tasks a second.';
+  if (!whole(form.gpus, 0, LIMITS.gpus)) wrong.gpus = `GPUs: a whole number from 0 to ${LIMITS.gpus}.`;
+  if (form.tasks.trim() && !whole(form.tasks, 1, LIMITS.tasks)) wrong.tasks = 'Tasks: a whole number from 1 to 100,000, or nothing.';
+  const seeds = seedsOf(form.seeds);
+  if (typeof seeds === 'string') wrong.seeds = seeds;
+  return wrong;
+}
+
+/** Above the least, at most the most. */
+function within(text: string, least: number, most: number): boolean {
+  const value = Number(text);
+  return text.trim() !== '' && Number.isFinite(value) && value > least && value <= most;
+}
+
+function whole(text: string, least: number, most: number): boolean {
+  const value = Number(text);
+  return text.trim() !== '' && Number.isInteger(value) && value >= least && value <= most;
+}
+
+/** The order of a form without faults. */
+export function orderOf(form: Form): Order {
+  const seeds = seedsOf(form.seeds);
+  return {
+    title: form.title.trim() || null,
+    schedulers: form.schedulers,
+    workload: form.workload,
+    load: form.arrivals === 'load' ? Number(form.load) : null,
+    rate: form.arrivals === 'rate' ? Number(form.rate) : null,
+    num_gpus: Number(form.gpus),
+    tasks: form.tasks.trim() ? Number(form.tasks) : null,
+    seeds: typeof seeds === 'string' ? 10 : seeds,
+    mode: form.mode,
+  };
+}
+
+/** How much work it will be: schedulers times seeds, times tasks if that is known. */
+export function size(form: Form): string {
+  const seeds = seedsOf(form.seeds);
+  if (typeof seeds === 'string' || !form.schedulers.length) return '';
+  const many = typeof seeds === 'number' ? seeds : seeds.length;
+  const tasks = whole(form.tasks, 1, LIMITS.tasks) ? Number(form.tasks) : null;
+  const runs = `${plural(form.schedulers.length, 'scheduler')} × ${plural(many, 'seed')}`;
+  return tasks ? `${runs} × ${tasks.toLocaleString('en-US')} tasks = ${(form.schedulers.length * many * tasks).toLocaleString('en-US')} decisions` : `${runs} on all tasks of the workload`;
+}

@@ -1,0 +1,70 @@
+/** The measures of runs in words and units. */
+import type { Schemas } from '@/api/client';
+import { costOf, energyOf, figure, known, percent, secondsOf, type Quantity } from '@/look/format';
+
+export type Measure = Schemas['MeasureInfo'];
+export type Estimate = Schemas['Estimate'];
+
+/** What most people look for, in this order; the others can be asked for. */
+export const MAIN = ['mean_turnaround', 'p95_turnaround', 'makespan_over_bound', 'energy', 'cost', 'throughput'];
+/** Nobody can get below 1 here: the bound is certified. */
+export const BOUNDED = 'makespan_over_bound';
+
+const LABELS: Record<string, string> = {
+  makespan_over_bound: 'Makespan / bound',
+  execution_over_best: 'Execution / best',
+  total_time: 'Total execution time',
+  p50_turnaround: 'Median turnaround',
+  p95_turnaround: 'p95 turnaround',
+  p99_turnaround: 'p99 turnaround',
+  energy_delay: 'Energy × delay',
+  regret: 'Regret against the oracle',
+};
+
+export function measureLabel(name: string): string {
+  const words = name.replaceAll('_', ' ');
+  return LABELS[name] ?? words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+/** Measures with the main ones first, in their order. */
+export function inOrder(measures: readonly Measure[]): Measure[] {
+  const place = (each: Measure) => (MAIN.includes(each.name) ? MAIN.indexOf(each.name) : MAIN.length);
+  return measures.toSorted((a, b) => place(a) - place(b));
+}
+
+export function quantity(value: number | null | undefined, unit: string): Quantity {
+  if (!known(value)) return { number: '–', unit: '' };
+  switch (unit) {
+    case 's':
+      return secondsOf(value);
+    case 'J':
+      return energyOf(value);
+    case '$':
+      return costOf(value);
+    case 'share':
+      return { number: percent(value, 1).replace(' %', ''), unit: '%' };
+    case '×':
+      return { number: Math.abs(value) < 10 ? value.toFixed(3) : figure(value), unit: '×' };
+    default:
+      return { number: figure(value), unit };
+  }
+}
+
+export function valueText(value: number | null | undefined, unit: string): string {
+  const { number, unit: written } = quantity(value, unit);
+  return written ? `${number} ${written}` : number;
+}
+
+/** Both ends of an interval; the unit once if it is the same. */
+export function intervalText(low: number | null, high: number | null, unit: string): string {
+  if (!known(low) || !known(high)) return 'no interval';
+  const [from, to] = [quantity(low, unit), quantity(high, unit)];
+  return from.unit === to.unit ? `${from.number} – ${to.number} ${to.unit}`.trim() : `${valueText(low, unit)} – ${valueText(high, unit)}`;
+}
+
+/** A signed amount: +3.1 ms, −20 J, 0 s. */
+export function signedText(value: number | null, unit: string): string {
+  if (!known(value)) return '–';
+  const sign = value > 0 ? '+' : value < 0 ? '−' : '';
+  return sign + valueText(Math.abs(value), unit);
+}
