@@ -26,7 +26,7 @@ export function LogConsole() {
     <Tile
       title="Live log"
       icon={<ScrollText size={15} />}
-      subtitle={shown.length === lines.length ? `newest ${count(lines.length)} lines` : `${count(shown.length)} of ${count(lines.length)} lines`}
+      subtitle={!lines.length ? 'nothing said yet' : shown.length === lines.length ? `newest ${count(lines.length)} lines` : `${count(shown.length)} of ${count(lines.length)} lines`}
       actions={
         <Button className="px-2 text-xs" aria-pressed={paused} onClick={() => setPaused(!paused)}>
           {paused ? <Play size={13} aria-hidden="true" /> : <Pause size={13} aria-hidden="true" />}
@@ -79,7 +79,7 @@ function Lines({ lines, following, follow, waiting }: LinesProps) {
     <div className="relative min-h-0 flex-1">
       {/* Several lines a second would drown everything else a screen reader says, so it reads them when asked. */}
       <div ref={box} role="log" aria-label="Lines of the log" aria-live="off" tabIndex={0} onScroll={onScroll} className="h-full overflow-y-auto rounded-lg bg-well px-2 py-1 -outline-offset-2">
-        {lines.length ? <ol>{lines.map((line) => <Entry key={`${line.time}-${line.id}`} line={line} />)}</ol> : <Empty title={waiting ? 'New lines wait' : 'No lines to show'} />}
+        {lines.length ? <ol>{lines.map((line) => <Entry key={`${line.time}-${line.id}`} line={line} />)}</ol> : <Empty title={waiting ? 'New lines wait' : 'No lines to show'}>Changed settings, failures and new models are written here.</Empty>}
       </div>
       {!following && (
         <Button className="absolute right-3 bottom-2 text-xs shadow-lg" onClick={() => follow(true)}>

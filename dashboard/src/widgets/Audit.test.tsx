@@ -1,0 +1,118 @@
+import { cleanup, render, screen, within } from '@testing-library/react';
+import userEvent from '@testing-library/user-event';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { useChoices } from '@/app/choices';
+import { go, useRouter } from '@/app/router';
+import { AuditDialog, AuditPanel, DecisionAudit } from './Audit';
+import { answering, audit, made } from './testAudit';
+import { frame, record, result, show } from './testRace';
+
+const asked = vi.fn<typeof fetch>();
+
+beforeEach(() => {
+  go('/');
+  useChoices.setState({ scheduler: 'hybrid_ml' });
+  show(frame({ records: [record(7, { hybrid_ml: result(1, 2) }), record(8, {}, { explained: false })] }));
+  asked.mockReset().mockImplementation(answering(audit()));
+  vi.stubGlobal('fetch', asked);
+});
+afterEach(cleanup);
+
+const row = (name: string) => screen.getByRole('button', { name }).closest('tr')!;
+
+test('shows a state of loading, then the task and one row for each scheduler', async () => {
+  render(<AuditPanel id={7} />);
+  expect(screen.getByRole('status')).toHaveTextContent('Loading the audit');
+  expect(await screen.findByText('2,500')).toBeVisible();
+  expect(asked.mock.calls[0]![0]).toBe('/api/tasks/7');
+  expect([...document.querySelectorAll('tbody tr')].map((each) => each.querySelector('button')!.textContent)).toEqual(['Oracle', 'Hybrid ML', 'Greedy']);
+  expect(row('Oracle')).toHaveTextContent('first');
+  expect(row('Hybrid ML')).not.toHaveTextContent('first');
+  expect(row('Hybrid ML')).toHaveTextContent('expected 1.00 s+20 %');
+  expect(row('Greedy')).toHaveTextContent('70 % GPU 0, 30 % CPU');
+  expect(row('Greedy')).toHaveTextContent('no forecast');
+});
+
+test('tells the reasons of the chosen scheduler, then of the one that is selected', async () => {
+  render(<AuditPanel id={7} />);
+  const reasons = within(await screen.findByRole('region', { name: 'Reasons' }));
+  expect(reasons.getByText(/mostly because of compute intensity/)).toBeVisible();
+  expect(reasons.getByText('chosen').closest('li')).toHaveTextContent('GPU 0500 ms + 1.00 s');
+  expect(reasons.getByText('size').closest('li')).toHaveTextContent('+0.30');
+  await userEvent.click(row('Greedy'));
+  expect(reasons.getByText(/half on GPU 0/)).toBeVisible();
+  expect(reasons.queryByText('size')).toBeNull();
+  expect(screen.getByRole('button', { name: 'Greedy' })).toHaveAttribute('aria-pressed', 'true');
+});
+
+test('attempts, rejections and missing reasons are told', async () => {
+  asked.mockImplementation(answering(audit({ results: [made('hybrid_ml', 3), made('hybrid_ml', 4, { attempt: 2 }), made('greedy', null, { device: -1, status: 2 })], explanations: {} })));
+  render(<AuditPanel id={7} />);
+  expect(await screen.findByText('2 attempts')).toBeVisible();
+  expect(row('Greedy')).toHaveTextContent('rejected');
+  expect(row('Greedy')).toHaveTextContent('more memory than any device has');
+  expect(screen.getByText(/Its reasons are not kept/)).toBeVisible();
+});
+
+test('a task that is too old, and a server that does not answer, are one clear line; asking again helps', async () => {
+  asked.mockImplementationOnce(answering({ error: { message: 'task 7 is not stored', hint: '' } }, 404));
+  const { unmount } = render(<AuditPanel id={7} />);
+  expect(await screen.findByRole('alert')).toHaveTextContent('Task #7 is not kept any more, or never was.');
+  unmount();
+  asked.mockRejectedValueOnce(new TypeError('no network'));
+  render(<AuditPanel id={7} />);
+  expect(await screen.findByRole('alert')).toHaveTextContent('the server does not answer');
+  await userEvent.click(screen.getByRole('button', { name: 'Try again' }));
+  expect(await screen.findByText('2,500')).toBeVisible();
+});
+
+test('the dialog is there when the link names a task, asks for its run, and closes', async () => {
+  const { container } = render(<AuditDialog />);
+  expect(container).toBeEmptyDOMElement();
+  cleanup();
+  go('/?task=7&run=2');
+  render(<AuditDialog />);
+  expect(await screen.findByText('2,500')).toBeInTheDocument();
+  expect(asked.mock.calls[0]![0]).toBe('/api/tasks/7?run=2');
+  await userEvent.click(screen.getByLabelText('Close'));
+  expect(useRouter.getState().place.query.has('task')).toBe(false);
+});
+
+test('a link with something else than a number says so and asks nothing', () => {
+  go('/?task=abc');
+  render(<AuditDialog />);
+  expect(screen.getByText(/is no number of a task/)).toBeInTheDocument();
+  expect(asked).not.toHaveBeenCalled();
+});
+
+test('the tile shows the newest explained task in short and opens the whole audit', async () => {
+  render(<DecisionAudit />);
+  expect(await screen.findByText(/mostly because of compute intensity/)).toBeVisible();
+  expect(asked.mock.calls[0]![0]).toBe('/api/tasks/7');
+  expect(screen.getByText('regret').nextSibling).toHaveTextContent('+20 %');
+  expect(screen.getByText(/first was Oracle/)).toHaveTextContent('Expected 1.00 s, took 1.20 s (+20 %); first was Oracle after 2.00 s.');
+  await userEvent.click(screen.getByLabelText('Open the whole audit'));
+  expect(useRouter.getState().place.query.get('task')).toBe('7');
+});
+
+test('another task can be picked, and the newest again', async () => {
+  render(<DecisionAudit />);
+  await screen.findByText(/mostly because/);
+  await userEvent.click(screen.getByRole('button', { name: 'Pick a task' }));
+  await userEvent.type(screen.getByLabelText('Number of the task'), 'x');
+  expect(screen.getByRole('button', { name: 'Show' })).toBeDisabled();
+  await userEvent.clear(screen.getByLabelText('Number of the task'));
+  await userEvent.type(screen.getByLabelText('Number of the task'), '3{Enter}');
+  expect(asked.mock.lastCall![0]).toBe('/api/tasks/3');
+  expect(screen.getByText(/#3, picked/)).toBeVisible();
+  await userEvent.click(screen.getByRole('button', { name: 'Pick a task' }));
+  await userEvent.click(screen.getByRole('button', { name: 'Newest' }));
+  expect(screen.getByText(/#7, newest/)).toBeVisible();
+});
+
+test('nothing is asked before a task has reasons', () => {
+  show(frame({ records: [record(8, {}, { explained: false })] }));
+  render(<DecisionAudit />);
+  expect(screen.getByText('No decision with reasons yet')).toBeVisible();
+  expect(asked).not.toHaveBeenCalled();
+});

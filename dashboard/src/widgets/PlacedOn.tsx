@@ -1,0 +1,46 @@
+/** Where a task went: names, and a bar in the colours of its devices. */
+import { useStore } from '@/live/store';
+import { known, percent } from '@/look/format';
+import { deviceColour, useTheme } from '@/look/theme';
+import type { Result } from './auditFacts';
+import { deviceName } from './devices';
+
+type Place = Pick<Result, 'device' | 'gpu_fraction'>;
+
+const isSplit = (share: number | null): share is number => known(share) && share > 0 && share < 1;
+
+/** Devices of the race; an audit of another run may know others, which get a number. */
+export function useDeviceName(): (index: number) => string {
+  const devices = useStore(({ race }) => race.frame?.devices);
+  return (index) => {
+    const found = devices?.find((each) => each.index === index);
+    return found ? deviceName(found) : `device ${index}`;
+  };
+}
+
+export function PlacedOn({ place: { device, gpu_fraction } }: { place: Place }) {
+  const nameOf = useDeviceName();
+  if (device < 0) return <span className="font-semibold text-warn">rejected</span>;
+  if (!isSplit(gpu_fraction)) return <>{nameOf(device)}</>;
+  return (
+    <>
+      <span className="whitespace-nowrap">{percent(gpu_fraction)} {nameOf(device)},</span> <span className="whitespace-nowrap">{percent(1 - gpu_fraction)} CPU</span>
+    </>
+  );
+}
+
+export function SplitBar({ place: { device, gpu_fraction }, className = 'h-1.5' }: { place: Place; className?: string }) {
+  const theme = useTheme((state) => state.theme);
+  const colour = useStore(({ race }) => {
+    const gpus = race.frame?.devices.filter((each) => each.kind === 'gpu') ?? [];
+    return deviceColour('gpu', gpus.findIndex((each) => each.index === device), gpus.length, theme);
+  });
+  if (device < 0) return null;
+  const share = known(gpu_fraction) ? gpu_fraction : 0;
+  return (
+    <span aria-hidden="true" className={`flex w-full gap-px overflow-hidden rounded-full bg-well ring-1 ring-edge ${className}`}>
+      {share > 0 && <span style={{ width: `${share * 100}%`, background: colour }} />}
+      {share < 1 && <span className="flex-1" style={{ background: deviceColour('cpu', 0, 0, theme) }} />}
+    </span>
+  );
+}
