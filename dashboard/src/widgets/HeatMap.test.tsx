@@ -30,6 +30,7 @@ test('says a cell in words', () => {
   expect(cellWords(all, all.gpu_wins, LAYERS.gpu_wins, 0, 1).what).toBe('25 % of the tasks are faster on a GPU');
   expect(cellWords(all, all.gpu_wins, LAYERS.gpu_wins, 1, 0).what).toBe('no tasks');
   expect(LAYERS.speedup.words(0)).toBe('as fast on both, median');
+  expect([-1.26, -0.04, 0, 0.4].map(LAYERS.speedup.text)).toEqual(['−1.3', '0.0', '0.0', '0.4']);
 });
 
 test('sums up how many cells the GPU has', () => {
@@ -46,6 +47,15 @@ test('draws all cells, with the highest intensity on top and empty ones hatched'
   const empty = screen.getByRole('gridcell', { name: /no tasks/ });
   expect(empty.querySelector('rect')!.getAttribute('fill')).toMatch(/^url\(#/);
   expect(cells[0]!.querySelector('rect')!.getAttribute('fill')).toMatch(/^rgb/);
+});
+
+test('cells show their numbers where these fit', () => {
+  render(<HeatMap />);
+  expect(screen.getByText('−1.0')).toBeInTheDocument();
+  cleanup();
+  giveSize(120, 100);
+  render(<HeatMap />);
+  expect(screen.queryByText('−1.0')).toBeNull();
 });
 
 test('other layers can be chosen', async () => {

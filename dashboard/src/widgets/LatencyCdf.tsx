@@ -90,7 +90,7 @@ function Curves({ curves, pointed, point }: { curves: Curve[]; pointed: Pointed 
   const [box, { width, height }] = useSize();
   const theme = useTheme((state) => state.theme);
   const em = textSize();
-  const area = { left: 3.4 * em, right: width - 6, top: 6, bottom: height - 1.6 * em };
+  const area = { left: 3.4 * em, right: width - 6, top: 6, bottom: height - 2 * em };
   const axis = timeAxis(curves, Math.floor((area.right - area.left) / (5 * em)));
   const x = scaleOf(axis.range, [area.left, area.right], true);
   const y = scaleOf([0, 1], [area.bottom, area.top]);

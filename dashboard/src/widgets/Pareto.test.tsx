@@ -29,8 +29,8 @@ describe('the front', () => {
   });
 
   test('equal points do not dominate each other, a tie in one figure does', () => {
-    const same = [racing('greedy', { mean_turnaround: 1, cost: 1 }), racing('random', { mean_turnaround: 1, cost: 1 }), racing('rl_agent', { mean_turnaround: 1, cost: 2 })];
-    expect(pointsOf(same, 'cost').map((each) => each.dominatedBy.length)).toEqual([0, 0, 2]);
+    const same = [racing('greedy', { mean_turnaround: 1, cost: 1 }), racing('random', { mean_turnaround: 1, cost: 1 }), racing('rl_agent', { mean_turnaround: 1, cost: 2 }), racing('round_robin', { mean_turnaround: 2, cost: 1 })];
+    expect(pointsOf(same, 'cost').map((each) => each.dominatedBy.length)).toEqual([0, 0, 2, 2]);
   });
 
   test('who has no figures is left out', () => {

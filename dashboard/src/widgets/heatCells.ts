@@ -22,7 +22,7 @@ export interface Layer {
 const faster = (log2: number): string => (Math.abs(log2) < 0.005 ? 'as fast on both' : `${log2 > 0 ? 'GPU' : 'CPU'} ×${figure(2 ** Math.abs(log2))} faster`);
 
 export const LAYERS: Record<LayerName, Layer> = {
-  speedup: { label: 'speed-up', about: 'median speed-up of the GPU', even: 0, words: (value) => `${faster(value)}, median`, none: 'no tasks that both can run', text: (value) => (value < 0 ? '−' : '+') + Math.abs(value).toFixed(1) },
+  speedup: { label: 'speed-up', about: 'median speed-up of the GPU', even: 0, words: (value) => `${faster(value)}, median`, none: 'no tasks that both can run', text: (value) => (value <= -0.05 ? '−' : '') + Math.abs(value).toFixed(1) },
   gpu_wins: { label: 'tasks won', about: 'share of tasks faster on a GPU', even: 0.5, words: (value) => `${percent(value)} of the tasks are faster on a GPU`, none: 'no tasks', text: (value) => (value * 100).toFixed(0) },
   heatmap: { label: 'best share', about: 'best share on a GPU', even: 0.5, words: (value) => `best with ${percent(value)} on a GPU`, none: 'no tasks', text: (value) => (value * 100).toFixed(0) },
 };
