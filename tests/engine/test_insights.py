@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,10 @@ from hybrid_scheduler.engine.snapshot import Analysis, Snapshot
 from hybrid_scheduler.learning.insight import AgentHistory, AgentInsight, ForestHistory, ForestInsight, OtherInsight
 from hybrid_scheduler.schedulers.scheduler import Scheduler
 from hybrid_scheduler.server.hub import to_bytes
+from hybrid_scheduler.server.messages import Pictures
 from hybrid_scheduler.server.relay import revive
+from hybrid_scheduler.server.schemas import insight as schemas
+from hybrid_scheduler.server.schemas.race import SchedulerFigures
 
 
 class Endless(dict[str, Any]):
@@ -75,6 +79,12 @@ def test_learners_tell_how_they_stand_and_it_survives_json() -> None:
     pictures: Analysis = revive(Analysis, orjson.loads(to_bytes(analysis)))
     assert [each.insight for each in again.schedulers] == [forest, agent, None]
     assert pictures.histories == analysis.histories
+    shown = Pictures.model_validate(asdict(analysis)).histories
+    assert {name: len(each.points) for name, each in shown.items()} == {
+        "hybrid_ml": len(fits.points),
+        "rl_agent": len(lessons.points),
+    }
+    assert isinstance(SchedulerFigures.model_validate(asdict(snapshot.schedulers[0])).insight, schemas.ForestInsight)
 
 
 @pytest.mark.parametrize(
