@@ -24,6 +24,7 @@ afterEach(cleanup);
 const rows = () => [...document.querySelectorAll('tbody tr')];
 const tasks = () => rows().map((row) => row.querySelector('button')!.textContent);
 const filter = (value: string) => fireEvent.change(screen.getByLabelText('Filter tasks'), { target: { value } });
+const subtitle = () => document.querySelector('header')!;
 const line = (id: number) => screen.getByLabelText(new RegExp(`^Task ${id}:`)).closest('tr')!;
 
 test('shows the newest first, with its winner, regret and reasons', () => {
@@ -36,7 +37,7 @@ test('shows the newest first, with its winner, regret and reasons', () => {
   expect(within(line(2)).queryByLabelText('its reasons are kept')).toBeNull();
   expect(line(2)).toHaveTextContent('+0.0 %');
   expect(line(3)).toHaveTextContent('rejected');
-  expect(screen.getByText('newest 3 of 1,234 tasks · Hybrid ML')).toBeVisible();
+  expect(subtitle()).toHaveTextContent('newest 3 of 1,234 tasks · Hybrid ML');
 });
 
 test('sorts by every column and says which way; unknown values stay last', async () => {
@@ -58,7 +59,7 @@ test('filters, and says what is wrong with a filter', () => {
   const box = screen.getByLabelText('Filter tasks');
   filter('size>2000');
   expect(tasks()).toEqual(['#3', '#2']);
-  expect(screen.getByText(/^2 of the newest 3 match, of 1,234 tasks/)).toBeVisible();
+  expect(subtitle()).toHaveTextContent('2 of the newest 3 match, of 1,234 tasks');
   filter('nobody');
   expect(screen.getByText('No task matches the filter')).toBeVisible();
   filter('speed>2');
@@ -98,7 +99,7 @@ test('draws at most 200 rows and says so', () => {
   show(frame({ records: Array.from({ length: 260 }, (_, id) => record(id, { hybrid_ml: result(1, 0.1) })), tasks_processed: 260 }));
   render(<Ledger />);
   expect(rows()).toHaveLength(200);
-  expect(screen.getByText(/^200 of 260 tasks/)).toBeInTheDocument();
+  expect(subtitle()).toHaveTextContent('200 of 260 tasks');
 }, 30_000);
 
 test('stands still while it is looked at', async () => {
@@ -110,7 +111,7 @@ test('stands still while it is looked at', async () => {
   };
   await act(wait(() => show(frame({ records: [...records, record(4, { hybrid_ml: result(1, 1) })] }))));
   expect(tasks()).toEqual(['#3', '#2', '#1']);
-  expect(screen.getByText(/held$/)).toBeVisible();
+  expect(subtitle()).toHaveTextContent('· held');
   await userEvent.unhover(screen.getByRole('table'));
   expect(tasks()[0]).toBe('#4');
 });

@@ -44,14 +44,18 @@ export function Ledger() {
       }
     >
       {rows.length ? (
-        <div className="relative h-full overflow-auto" onMouseEnter={onMouseEnter} onMouseLeave={onMouseLeave} {...keyboard}>
-          <table className="w-full border-collapse text-[0.8rem]">
-            <thead className="sticky top-0 z-[1] bg-panel">
-              {table.getHeaderGroups().map((group) => <tr key={group.id}>{group.headers.map((header) => <Heading key={header.id} header={header} sorted={header.column.getIsSorted()} />)}</tr>)}
-            </thead>
-            <Body rows={shown} />
-          </table>
-          {!shown.length && <Empty title="No task matches the filter" />}
+        <div className="flex h-full flex-col">
+          {/* Narrow screens have no room for it beside the title. */}
+          <p className="text-xs text-quiet sm:hidden">{counts}</p>
+          <div className="relative min-h-0 flex-1 overflow-auto" onMouseEnter={onMouseEnter} onMouseLeave={onMouseLeave} {...keyboard}>
+            <table className="w-full border-collapse text-[0.8rem]">
+              <thead className="sticky top-0 z-[1] bg-panel">
+                {table.getHeaderGroups().map((group) => <tr key={group.id}>{group.headers.map((header) => <Heading key={header.id} header={header} sorted={header.column.getIsSorted()} />)}</tr>)}
+              </thead>
+              <Body rows={shown} />
+            </table>
+            {!shown.length && <Empty title="No task matches the filter" />}
+          </div>
         </div>
       ) : (
         <Empty title="No tasks yet" />
@@ -79,7 +83,7 @@ function useRows(records: readonly LiveRecord[], devices: Parameters<typeof rowO
 function Export({ kind, onClick }: { kind: string; onClick: () => void }) {
   return (
     <Button className="px-1.5 text-xs" aria-label={`Export the rows shown as ${kind}`} title={`Export the rows shown as ${kind}`} onClick={onClick}>
-      <Download size={12} aria-hidden="true" />{kind}
+      <Download size={12} aria-hidden="true" className="hidden sm:inline" />{kind}
     </Button>
   );
 }

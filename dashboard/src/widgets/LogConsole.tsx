@@ -96,7 +96,7 @@ const Entry = memo(function Entry({ line }: { line: Line }) {
     <li className="num py-px text-xs leading-snug break-words">
       <time className="mr-2 text-quiet" dateTime={new Date(line.time * 1000).toISOString()}>{timeOfDay(line.time)}</time>
       <span className={`mr-2 inline-block w-[5ch] ${className}`}>{word}</span>
-      <span className="mr-2 text-quiet">{line.source}</span>
+      <span className="mr-2 text-quiet" title={line.source}>{line.source.split('.').at(-1)}</span>
       {line.message}
     </li>
   );

@@ -13,7 +13,7 @@ export function SearchBox({ label, help, value, onChange, wrong = false }: { lab
         placeholder="filter"
         value={value}
         onChange={(event) => onChange(event.target.value)}
-        className={`min-h-8 w-28 rounded-lg border bg-well py-1 pr-1 pl-7 text-sm placeholder:text-quiet hover:border-strong ${wrong ? 'border-bad' : 'border-edge'}`}
+        className={`min-h-8 w-20 sm:w-28 rounded-lg border bg-well py-1 pr-1 pl-7 text-sm placeholder:text-quiet hover:border-strong ${wrong ? 'border-bad' : 'border-edge'}`}
       />
     </span>
   );

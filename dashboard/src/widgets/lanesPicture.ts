@@ -39,13 +39,18 @@ const xOf = ({ view, width }: Picture, time: number): number => Math.min(width, 
 function drawAxis(pen: Pen, { view, width, height, theme }: Picture): void {
   pen.font = NUMBERS;
   pen.textBaseline = 'alphabetic';
-  for (const { place, label } of ticksOf(view)) {
-    const x = place * width;
+  pen.textAlign = 'left';
+  const taken: [number, number][] = [];
+  // From the right, for now and the future matter most where there is not room for all.
+  for (const { place, label } of ticksOf(view).toReversed().toSorted((a, b) => Number(b.label === 'now') - Number(a.label === 'now'))) {
     pen.fillStyle = INK[theme].grid;
-    pen.fillRect(Math.min(width - 1, Math.round(x)), 0, 1, height - AXIS + 3);
+    pen.fillRect(Math.min(width - 1, Math.round(place * width)), 0, 1, height - AXIS + 3);
+    const wide = pen.measureText(label).width;
+    const left = Math.min(width - wide, Math.max(0, place * width - wide / 2));
+    if (taken.some(([from, to]) => left < to + 6 && left + wide > from - 6)) continue;
+    taken.push([left, left + wide]);
     pen.fillStyle = INK[theme].quiet;
-    pen.textAlign = place > 0.97 ? 'right' : place < 0.03 ? 'left' : 'center';
-    pen.fillText(label, x, height - 6);
+    pen.fillText(label, left, height - 6);
   }
 }
 
@@ -127,7 +132,7 @@ function drawWords(pen: Pen, picture: Picture, lane: Lane, middle: number): void
   const { theme, width, view } = picture;
   if (lane.failedFrom !== null) return word(pen, picture, 'failed', (xOf(picture, lane.failedFrom) + width) / 2, middle, INK[theme].mark);
   const hidden = xOf(picture, Math.min(lane.knownFrom, view.now));
-  if (hidden > 130) word(pen, picture, lane.knownFrom > view.now ? 'busy with older tasks' : 'not recorded here', hidden / 2, middle, INK[theme].quiet);
+  if (hidden > 130) word(pen, picture, lane.knownFrom > view.to ? 'busy with older tasks' : 'not recorded here', hidden / 2, middle, INK[theme].quiet);
   const backlog = backlogText(lane, view);
   if (backlog) word(pen, picture, `${backlog} ▸`, width, middle, INK[theme].mark);
 }
