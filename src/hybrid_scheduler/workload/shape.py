@@ -14,7 +14,7 @@ from hybrid_scheduler.physics import class_times, rejections
 
 BINS = 40
 HEAVY = 5.0  # maximum over median from which on bins are logarithmic
-BOUND_TASKS = 200_000  # more are not asked for a bound: it takes seconds
+BOUND_TASKS = 500_000  # more are not asked for a bound, so that an answer takes half a second
 
 
 @dataclass(frozen=True)
