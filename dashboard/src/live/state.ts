@@ -1,4 +1,5 @@
 /** What the page knows of the race, folded from messages. `fold` is pure: the same messages give the same picture. */
+import { events } from './events';
 import type { LiveRecord, Mark, Message, Pictures, SimulationUpdate } from './messages';
 
 export const KEPT = { points: 600, records: 500, spans: 1200, marks: 60, lines: 500, notes: 50 } as const;
@@ -129,6 +130,7 @@ function moved(before: Race, frame: SimulationUpdate): Race {
     spans: withSpans(race.spans, frame),
     marks: kept(race.marks, frame.marks, KEPT.marks),
     pictures: frame.analysis ?? race.pictures,
+    lines: kept(race.lines, events(race.frame, frame), KEPT.lines),
   });
 }
 

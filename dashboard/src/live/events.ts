@@ -1,0 +1,42 @@
+/** What happened in the race between two frames, as lines of the log. */
+import type { SchedulerFigures, SimulationUpdate } from './messages';
+import type { Line } from './state';
+
+type Said = [level: string, message: string];
+
+/** Compare two frames of one run; `before` is null for the first. */
+export function events(before: SimulationUpdate | null, frame: SimulationUpdate): Line[] {
+  const said = before ? [...ofRun(before, frame), ...frame.schedulers.flatMap((now) => ofScheduler(before, now, frame))] : begun(frame);
+  return said.map(([level, message], i) => ({ id: frame.seq + i / 100, time: frame.time, level, source: 'race', message }));
+}
+
+function begun(frame: SimulationUpdate): Said[] {
+  return [['info', `run ${frame.run_id ?? '–'}: ${frame.schedulers.length} schedulers on ${frame.devices.length} devices, at task ${frame.tasks_processed}`]];
+}
+
+function ofRun(before: SimulationUpdate, frame: SimulationUpdate): Said[] {
+  const lines: Said[] = [];
+  if (before.state !== frame.state) lines.push([frame.state === 'failed' ? 'error' : 'info', `the race is ${frame.state}`]);
+  for (const device of frame.devices) {
+    const old = before.devices.find((each) => each.name === device.name);
+    if (old && old.failed !== device.failed) lines.push(device.failed ? ['warning', `${device.name} has failed: its tasks are placed anew`] : ['info', `${device.name} is back`]);
+  }
+  return lines;
+}
+
+function ofScheduler(before: SimulationUpdate, now: SchedulerFigures, frame: SimulationUpdate): Said[] {
+  const old = before.schedulers.find((each) => each.name === now.name);
+  if (!old) return [['info', `${now.name} joins the race`]];
+  const lines: Said[] = [];
+  if (now.saturated && !old.saturated) lines.push(['warning', `${now.name} is saturated: ${now.backlog?.toFixed(1) ?? '–'} s of work wait before the mean device`]);
+  if (!now.saturated && old.saturated) lines.push(['info', `${now.name} keeps up again`]);
+  if (now.rejected > old.rejected) lines.push(['warning', `${now.name} turned ${now.rejected - old.rejected} tasks away`]);
+  if (now.restarts > old.restarts) lines.push(['info', `${now.name} placed ${now.restarts - old.restarts} tasks anew`]);
+  return [...lines, ...learnt(old, now, frame)];
+}
+
+function learnt(old: SchedulerFigures, now: SchedulerFigures, frame: SimulationUpdate): Said[] {
+  if (now.insight?.kind !== 'forest' || old.insight?.kind !== 'forest' || now.insight.retrains <= old.insight.retrains) return [];
+  const error = now.insight.share_mae;
+  return [['info', `${now.name} was retrained, version ${now.insight.version}, before task ${now.insight.last_retrain ?? frame.tasks_processed}${error === null ? '' : `; its GPU shares were off by ${(100 * error).toFixed(1)} %`}`]];
+}
