@@ -84,7 +84,7 @@ def _print(result: Result) -> None:
         soft_wrap=True,
     )
     if comparison.source.profile:
-        console.print(_origin(comparison.source.profile), soft_wrap=True, markup=False)
+        console.print(_origin(comparison.source.profile), markup=False)
     if isolated:
         console.print("every device is always free; 1.000 is the closed-form optimum of each task\n")
     else:

@@ -15,9 +15,10 @@ from hybrid_scheduler.errors import InputError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from hybrid_scheduler.profiling.calibration import HeldOut
+    from hybrid_scheduler.profiling.calibration import Calibration, HeldOut
     from hybrid_scheduler.profiling.profile import Point, Profile
 
+WIDEST = 24  # letters of a kernel's name in a table
 NOISY = 0.25  # spread above which a table marks a time
 
 
@@ -32,15 +33,40 @@ def profile(
         int | None, typer.Option("--threads", help="Threads of a kernel on the CPU; all cores if absent.")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A few seconds: small sizes, few repeats.")] = False,
+    starpu: Annotated[
+        str, typer.Option("--starpu", help="FOLDER:MACHINE reads StarPU's figures of a machine; nothing is measured.")
+    ] = "",
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     json: options.Json = False,
 ) -> None:
     """Measure kernels on this machine, fit the model's physics to them and print both."""
     from hybrid_scheduler.profiling import profile_file
-    from hybrid_scheduler.profiling.profiler import HardwareProfiler
 
     _require_free(out, force)
-    with _silent(), show.progress("measuring", quiet=json) as progress:
+    found = _read(starpu) if starpu else _measure(sizes, device, kernels, threads, quick, json)
+    if out:
+        profile_file.save(found, out)
+    if json:
+        typer.echo(profile_file.to_json(found), nl=False)
+    else:
+        _print(found)
+        typer.echo(f"wrote {out}" if out else "not kept: give -o FILE, then hms compare --profile FILE simulates it")
+
+
+def _read(words: str) -> Profile:
+    from hybrid_scheduler.profiling.starpu import read_starpu
+
+    folder, colon, machine = words.rpartition(":")
+    if not colon:
+        raise InputError(f"--starpu is '{words}', expected FOLDER:MACHINE")
+    return read_starpu(folder, machine)
+
+
+def _measure(sizes: str, device: str, kernels: str, threads: int | None, quick: bool, quiet: bool) -> Profile:
+    from hybrid_scheduler.profiling.profiler import HardwareProfiler
+
+    edges = _sizes_of(sizes)
+    with _silent(), show.progress("measuring", quiet=quiet) as progress:
         profiler = HardwareProfiler(
             device,
             quick=quick,
@@ -48,14 +74,7 @@ def profile(
             threads=threads,
             progress=lambda done, total, _: progress(done, total),
         )
-        found = profiler.profile_range(_sizes_of(sizes))
-    if out:
-        profiler.save_profile(out)
-    if json:
-        typer.echo(profile_file.to_json(found), nl=False)
-    else:
-        _print(found)
-        typer.echo(f"wrote {out}" if out else "not kept: give -o FILE to simulate this machine with --profile FILE")
+        return profiler.profile_range(edges)
 
 
 def _require_free(out: Path | None, force: bool) -> None:
@@ -85,10 +104,10 @@ def _silent() -> Iterator[None]:
 def _print(found: Profile) -> None:
     console = show.console()
     for text in (*_heading(found), ""):
-        console.print(text, soft_wrap=True, markup=False)
+        console.print(text, markup=False)
     console.print(_table(found))
     for text in (*_links(found), *_fits(found), *_remarks(found)):
-        console.print(text, soft_wrap=True, markup=False)
+        console.print(text, markup=False)
 
 
 def _heading(found: Profile) -> list[str]:
@@ -103,12 +122,12 @@ def _heading(found: Profile) -> list[str]:
 
 def _table(found: Profile) -> Table:
     gpu = "GPU" if found.gpu_measured else "GPU (model)"
-    table = show.table("kernel", "N", "CPU", "±", "GFLOP/s", "GB/s", "intensity", gpu)
+    table = show.table("kernel", "N", "CPU", "±", "GFLOP/s", "GB/s", "I", gpu)
     for row, point in enumerate(found.points):
         rates = point.rates(point.cpu)
         flops = rates["gflops"]
         table.add_row(
-            point.kernel,
+            point.kernel if len(point.kernel) <= WIDEST else point.kernel[: WIDEST - 1] + "…",
             f"{point.size:.0f}",
             show.quantity(point.cpu.seconds, "s"),
             f"{point.cpu.spread:.0%}{'!' if point.cpu.spread > NOISY else ''}",
@@ -129,7 +148,8 @@ def _gpu_cell(found: Profile, row: int, point: Point) -> str:
 def _links(found: Profile) -> list[str]:
     return [
         f"{each.direction.replace('_', ' ')}: {each.bandwidth / 1000:.2f} GB/s, "
-        f"latency {show.quantity(each.latency, 's')} (measured, fit error {each.error:.0%})"
+        f"latency {show.quantity(each.latency, 's')}, measured"
+        + (f" (fit error {each.error:.0%})" if found.transfers else "")
         for each in found.links
     ] or ["host to device: not measured; the reference model has 16 GB/s"]
 
@@ -146,11 +166,19 @@ def _fits(found: Profile) -> list[str]:
         f"one law for all: {law.scale:.3g} s · N^{law.exponent:.2f} / (I + 0.5), typically off by a factor "
         f"{1 + law.error:.2g}: simulate the kernels themselves where that is too much",
         f"speed-up: {speedup.speed:.3g} · (1 + {speedup.slope:.3g} · I), {fitted.sources['speedup']}"
-        + (f", typically off by a factor {1 + speedup.error:.2g}" if speedup.points else ""),
-        f"CPU/GPU ratio {found.cpu_gpu_ratio:.2f} (matrix multiplication), GPU fraction {found.gpu_fraction:.1%}: "
-        f"{found.gpu.source}",
+        + (f", typically off by a factor {1 + speedup.error:.2g}" if speedup.points else "")
+        + (
+            "; the slope is the model's, the kernels' intensities are too much alike"
+            if _slope_assumed(fitted)
+            else ""
+        ),
+        f"CPU/GPU ratio {found.cpu_gpu_ratio:.2f}, GPU fraction {found.gpu_fraction:.1%}: {found.gpu.source}",
     ]
     return lines + _held_out_lines(held_out(found))
+
+
+def _slope_assumed(fitted: Calibration) -> bool:
+    return fitted.speedup.points > 0 and not fitted.speedup.slope_fitted
 
 
 def _held_out_lines(tried: list[HeldOut]) -> list[str]:

@@ -84,6 +84,7 @@ def _speedup(profile: Profile) -> SpeedupLaw:
     return speedup_law(
         [point.compute_intensity for point, _ in known],
         [point.cpu.seconds / gpu.seconds for point, gpu in known],
+        DEFAULT_GPU.speedup_slope,
     )
 
 

@@ -12,6 +12,8 @@ from hybrid_scheduler.model.tasks import Floats
 
 SLOPES = np.concatenate([[0.0], np.geomspace(0.01, 1000.0, 501)])
 """Speed-up slopes that are tried; neighbours differ by 2.3 %."""
+APART = 0.3
+"""Range of intensities below which they say nothing about a slope."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,7 @@ class SpeedupLaw:
 
     speed: float
     slope: float
+    slope_fitted: bool = False  # False: the intensities were too much alike, the slope is the reference model's
     error: float = 0.0
     worst: float = 0.0
     points: int = 0
@@ -65,18 +68,23 @@ def shared_power_law(groups: Sequence[tuple[Floats, Floats]]) -> PowerLaw:
     return PowerLaw(float(np.exp(level)), exponent, float(np.median(errors)), float(errors.max()), len(x))
 
 
-def speedup_law(intensity: Sequence[float], speedup: Sequence[float]) -> SpeedupLaw:
-    """Fit speed · (1 + slope · intensity) by the smallest sum of absolute logarithmic errors."""
+def speedup_law(intensity: Sequence[float], speedup: Sequence[float], slope: float) -> SpeedupLaw:
+    """Fit speed · (1 + slope · intensity) by the smallest sum of absolute logarithmic errors.
+
+    `slope` is taken as it is if the intensities are too much alike to fit one.
+    """
     xs, logs = np.asarray(intensity, np.float64), np.log(_positive(speedup))
     if len(xs) != len(logs):
         raise InputError(f"there are {len(xs)} intensities and {len(logs)} speed-ups: give one of each a point")
-    shapes = np.log1p(np.outer(SLOPES, xs))
+    fitted = float(np.ptp(xs)) >= APART
+    slopes = SLOPES if fitted else np.array([slope])
+    shapes = np.log1p(np.outer(slopes, xs))
     levels = np.median(logs - shapes, axis=1)  # the best speed for each slope
     misses = np.abs(shapes + levels[:, None] - logs)
     best = int(np.argmin(misses.sum(axis=1)))
     errors = np.expm1(misses[best])
     speed = float(np.exp(levels[best]))
-    return SpeedupLaw(speed, float(SLOPES[best]), float(np.median(errors)), float(errors.max()), len(xs))
+    return SpeedupLaw(speed, float(slopes[best]), fitted, float(np.median(errors)), float(errors.max()), len(xs))
 
 
 def line(x: Sequence[float], y: Sequence[float]) -> tuple[float, float, float]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from hybrid_scheduler.errors import InputError, unknown_name
-from hybrid_scheduler.model.cluster import Cluster
+from hybrid_scheduler.model.cluster import DEFAULT_CPU, DEFAULT_GPU, Cluster, Node
 from hybrid_scheduler.model.tasks import Floats, Tasks
 from hybrid_scheduler.physics import class_times
 from hybrid_scheduler.profiling.kernels import intensity_of
@@ -20,12 +20,14 @@ REFERENCE = "reference model, not measured"
 WALL, CPU_TIME = "wall clock", "CPU time"
 TO_DEVICE, TO_HOST = "host_to_device", "device_to_host"
 UNKNOWN_INTENSITY = 0.5
+DATA_IN_PLACE = Cluster((DEFAULT_CPU, replace(DEFAULT_GPU, bandwidth=math.inf)), (Node({"cpu": 1, "gpu": 1}),))
 HEADLINE = "matmul"
 """The kernel whose times the guide compares."""
 
 
 def _require(name: str, value: float, above_zero: bool = True) -> None:
-    if not (0 < value < math.inf or (value == 0 and not above_zero)):
+    # Far beyond any machine, and near enough to 1 that sums and ratios of such numbers stay finite.
+    if not (1e-30 < value < 1e30 or (value == 0 and not above_zero)):
         raise InputError(f"{name} is {value!r}, expected a number {'above 0' if above_zero else '0 or more'}")
 
 
@@ -124,6 +126,8 @@ class Part:
     energy: str = ""  # which meter counted joules, or why none did
 
     def __post_init__(self) -> None:
+        if self.memory_mb is not None:
+            _require("memory_mb", self.memory_mb)
         if self.source not in (MEASURED, REFERENCE):
             raise InputError(f"source is {self.source!r}, expected '{MEASURED}' or '{REFERENCE}'")
         if self.count < 1:
@@ -174,8 +178,8 @@ class Profile:
 
     @cached_property
     def reference_seconds(self) -> Floats:
-        """Seconds of every point on the model's own GPU, transfer included; a stand-in, measured by nobody."""
-        times: Floats = class_times(self.tasks, Cluster.default(1))[:, 1]
+        """Seconds of every point on the model's own GPU, data in place; a stand-in, measured by nobody."""
+        times: Floats = class_times(self.tasks, DATA_IN_PLACE)[:, 1]
         return times
 
     @property

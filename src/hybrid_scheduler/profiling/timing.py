@@ -48,11 +48,11 @@ class Timing:
     joules: float | None = None  # of one call
 
     def __post_init__(self) -> None:
-        if not 0 < self.seconds < math.inf:
+        if not 1e-12 <= self.seconds <= 1e9:
             raise InputError(f"seconds is {self.seconds!r}, expected a number above 0")
-        if not 0 <= self.spread < math.inf or self.repeats < 1 or self.discarded < 0:
+        if not 0 <= self.spread < 1e12 or self.repeats < 1 or self.discarded < 0:
             raise InputError("spread and discarded are 0 or more, repeats 1 or more")
-        if self.joules is not None and not 0 <= self.joules < math.inf:
+        if self.joules is not None and not 0 <= self.joules < 1e18:
             raise InputError(f"joules is {self.joules!r}, expected a number, 0 or more, or null")
 
 
