@@ -11,8 +11,8 @@ from hybrid_scheduler import experiments
 from hybrid_scheduler.errors import UnknownNameError
 from hybrid_scheduler.experiments import Study
 from hybrid_scheduler.model import Cluster
-from hybrid_scheduler.reports.makespan_over_bound import save_figure
-from hybrid_scheduler.reports.study import plot_study
+from hybrid_scheduler.reports.figures.study import plot_study
+from hybrid_scheduler.reports.look import save_figure
 
 
 def study(places: tuple[float | str, ...]) -> Study:

@@ -29,6 +29,8 @@ class Capacity:
 
     rate: Interval
     load: Interval
+    rates: tuple[float, ...] = ()  # seed by seed
+    loads: tuple[float, ...] = ()
 
 
 def capacity(source: Source, scheduler: str, cluster: Cluster, seeds: tuple[int, ...]) -> Capacity:
@@ -43,7 +45,7 @@ def capacity(source: Source, scheduler: str, cluster: Cluster, seeds: tuple[int,
         load = highest_stable_load(tasks, scheduler, cluster, best, seed)
         rates.append(load * best)
         loads.append(load)
-    return Capacity(bootstrap(rates), bootstrap(loads))
+    return Capacity(bootstrap(rates), bootstrap(loads), tuple(rates), tuple(loads))
 
 
 def highest_stable_load(tasks: Tasks, scheduler: str, cluster: Cluster, best_rate: float, seed: int) -> float:

@@ -80,6 +80,12 @@ def require_new(path: str | Path) -> None:
         raise InputError(f"{target} exists and is not empty: choose another folder or remove it first")
 
 
+def require_absent(path: str | Path) -> None:
+    """Refuse a file that exists; called before the work whose results it shall hold."""
+    if Path(path).exists():
+        raise InputError(f"{path} exists: choose another path or remove it first")
+
+
 def sha256(path: str | Path) -> str:
     """Return the SHA-256 of a file."""
     with Path(path).open("rb") as file:

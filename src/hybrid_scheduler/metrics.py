@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -143,6 +144,15 @@ def unpaired(values: Sequence[float], baseline: Sequence[float], resamples: int 
     means = [each[draw.integers(0, len(each), (resamples, len(each)))].mean(axis=1) for each in (ours, theirs)]
     low, high = np.percentile(means[0] - means[1], [2.5, 97.5])
     return Interval(mean, float(low), float(high))
+
+
+def sign_test(values: Sequence[float], baseline: Sequence[float]) -> float:
+    """Return the chance of wins and losses at least this uneven if neither were better (two-sided; ties left out)."""
+    gaps = np.subtract(values, baseline)
+    wins, losses = int((gaps < 0).sum()), int((gaps > 0).sum())
+    tosses, fewer = wins + losses, min(wins, losses)
+    tail = sum(math.comb(tosses, number) for number in range(fewer + 1)) / 2**tosses
+    return min(1.0, 2.0 * tail)
 
 
 def win_counts(by_scheduler: Mapping[str, Sequence[float]]) -> dict[str, dict[str, int]]:

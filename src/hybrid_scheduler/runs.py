@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from hybrid_scheduler import __version__
+from hybrid_scheduler.bounds import Bound
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.files import new_directory, sha256
-from hybrid_scheduler.race import Comparison, Result
+from hybrid_scheduler.race import Comparison, Outcome, Result
 
 SCHEMA = 1
 MANIFEST, RESULT, MEASURES = "manifest.json", "result.json", "measures.csv"
@@ -122,14 +123,16 @@ def save(result: Result, directory: str | Path, command: list[str]) -> Path:
             "comparison": result.comparison.to_dict(),
             "workloads": {str(outcome.seed): outcome.workload["digest"] for outcome in result.outcomes},
             "sha256": {MEASURES: sha256(folder / MEASURES), **_policy_files(result.comparison)},
-            "environment": {
-                "python": sys.version.split()[0],
-                "platform": platform.platform(),
-                **{name: version(name) for name in ("numpy", "numba", "scipy")},
-            },
+            "environment": environment(),
         }
         (folder / MANIFEST).write_text(to_json(_portable(manifest)), encoding="utf-8")
     return Path(directory)
+
+
+def environment() -> dict[str, str]:
+    """Return what a run was made with: on other versions the last bits may differ."""
+    libraries = {name: version(name) for name in ("numpy", "numba", "scipy")}
+    return {"python": sys.version.split()[0], "platform": platform.platform(), **libraries}
 
 
 def _policy_files(comparison: Comparison) -> dict[str, str]:
@@ -151,8 +154,8 @@ def _portable(manifest: dict[str, Any]) -> dict[str, Any]:
     return {**manifest, "comparison": {**comparison, "cluster": walk(comparison["cluster"])}}
 
 
-def load_manifest(directory: str | Path) -> dict[str, Any]:
-    """Read a run's manifest."""
+def read_manifest(directory: str | Path) -> dict[str, Any]:
+    """Read the manifest of a run or an experiment; what it says is checked no further."""
     path = Path(directory) / MANIFEST
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
@@ -162,22 +165,87 @@ def load_manifest(directory: str | Path) -> dict[str, Any]:
             f"{directory} is no run directory (no {MANIFEST}): give the folder of hms compare --out"
         ) from None
     except (ValueError, KeyError, TypeError, OSError):
-        raise InputError(f"{path} is torn or no manifest: repeat the comparison with hms compare --out") from None
+        raise torn(path) from None
     if not isinstance(schema, int):
-        raise InputError(f"{path} is torn or no manifest: repeat the comparison with hms compare --out")
+        raise torn(path)
     if schema > SCHEMA:
         raise InputError(
             f"{path} was written by a newer version (schema {schema}, known {SCHEMA}): upgrade to read it"
         )
     if not isinstance(manifest, dict) or not isinstance(manifest.get("sha256"), dict):
-        raise InputError(f"{path} is torn or no manifest: repeat the comparison with hms compare --out")
+        raise torn(path)
+    return manifest
+
+
+def torn(path: Path) -> InputError:
+    """Build the error for a file of a run directory that cannot be read."""
+    what = "manifest" if path.name == MANIFEST else "file of a run"
+    return InputError(f"{path} is torn or no {what}: repeat the comparison with hms compare --out")
+
+
+def load_manifest(directory: str | Path) -> dict[str, Any]:
+    """Read a run's manifest, and check that its measures and policies are those that it was written for."""
+    manifest = read_manifest(directory)
+    if manifest.get("kind", "comparison") != "comparison":
+        raise InputError(f"{directory} holds an experiment, not a comparison: repeat it with the command it names")
     for name, digest in manifest["sha256"].items():
         if name.endswith(".py") and (not Path(name).is_file() or sha256(name) != digest):
             raise InputError(f"policy file {name} is not the one that was compared (its SHA-256 differs): restore it")
-    measures = path.parent / MEASURES
-    if not measures.is_file() or sha256(measures) != manifest["sha256"].get(MEASURES):
-        raise InputError(f"{measures} is missing or not the file of the manifest (its SHA-256 differs): restore it")
+    require_intact(Path(directory) / MEASURES, manifest)
     return manifest
+
+
+def require_intact(path: Path, manifest: dict[str, Any]) -> None:
+    """Refuse a file that is not the one whose digest the manifest holds."""
+    if not path.is_file() or sha256(path) != manifest["sha256"].get(path.name):
+        raise InputError(f"{path} is missing or not the file of the manifest (its SHA-256 differs): restore it")
+
+
+def load_result(directory: str | Path) -> Result:
+    """Read a kept comparison back.
+
+    Every measure comes back for every seed; of wall times, device utilisation and the workload's shape a run
+    directory keeps one figure for all seeds, which every outcome then carries.
+    """
+    manifest, path = load_manifest(directory), Path(directory) / RESULT
+    comparison = comparison_of(manifest)
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        measures = _read_measures((path.parent / MEASURES).read_text(encoding="utf-8"))
+        bounds = {each["seed"]: _bound_of(each) for each in document["bound"]["by_seed"]}
+        rows = document["schedulers"]
+        outcomes = tuple(
+            Outcome(
+                seed=seed,
+                workload=_workload_of(document["workload"], manifest["workloads"][str(seed)]),
+                bound=bounds[seed],
+                measures={spec: measures[seed, spec] for spec in comparison.schedulers},
+                decision_seconds={spec: rows[spec]["measured"]["decision_seconds"] for spec in rows},
+                utilisation={spec: rows[spec]["device_utilisation"] for spec in rows},
+            )
+            for seed in comparison.seeds
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        raise torn(path) from None
+    return Result(comparison, outcomes)
+
+
+def _read_measures(text: str) -> dict[tuple[int, str], dict[str, float]]:
+    found = {}
+    for row in csv.DictReader(StringIO(text)):
+        seed, spec, _ = int(row.pop("seed")), row.pop("scheduler"), row.pop("bound")
+        found[seed, spec] = {name: float(value) for name, value in row.items()}
+    return found
+
+
+def _bound_of(data: dict[str, Any]) -> Bound:
+    return Bound(float(data["makespan"]), data["kind"], dict(data["prices"]), data["since"], tuple(data["path"]))
+
+
+def _workload_of(shape: dict[str, Any], digest: str) -> dict[str, Any]:
+    """Return the shape of the first seed's tasks with a seed's own digest; strict JSON has no word for infinite."""
+    never = float("inf")
+    return {**{name: never if value is None else value for name, value in shape.items()}, "digest": digest}
 
 
 def comparison_of(manifest: dict[str, Any]) -> Comparison:
@@ -187,7 +255,7 @@ def comparison_of(manifest: dict[str, Any]) -> Comparison:
         data["cluster"] = _numbers(data["cluster"])
         return Comparison.from_dict(data)
     except (KeyError, TypeError, AttributeError):
-        raise InputError(f"{MANIFEST} is torn or no manifest: repeat the comparison with hms compare --out") from None
+        raise torn(Path(MANIFEST)) from None
 
 
 def _numbers(value: Any) -> Any:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from hybrid_scheduler.capacity import Capacity
+    from hybrid_scheduler.model.cluster import Cluster
 
 
 def capacity(
@@ -21,11 +24,13 @@ def capacity(
     seeds: options.Seeds = "3",
     cluster: options.ClusterFile = None,
     gpus: options.Gpus = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Keep what was found in this new folder.")] = None,
     json: options.Json = False,
 ) -> None:
     """Find the highest arrival rate at which each policy's queue stays stable."""
     from hybrid_scheduler.capacity import NUM_TASKS, STABLE_GROWTH
     from hybrid_scheduler.capacity import capacity as find
+    from hybrid_scheduler.files import require_new
     from hybrid_scheduler.runs import to_json
     from hybrid_scheduler.workload.source import Source
 
@@ -34,11 +39,15 @@ def capacity(
     source = source if source.is_file or tasks is not None else Source.of(workload, NUM_TASKS)
     specs = options.schedulers_of(schedulers)
     found = {}
+    if out:
+        require_new(out)
     show.give_lessons(specs, machine, "queued", quiet=json)
     with show.progress("searching", quiet=json) as progress:
         for number, spec in enumerate(specs):
             progress(number, len(specs))
             found[spec] = find(source, spec, machine, numbers)
+    if out:
+        _keep(found, source.name, machine, numbers, out)
     if json:
         typer.echo(to_json(_document(source.name, numbers, found)), nl=False)
         return
@@ -49,6 +58,21 @@ def capacity(
     console.print(
         f"stable: the backlog grows by less than {STABLE_GROWTH:g} s per second; the optimum is offered load 1"
     )
+    if out:
+        typer.echo(f"wrote {out}")
+
+
+def _keep(found: dict[str, Capacity], workload: str, cluster: Cluster, seeds: tuple[int, ...], out: Path) -> None:
+    from hybrid_scheduler import studies
+    from hybrid_scheduler.experiments import Study
+    from hybrid_scheduler.files import new_directory
+
+    study = Study("capacity", "workload", ("capacity", "load"))
+    for spec, each in found.items():
+        for seed, rate, load in zip(seeds, each.rates, each.loads, strict=True):
+            study.add(spec, Path(workload).name, seed, capacity=rate, load=load)
+    with new_directory(out) as folder:
+        studies.write(study, folder, cluster, seeds, ["hms", *sys.argv[1:]])
 
 
 def _document(source: str, seeds: tuple[int, ...], found: dict[str, Capacity]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,23 +16,25 @@ if TYPE_CHECKING:
 
 def experiment(
     name: Annotated[str, typer.Argument(help="accuracy, isolated, shift, heavy, load, pareto or learning.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="A new folder for the CSV and the PNG.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="A new folder for the table, its manifest and the picture.")
+    ],
     seeds: options.Seeds = "10",
     cluster: options.ClusterFile = None,
     gpus: options.Gpus = None,
 ) -> None:
-    """Run an experiment over several seeds; writes NAME.csv and NAME.png and prints the means."""
-    from hybrid_scheduler import experiments
+    """Run an experiment over several seeds; writes NAME.csv, NAME.png and a manifest, prints the means."""
+    from hybrid_scheduler import experiments, studies
     from hybrid_scheduler.files import new_directory, require_new
-    from hybrid_scheduler.reports.makespan_over_bound import save_figure
-    from hybrid_scheduler.reports.study import plot_all_measures
+    from hybrid_scheduler.reports.figures.study import plot_all_measures
+    from hybrid_scheduler.reports.look import save_figure
 
     machine, numbers = options.cluster_of(cluster, gpus), options.seeds_of(seeds)
     require_new(out)
     with show.progress(name, quiet=False) as progress:
         study = experiments.run(name, numbers, machine, progress)
     with new_directory(out) as folder:
-        (folder / f"{name}.csv").write_text(study.to_csv(), encoding="utf-8")
+        studies.write(study, folder, machine, numbers, ["hms", *sys.argv[1:]])
         save_figure(plot_all_measures(study), folder / f"{name}.png")
     seeded = f"{len(numbers)} seed{'s' if len(numbers) > 1 else ''}"
     typer.echo(f"{name} on {machine.describe()}, {seeded}, simulated; means with 95 % intervals")

@@ -15,8 +15,10 @@ from hybrid_scheduler.cli import (
     experiment,
     generate,
     models,
+    plot,
     profile,
     repeat,
+    report,
     schedulers,
     serve,
     train,
@@ -41,6 +43,8 @@ app.command("train")(train.train)
 app.command("models")(models.models)
 app.command("profile")(profile.profile)
 app.command("repeat")(repeat.repeat)
+app.command("plot")(plot.plot)
+app.command("report")(report.report)
 app.command("serve")(serve.serve)
 
 

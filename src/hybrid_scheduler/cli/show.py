@@ -8,29 +8,13 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from hybrid_scheduler.reports.numbers import quantity as quantity  # commands write show.quantity
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
     from hybrid_scheduler.model.cluster import Cluster
-
-PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
-
-
-def quantity(value: float, unit: str) -> str:
-    """Write a number with three digits and a prefix: 0.00123 s is '1.23 ms'."""
-    if value != value:  # NaN
-        return "–"
-    if value == 0 or abs(value) == float("inf"):
-        return f"{value:g} {unit}"
-    if unit == "$":
-        return f"${value:.3g}"
-    scale, prefix = next(((s, p) for s, p in PREFIXES if abs(value) >= 0.9995 * s), PREFIXES[-1])
-    if unit == "s" and scale > 1:
-        scale, prefix = 1.0, ""  # nobody says kiloseconds
-    number = value / scale
-    digits = 0 if abs(number) >= 99.95 else 1 if abs(number) >= 9.995 else 2
-    return f"{number:.{digits}f} {prefix}{unit}"
 
 
 def console() -> Console:

@@ -44,8 +44,8 @@ def _keep_curve(policy: Scheduler, curve: Path | None, tensorboard: Path | None)
         return
     from hybrid_scheduler.errors import InputError
     from hybrid_scheduler.files import written_whole
-    from hybrid_scheduler.reports.learning_curve import curve_csv, plot_learning_curve, to_tensorboard
-    from hybrid_scheduler.reports.makespan_over_bound import save_figure
+    from hybrid_scheduler.reports.figures.learning_curve import curve_csv, plot_learning_curve, to_tensorboard
+    from hybrid_scheduler.reports.look import save_figure
 
     points = list(getattr(policy, "curve", ()))
     if not points:

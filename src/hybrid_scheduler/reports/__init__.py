@@ -1,1 +1,1 @@
-"""Figures, one file each."""
+"""Figures, one file each, and the reports that are made of them."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hybrid_scheduler.errors import SchedulerError
+from hybrid_scheduler.reports.look import axes, looks, styled
 from hybrid_scheduler.schedulers.rl_agent import CurvePoint
 
 if TYPE_CHECKING:
@@ -19,26 +20,24 @@ if TYPE_CHECKING:
 SMOOTH = 50  # lessons
 
 
+@styled
 def plot_learning_curve(curve: Sequence[CurvePoint], ax: Axes | None = None) -> Axes:
     """Draw the mean reward over tasks, smoothed losses beside it, and how much was explored."""
-    if ax is None:
-        from matplotlib.figure import Figure
-
-        ax = Figure(figsize=(7.5, 4.2), layout="constrained").subplots()
+    ax = axes(ax, 3.4)
+    colour = looks(["rl_agent"])["rl_agent"].colour
     tasks = [point.tasks for point in curve]
-    ax.plot(tasks, [point.reward for point in curve], color="#0072B2", label="mean reward")
-    ax.set_xlabel("tasks")
+    ax.plot(tasks, [point.reward for point in curve], color=colour, label="mean reward")
+    ax.set_xlabel("tasks seen (number)")
     ax.set_ylabel("mean reward (typical tasks)")
     other = ax.twinx()
-    other.plot(tasks, _smooth([point.loss for point in curve]), color="#D55E00", linestyle="--", label="loss")
-    other.plot(tasks, [point.epsilon for point in curve], color="#009E73", linestyle=":", label="exploration ε")
+    other.plot(tasks, _smooth([point.loss for point in curve]), color="#a8431f", linestyle="--", label="loss")
+    other.plot(tasks, [point.epsilon for point in curve], color="#0c6b45", linestyle=":", label="exploration ε")
     other.set_yscale("log")
-    other.set_ylabel("loss, exploration")
-    ax.set_title("learning of rl_agent, simulated", fontsize=10, loc="left")
+    other.set_ylabel("loss (typical tasks²), exploration ε (share)")
+    ax.set_title("learning of rl_agent, simulated")
     handles = [*ax.get_lines(), *other.get_lines()]
-    ax.legend(handles=handles, fontsize=8, frameon=False, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3)
-    ax.spines["top"].set_visible(False)
-    other.spines["top"].set_visible(False)
+    ax.legend(handles=handles, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3)
+    other.spines["right"].set_visible(True)
     return ax
 
 

@@ -1,0 +1,37 @@
+"""`hms plot`: draw figures of a kept run or experiment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hybrid_scheduler.cli import show
+from hybrid_scheduler.errors import InputError
+
+
+def plot(
+    directory: Annotated[
+        Path | None, typer.Argument(help="A folder of hms compare, experiment or capacity --out.")
+    ] = None,
+    figure: Annotated[str, typer.Option("--figure", "-f", help="A figure's name, or all.")] = "all",
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="A file, or a folder for several; RUN/figures if absent.")
+    ] = None,
+    kind: Annotated[str, typer.Option("--format", help="png, svg or pdf; a file's ending decides by itself.")] = "",
+    names: Annotated[bool, typer.Option("--list", help="List the figures and what they need.")] = False,
+) -> None:
+    """Draw one figure of a kept run, or all that can be drawn from it."""
+    from hybrid_scheduler.reports import plotting
+
+    if names:
+        for name, summary, needs in plotting.listed():
+            typer.echo(f"{name:<20} {summary}\n{'':<20} needs {needs}")
+        return
+    if directory is None:
+        raise InputError("no run to draw: hms plot RUN --figure NAME, with the folder of hms compare --out")
+    with show.progress("drawing", quiet=False) as progress:
+        written = plotting.plot(directory, figure, out, kind, progress)
+    for path in written:
+        typer.echo(f"wrote {path}")

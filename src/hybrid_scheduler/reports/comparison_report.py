@@ -1,0 +1,245 @@
+"""The report of a comparison, as blocks."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hybrid_scheduler.model.cluster import Cluster
+from hybrid_scheduler.race import Result
+from hybrid_scheduler.reports import gallery, result_tables
+from hybrid_scheduler.reports.captions import caption_of
+from hybrid_scheduler.reports.document import Block, Bullets, Code, Document, Heading, Image, Pair, Paragraph, Table
+from hybrid_scheduler.reports.figures.bars import height_of
+from hybrid_scheduler.reports.findings import named, policies, score_of, summary
+from hybrid_scheduler.reports.look import figure_svg, new_figure, styled
+from hybrid_scheduler.reports.material import RunMaterial
+from hybrid_scheduler.reports.numbers import count, quantity
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Progress = Callable[[int, int], None]
+LEADING = ("makespan_over_bound", "differences")
+"""Figures beside the results; all others follow in their own section."""
+PAIRS = (("makespan", "speed_up"), ("energy", "cost"))
+"""Figures set side by side."""
+HALF, MOST_BARS = 3.2, 16  # inches of one of them; more bars need the whole width for their names
+LEARNERS = ("hybrid_ml",)
+
+
+def build(material: RunMaterial, progress: Progress) -> Document:
+    """Build the report of a comparison."""
+    result = material.result
+    source, first = result.comparison.source, result.outcomes[0]
+    load = f" at load {source.load:g}" if source.load is not None else ""
+    title = f"{Path(source.name).stem}{load}: {policies(len(result.comparison.schedulers))} compared"
+    subtitle = (
+        f"{first.workload['num_tasks']:,} tasks a seed, {result.comparison.cluster.describe()}, "
+        f"{result.comparison.mode}, {count(len(result.outcomes), 'seed')}. **Simulated.**"
+    )
+    pictures = _pictures(material, progress)
+    blocks: list[Block] = [
+        Heading("In short"),
+        Bullets(summary(result)),
+        *_results(result, pictures),
+        *_wins_and_losses(material),
+        Heading("Figures"),
+        *_paired({name: image for name, image in pictures.items() if name not in LEADING}),
+        *_setup(result),
+        *threats(_threats(material)),
+        *repeat(material.manifest, "hms repeat RUN", "checks that every bit comes out the same"),
+    ]
+    return Document(title, subtitle, tuple(blocks))
+
+
+def _pictures(material: RunMaterial, progress: Progress) -> dict[str, Image]:
+    specs = material.result.comparison.schedulers
+    found, names = {}, [each.name for each in gallery.suitable(material) if _wanted(each.name, material)]
+    for number, name in enumerate(names):
+        progress(number, len(names))
+        small = name in chain.from_iterable(PAIRS) and len(specs) <= MOST_BARS
+        svg = figure_svg(gallery.draw(name, material, _half(len(specs)) if small else None))
+        found[name] = Image(name, svg, caption_of(name, material))
+    return found
+
+
+@styled
+def _half(bars: int) -> Axes:
+    made: Axes = new_figure(height_of(bars), HALF).subplots()
+    return made
+
+
+def _paired(pictures: dict[str, Image]) -> list[Block]:
+    """Put pictures that belong together side by side, where the first of them stands."""
+    blocks: list[Block] = []
+    partner = {left: right for left, right in PAIRS if {left, right} <= set(pictures)}
+    for name, image in pictures.items():
+        if name in partner:
+            blocks.append(Pair(image, pictures[partner[name]]))
+        elif name not in partner.values():
+            blocks.append(image)
+    return blocks
+
+
+def _wanted(name: str, material: RunMaterial) -> bool:
+    """Leave out what would say nothing: forests where none takes part, comparisons of one policy."""
+    specs = material.result.comparison.schedulers
+    if name in ("model_accuracy", "feature_importance"):
+        return any(spec.partition(":")[0] in LEARNERS for spec in specs)
+    if name in ("differences", "win_matrix", "speed_up", "pareto"):
+        return len(specs) > 1
+    return True
+
+
+def _results(result: Result, pictures: dict[str, Image]) -> list[Block]:
+    tests = result_tables.tests(result)
+    blocks: list[Block | None] = [
+        Heading("Results"),
+        result_tables.results(result),
+        pictures.get("makespan_over_bound"),
+        tests,
+        pictures.get("differences"),
+        result_tables.seed_by_seed(result),
+    ]
+    return [block for block in blocks if block is not None]
+
+
+def _wins_and_losses(material: RunMaterial) -> list[Block]:
+    result = material.result
+    if len(result.comparison.schedulers) < 2:
+        return []
+    kinds = result_tables.by_kind(material.replay)
+    return [
+        Heading("Where each policy wins and loses"),
+        Bullets(tuple(_standing(result, spec) for spec in result.ranking(score_of(result)))),
+        result_tables.ranks(result),
+        *([kinds] if kinds else []),
+    ]
+
+
+def _standing(result: Result, spec: str) -> str:
+    """Say in which measures a policy is first, and in which last."""
+    names = result_tables.JUDGED
+    places = {name: result_tables.places(result, name) for name in names}
+    first = [name.replace("_", " ") for name in names if places[name][spec] == 1]
+    last = [name.replace("_", " ") for name in names if 1 < places[name][spec] == max(places[name].values())]
+    wins = f"first in {', '.join(first)}" if first else "first in no measure"
+    return f"{named(spec)}: {wins}" + (f"; last in {', '.join(last)}." if last else ".")
+
+
+def _setup(result: Result) -> list[Block]:
+    comparison, shape = result.comparison, result.outcomes[0].workload
+    bounds = [outcome.bound for outcome in result.outcomes]
+    mean = sum(bound.makespan for bound in bounds) / len(bounds)
+    prices = ", ".join(f"{name} {price:.3g}" for name, price in bounds[0].prices.items() if price)
+    rate = shape["arrival_rate"]
+    rows = (
+        ("workload", f"`{Path(comparison.source.name).name}`, {shape['num_tasks']:,} tasks a seed"),
+        ("arrivals", "all at once" if rate == float("inf") else f"{rate:.3g} tasks/s{_load(result)}"),
+        ("sizes", f"{shape['min_size']:.4g} to {shape['max_size']:.4g}, mean {shape['avg_size']:.4g}"),
+        ("mean base duration", quantity(shape["avg_duration"], "s")),
+        ("race", _mode(comparison.mode)),
+        ("seeds", ", ".join(map(str, comparison.seeds)) + "; every policy gets the same tasks"),
+        ("certified bound", f"{quantity(mean, 's')} (mean); seed {result.outcomes[0].seed}: {bounds[0].kind}"
+         + (f", prices {prices}" if prices else "")),
+    )  # fmt: skip
+    facts = Table("What was compared; shape of the first seed's tasks.", ("setting", "value"), rows, words=2)
+    return [Heading("Setup"), facts, _devices(comparison.cluster)]
+
+
+def _load(result: Result) -> str:
+    load = result.comparison.source.load
+    return f", offered load {load:g} (1 is all that the cluster can do at best)" if load is not None else ""
+
+
+def _mode(mode: str) -> str:
+    if mode == "isolated":
+        return "isolated: every device is always free"
+    return "queued: devices are first-come servers, tasks wait"
+
+
+def _devices(cluster: Cluster) -> Table:
+    rows = tuple(
+        (
+            f"`{each.name}`",
+            str(number),
+            f"{each.speed:g} ×",
+            f"1 + {each.speedup_slope:g}·I",
+            "unlimited" if each.memory == float("inf") else f"{each.memory:g} MB",
+            "unlimited" if each.bandwidth == float("inf") else f"{each.bandwidth:g} MB/s",
+            f"{each.watts:g} / {each.idle_watts:g} W",
+            f"${each.dollars_per_second:g}/s",
+        )
+        for each, number in zip(cluster.classes, cluster.counts.tolist(), strict=True)
+    )
+    head = ("class", "devices", "speed", "speed-up", "memory", "link", "busy / idle power", "price")
+    return Table(f"The cluster: {cluster.describe()}; I is a task's compute intensity.", head, rows)
+
+
+def _threats(material: RunMaterial) -> list[str]:
+    result = material.result
+    seeds, source = len(result.outcomes), result.comparison.source
+    drawn = (
+        "The tasks come from one file: seeds differ in the policies' own lots only, so intervals say nothing about "
+        "other workloads."
+        if source.is_file
+        else "Tasks are drawn from one family of distributions; another workload may rank the policies otherwise."
+    )
+    isolated = (
+        "Isolated race: no queues, so nothing here speaks of waiting, capacity or makespan under load."
+        if result.comparison.mode == "isolated"
+        else "Queued race: no preemption, no failures, transfer time inside the GPU share, no contention on links."
+    )
+    return [text for text in (isolated, drawn, *_of_chance(seeds), _replay_note(material)) if text]
+
+
+def _of_chance(seeds: int) -> list[str]:
+    if seeds == 1:
+        return ["One seed: no interval, no test."]
+    few = f"{count(seeds, 'seed')}: bootstrap intervals of fewer than ten values are too narrow."
+    many = "Tests are not corrected for their number: of twenty true ties one is expected to look clear."
+    return [few, many] if seeds < 10 else [many]
+
+
+def _replay_note(material: RunMaterial) -> str:
+    one = material.replay
+    if one.same:
+        return f"Figures of single tasks run seed {one.seed} again; its makespans are the kept ones to the last bit."
+    if not one.whole:
+        return f"Figures of single tasks run the first {len(one.tasks):,} tasks of seed {one.seed} again."
+    made = material.manifest["environment"]
+    return (
+        f"Figures of single tasks run seed {one.seed} again; its makespans **differ** from the kept ones, which were "
+        f"made by version {material.manifest['version']} with NumPy {made.get('numpy')}, Numba {made.get('numba')}."
+    )
+
+
+def threats(own: list[str]) -> list[Block]:
+    """Return the section on what the numbers do not say."""
+    always = [
+        "**Everything here is simulated.** Times follow the model (base k·N^1.5/(I + 0.5), speed-up 1 + slope·I, "
+        "transfer M/bandwidth) or those given with the tasks or a hardware profile; no task ran on a GPU.",
+        "The bound is proved for that model, not for a real machine.",
+        "Decisions cost no simulated time; a policy that thinks long is not punished for it.",
+    ]
+    return [Heading("Threats to validity"), Bullets((*always, *own))]
+
+
+def repeat(manifest: dict[str, Any], check: str, why: str) -> list[Block]:
+    """Return the section on how to repeat the run: the command, versions, digests."""
+    command = manifest.get("command")
+    asked = shlex.join(map(str, command)) if isinstance(command, list) else "hms"
+    made = manifest.get("environment", {})
+    versions = ", ".join(f"{name} {value}" for name, value in made.items())
+    files = tuple((f"`{name}`", f"`{digest}`") for name, digest in manifest["sha256"].items())
+    return [
+        Heading("How to repeat it"),
+        Code(f"{asked}\n{check}"),
+        Paragraph(f"The second line {why}; RUN is the folder of the first."),
+        Paragraph(f"Made by version {manifest.get('version')}; {versions}."),
+        Table("SHA-256 of what this report was made from.", ("file", "SHA-256"), files, words=2),
+    ]

@@ -1,0 +1,19 @@
+"""Figure: joules of the tasks and of idle devices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hybrid_scheduler.reports.figures.bars import draw_measure
+from hybrid_scheduler.reports.look import styled
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from hybrid_scheduler.race import Result
+
+
+@styled
+def plot_energy(result: Result, ax: Axes | None = None) -> Axes:
+    """Draw one bar per scheduler, best on top, with its interval."""
+    return draw_measure(result, "energy", "energy of the run", ax)

@@ -1,0 +1,21 @@
+"""Figure: how far every scheduler is from the certified bound."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hybrid_scheduler.reports.figures.bars import draw_measure, mark_limit
+from hybrid_scheduler.reports.look import styled
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from hybrid_scheduler.race import Result
+
+
+@styled
+def plot_makespan_over_bound(result: Result, ax: Axes | None = None) -> Axes:
+    """Draw one bar per scheduler, best on top, with its interval; no schedule can be left of the line at 1."""
+    ax = draw_measure(result, "makespan_over_bound", "makespan / certified bound", ax)
+    mark_limit(ax, 1.0, "certified bound")
+    return ax

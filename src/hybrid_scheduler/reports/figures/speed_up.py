@@ -1,0 +1,39 @@
+"""Figure: how many times shorter the makespan is than that of round robin."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hybrid_scheduler.metrics import Interval, bootstrap
+from hybrid_scheduler.reports.figures.bars import draw_bars, mark_limit
+from hybrid_scheduler.reports.look import label, styled
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from hybrid_scheduler.race import Result
+
+
+def baseline_of(result: Result) -> str:
+    """Return round robin, or where it does not take part the slowest one."""
+    specs = result.comparison.schedulers
+    return "round_robin" if "round_robin" in specs else result.ranking("makespan")[-1]
+
+
+def speed_ups(result: Result) -> dict[str, Interval]:
+    """Return the speed-up of every scheduler over the baseline, seed by seed, fastest first."""
+    base = np.asarray(result.values(baseline_of(result), "makespan"))
+    ratios = {spec: base / np.asarray(result.values(spec, "makespan")) for spec in result.comparison.schedulers}
+    found = {spec: bootstrap(ratio.tolist()) for spec, ratio in ratios.items()}
+    return dict(sorted(found.items(), key=lambda pair: -pair[1].mean))
+
+
+@styled
+def plot_speed_up(result: Result, ax: Axes | None = None) -> Axes:
+    """Draw one bar per scheduler, fastest on top, with the interval of the paired ratios."""
+    base = label(baseline_of(result))
+    ax = draw_bars(speed_ups(result), "×", "speed-up (ratio), simulated", ax)
+    mark_limit(ax, 1.0, base)
+    return ax

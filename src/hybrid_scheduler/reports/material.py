@@ -1,0 +1,50 @@
+"""What figures are drawn from: a kept comparison with what can be computed from it, or a kept experiment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from hybrid_scheduler import runs, studies
+from hybrid_scheduler.experiments import Study
+from hybrid_scheduler.race import Result
+from hybrid_scheduler.reports.forest_check import Check, check_forest
+from hybrid_scheduler.reports.replay import Replay, replay
+
+
+@dataclass(frozen=True)
+class RunMaterial:
+    """A comparison; its replay and its forests are made when the first figure needs them, and once."""
+
+    result: Result
+    manifest: dict[str, Any]
+
+    @cached_property
+    def replay(self) -> Replay:
+        """One seed, run again."""
+        return replay(self.result)
+
+    @cached_property
+    def forests(self) -> Check:
+        """Forests fitted on the comparison's workload."""
+        return check_forest(self.result)
+
+
+@dataclass(frozen=True)
+class StudyMaterial:
+    """An experiment."""
+
+    study: Study
+    manifest: dict[str, Any]
+
+
+Material = RunMaterial | StudyMaterial
+
+
+def load_material(directory: str | Path) -> Material:
+    """Read a folder of `hms compare --out`, `hms experiment --out` or `hms capacity --out`."""
+    if studies.is_study(directory):
+        return StudyMaterial(*studies.load(directory))
+    return RunMaterial(runs.load_result(directory), runs.load_manifest(directory))
