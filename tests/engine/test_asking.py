@@ -133,3 +133,10 @@ def test_a_hurried_race_gives_a_small_share_of_its_time_to_questions(takes: floa
         spent += takes if asking.ask(clock.answer, hurried=True) else 0.0
         clock.now += 0.002
     assert 0.8 * SHARE < spent / clock.now < 1.1 * SHARE
+
+
+def test_a_gpu_that_has_failed_is_no_candidate() -> None:
+    race = LiveRace(LiveSettings(schedulers=("eft", "greedy", "round_robin"), failed_gpus=(1,)))
+    reasons = race.explain(race.stream.take(1))
+    for each in reasons.values():
+        assert [candidate.device for candidate in each.candidates] == [0, 1, 3, 4]

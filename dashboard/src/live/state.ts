@@ -2,7 +2,7 @@
 import { events } from './events';
 import type { LiveRecord, Mark, Message, Pictures, SimulationUpdate } from './messages';
 
-export const KEPT = { points: 600, records: 500, spans: 1200, marks: 60, lines: 500, notes: 50 } as const;
+export const KEPT = { points: 600, records: 500, spans: 3000, marks: 60, lines: 500, notes: 50 } as const;
 
 /** A share of a task on a device. */
 export interface Span {
@@ -87,13 +87,8 @@ export function fold(race: Race, message: Message): Race {
       return { ...race, version: race.version + 1, skipped: race.skipped + message.count };
     case 'log':
       return numbered(race, message.seq, { lines: kept(race.lines, [line(message, message.source)], KEPT.lines) });
-    case 'notification': {
-      const note = line(message, 'notice');
-      return numbered(race, message.seq, {
-        lines: kept(race.lines, [note], KEPT.lines),
-        notes: kept(race.notes, [note], KEPT.notes),
-      });
-    }
+    case 'notification': // the server logs what it notifies, so the log has it already
+      return numbered(race, message.seq, { notes: kept(race.notes, [line(message, 'notice')], KEPT.notes) });
     case 'simulation_update':
       return moved(race, message);
     default:

@@ -3,7 +3,7 @@ import { useEffect, useRef, type ReactNode } from 'react';
 import { X } from 'lucide-react';
 import { Button } from './parts';
 
-export function Dialog({ title, side = false, onClose, children }: { title: string; side?: boolean; onClose: () => void; children: ReactNode }) {
+export function Dialog({ title, side = false, wide = false, onClose, children }: { title: string; side?: boolean; wide?: boolean; onClose: () => void; children: ReactNode }) {
   const ref = useRef<HTMLDialogElement | null>(null);
   useEffect(() => {
     const dialog = ref.current;
@@ -20,7 +20,7 @@ export function Dialog({ title, side = false, onClose, children }: { title: stri
         onClose();
       }}
       onClick={(event) => event.target === ref.current && onClose()}
-      className={`w-full max-w-xl border border-strong bg-panel p-0 text-ink backdrop:bg-[var(--shade)] ${place}`}
+      className={`w-full ${wide ? 'max-w-3xl' : 'max-w-xl'} border border-strong bg-panel p-0 text-ink backdrop:bg-[var(--shade)] ${place}`}
     >
       <div className="flex h-full flex-col">
         <header className="flex items-center gap-2 border-b border-edge px-4 py-3">

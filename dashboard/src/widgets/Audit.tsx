@@ -25,7 +25,7 @@ export function AuditDialog() {
   if (task === null) return null;
   const number = taskNumber(task);
   return (
-    <Dialog title={number === null ? 'Audit' : `Task #${number}`} side onClose={() => setQuery('task', null)}>
+    <Dialog title={number === null ? 'Audit' : `Task #${number}`} side wide onClose={() => setQuery('task', null)}>
       {number === null ? <ErrorLine message={`“${task}” is no number of a task.`} hint="Open one from the ledger." /> : <AuditPanel key={number} id={number} run={query.get('run')} />}
     </Dialog>
   );

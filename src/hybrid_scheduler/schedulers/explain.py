@@ -57,6 +57,7 @@ def explained(twin: Scheduler, task: TaskView, view: View, gpu_fraction: float, 
     candidates = tuple(
         _candidate(device, seconds, task, view, _known(scores[device]), device == chosen)
         for device in range(len(view.free))
+        if view.memory[device] >= 0 or device == chosen  # a GPU that has failed holds nothing
     )
     entry = registry.schedulers.table.get(twin.name)
     rule = entry.summary if entry else (type(twin).__doc__ or "").split("\n")[0]
