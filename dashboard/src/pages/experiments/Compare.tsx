@@ -7,12 +7,12 @@ import { Empty } from '@/look/parts';
 import { Asked, Skeleton } from '../parts/Asked';
 import { Link } from '../parts/Link';
 import { PageHead, Panel } from '../parts/Panel';
+import { rowsOf, shared } from './beside';
 import { Differences } from './Differences';
 import { MeasureSelect } from './MeasureSelect';
 import { BOUNDED, MAIN, measureLabel, type Measure } from './measures';
 import { RunsBeside } from './RunsBeside';
-import { Whiskers, type WhiskerRow } from './Whiskers';
-import { letter } from './wording';
+import { Whiskers } from './Whiskers';
 
 type Comparison = Schemas['RunComparison'];
 
@@ -28,20 +28,6 @@ export function Compare({ ids }: { ids: number[] }) {
   );
 }
 
-/** Measures that at least two of the runs have. */
-export function shared(comparison: Comparison): Measure[] {
-  const first = new Map(comparison.runs.flatMap((run) => run.measures).map((each) => [each.name, each]));
-  return [...first.values()].filter(({ name }) => comparison.runs.filter((run) => run.measures.some((each) => each.name === name)).length > 1);
-}
-
-/** A row for each scheduler and run; schedulers in the order of the first run, those that it lacks after them. */
-export function rowsOf(comparison: Comparison, measure: string): WhiskerRow[] {
-  const names = [...new Set(comparison.runs.flatMap((run) => run.schedulers.map((each) => each.scheduler)))];
-  return names.flatMap((scheduler) =>
-    comparison.runs.map((run, i) => ({ scheduler, run: letter(i), estimate: run.schedulers.find((each) => each.scheduler === scheduler)?.estimates[measure] })),
-  );
-}
-
 function Known({ comparison }: { comparison: Comparison }) {
   const [wanted, setWanted] = useState(MAIN[0]!);
   const measures = shared(comparison);
@@ -49,13 +35,22 @@ function Known({ comparison }: { comparison: Comparison }) {
   return (
     <div className="space-y-3">
       <RunsBeside runs={comparison.runs} />
-      {comparison.notes.map((note) => (
-        <p key={note} role="note" className="flex items-start gap-2 rounded-xl border border-warn/50 bg-warn/10 px-4 py-2.5 text-sm">
-          <TriangleAlert size={15} className="mt-0.5 shrink-0 text-warn" aria-hidden="true" /> {note}
-        </p>
-      ))}
+      <Notes notes={comparison.notes} />
       {measure ? <Measured comparison={comparison} measure={measure} measures={measures} onChoose={setWanted} /> : <div className="panel"><Empty title="These runs share no measure" /></div>}
     </div>
+  );
+}
+
+function Notes({ notes }: { notes: string[] }) {
+  if (!notes.length) return null;
+  return (
+    <ul aria-label="To keep in mind" className="space-y-1 rounded-xl border border-warn/50 bg-warn/10 px-4 py-2.5 text-sm">
+      {notes.map((note) => (
+        <li key={note} className="flex items-start gap-2">
+          <TriangleAlert size={15} className="mt-0.5 shrink-0 text-warn" aria-hidden="true" /> {note}
+        </li>
+      ))}
+    </ul>
   );
 }
 

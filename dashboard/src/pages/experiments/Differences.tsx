@@ -3,6 +3,7 @@ import type { Schemas } from '@/api/client';
 import { Empty } from '@/look/parts';
 import { SchedulerName } from '@/look/Shape';
 import { signedText, type Measure } from './measures';
+import { schedulersOf } from './beside';
 import { differenceInterval, letter, verdict, type Difference } from './wording';
 
 type Comparison = Schemas['RunComparison'];
@@ -12,7 +13,7 @@ export function Differences({ comparison, measure }: { comparison: Comparison; m
   const here = comparison.differences.filter((each) => each.measure === measure.name);
   if (!here.length) return <Empty title="Nothing to compare"><p>No scheduler took part in run A and in another one.</p></Empty>;
   const others = comparison.runs.map((run, i) => ({ id: run.run_id, letter: letter(i) })).filter(({ id }) => id !== comparison.baseline);
-  const names = [...new Set(here.map((each) => each.scheduler))];
+  const names = schedulersOf(comparison).filter((name) => here.some((each) => each.scheduler === name));
   return (
     <div className="relative overflow-x-auto" tabIndex={0} role="group" aria-label="Table of differences">
       <table className="w-full text-left text-sm">

@@ -1,12 +1,14 @@
 /** The figures of one run: a measure as a picture, all of them as a table, and how the intervals were made. */
 import { useState } from 'react';
-import { ChartNoAxesGantt, Info, Table2 } from 'lucide-react';
+import { ChartNoAxesGantt, Download, Info, Table2 } from 'lucide-react';
 import type { Schemas } from '@/api/client';
 import { useGet } from '@/api/useGet';
-import { Empty, ErrorLine } from '@/look/parts';
+import { Button, Empty, ErrorLine } from '@/look/parts';
 import { Asked, Refused, Skeleton } from '../parts/Asked';
 import { Panel } from '../parts/Panel';
+import { saveText } from '../parts/save';
 import { plural } from '../parts/words';
+import { figuresCsv } from './figuresCsv';
 import { FiguresTable } from './FiguresTable';
 import { MeasureSelect } from './MeasureSelect';
 import { BOUNDED, MAIN, measureLabel } from './measures';
@@ -44,7 +46,12 @@ function Known({ figures }: { figures: RunFigures }) {
       >
         <Whiskers rows={rows} unit={measure.unit} label={measureLabel(measure.name)} bound={measure.name === BOUNDED ? 1 : null} />
       </Panel>
-      <Panel title="All measures" icon={<Table2 size={15} />} subtitle="mean, and its 95 % interval below; ★ is best, the oracle apart">
+      <Panel
+        title="All measures"
+        icon={<Table2 size={15} />}
+        subtitle="mean, and its 95 % interval below; ★ is best, the oracle apart"
+        actions={<Button onClick={() => saveText(`run-${figures.run_id}-figures.csv`, figuresCsv(figures))}><Download size={15} aria-hidden="true" /> Figures as CSV</Button>}
+      >
         <FiguresTable figures={figures} chosen={measure.name} onChoose={setWanted} />
       </Panel>
       <Panel title="How the intervals were made" icon={<Info size={15} />}>

@@ -7,6 +7,8 @@ import { SchedulerName } from '@/look/Shape';
 import { BOUNDED, inOrder, intervalText, MAIN, measureLabel, valueText, type Estimate, type Measure } from './measures';
 
 type RunFigures = Schemas['RunFigures'];
+/** So many rows are read at once; only more of them are folded. */
+const FEW = 10;
 
 /** It tries everything with all times known, which nobody can in practice: it is there to measure the others against. */
 const REFERENCE = ['oracle'];
@@ -24,7 +26,7 @@ export function bestAt(figures: Pick<RunFigures, 'schedulers'>, measure: Measure
 export function FiguresTable({ figures, chosen, onChoose }: { figures: RunFigures; chosen: string; onChoose: (measure: string) => void }) {
   const [all, setAll] = useState(false);
   const order = inOrder(figures.measures);
-  const shown = all ? order : order.filter(({ name }) => MAIN.includes(name));
+  const shown = all || order.length <= FEW ? order : order.filter(({ name }) => MAIN.includes(name));
   return (
     <>
       <div className="relative overflow-x-auto" tabIndex={0} role="group" aria-label="Table of measures">
@@ -40,7 +42,7 @@ export function FiguresTable({ figures, chosen, onChoose }: { figures: RunFigure
           </tbody>
         </table>
       </div>
-      {order.length > shown.length || all ? <Button className="mt-2" aria-expanded={all} onClick={() => setAll(!all)}>{all ? 'Show the main measures only' : `Show all ${order.length} measures`}</Button> : null}
+      {order.length > FEW && <Button className="mt-2" aria-expanded={all} onClick={() => setAll(!all)}>{all ? 'Show the main measures only' : `Show all ${order.length} measures`}</Button>}
     </>
   );
 }

@@ -18,8 +18,9 @@ export function RunActions({ run, state, onRename }: { run: RunDetail; state: st
   return (
     <>
       {again && <Button kind="main" onClick={() => setAsking('resume')}><RotateCcw size={15} aria-hidden="true" /> Resume</Button>}
-      <Export id={run.id} form="csv" words="CSV" />
-      <Export id={run.id} form="parquet" words="Parquet" />
+      {/* Of a comparison only the figures are kept, no single tasks: those are offered beside the table. */}
+      {run.kind === 'live' && <Export id={run.id} form="csv" words="CSV" />}
+      {run.kind === 'live' && <Export id={run.id} form="parquet" words="Parquet" />}
       <Link to={newPath(run)} className={buttonLook()}><Copy size={15} aria-hidden="true" /> New one like it</Link>
       <Button onClick={onRename}><Pencil size={15} aria-hidden="true" /> Rename</Button>
       <Button kind="danger" disabled={busy} title={busy ? 'It goes on: stop or cancel it first' : 'Delete the run'} onClick={() => setAsking('delete')}><Trash2 size={15} aria-hidden="true" /> Delete</Button>

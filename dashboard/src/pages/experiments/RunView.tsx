@@ -72,7 +72,7 @@ function Head({ run, experiment, back, again }: { run: RunDetail; experiment: Ex
         about={`Run ${run.id}, ${run.kind} · ${moment(run.started_at)} · ${seconds(run.duration)} · version ${run.version}`}
         actions={<RunActions run={run} state={state} onRename={() => setRenaming(true)} />}
       />
-      {state === 'interrupted' && run.kind === 'live' && <p className="mb-3"><ErrorLine message="The server ended before this run did." hint="Resume it: it is played again up to its last task, then goes on." /></p>}
+      {state === 'interrupted' && run.kind === 'live' && <div className="mb-3"><ErrorLine message="The server ended before this run did." hint="Resume it: it is played again up to its last task, then goes on." /></div>}
     </>
   );
 }
@@ -90,7 +90,7 @@ function Settings({ run, experiment }: { run: RunDetail; experiment: Experiment 
           ['Workload', <Link key="w" to={workloadPath(run.workload)} title={run.workload}>{workloadName(run.workload)}{isUpload(run.workload) ? ' (file)' : ''}</Link>],
           ['Load', loadText(run)],
           ['GPUs', count(run.num_gpus)],
-          [run.kind === 'comparison' ? 'Tasks of all seeds' : 'Tasks', count(run.tasks)],
+          experiment ? ['Tasks of a seed', experiment.tasks === null ? 'all of the workload' : count(experiment.tasks)] : ['Tasks', count(run.tasks)],
           [seeds.length > 1 ? `${seeds.length} seeds` : 'Seed', <span key="s" className="num">{seedsText(seeds)}</span>],
           ...rest.map(([name, value]): [string, string] => setting(name, value)),
         ]}

@@ -5,7 +5,7 @@ import { schedulerLook } from '@/look/schedulers';
 import { OUTLINES } from '@/look/Shape';
 import { useTheme, type Theme } from '@/look/theme';
 import { useSize } from '@/look/useSize';
-import { scaleOf, type Scale } from '../parts/scale';
+import { scaleOf, timeTicks } from '../parts/scale';
 import { intervalText, quantity, valueText, type Estimate } from './measures';
 
 export interface WhiskerRow {
@@ -40,7 +40,7 @@ export function Whiskers({ rows, unit, label, bound = null }: WhiskersProps) {
   return (
     <div ref={ref} className="w-full">
       <svg width={width} height={TOP + body + AXIS} role="img" aria-label={spoken(label, shown, unit)} className="block max-w-full">
-        <Axis scale={scale} x={x} top={TOP} bottom={TOP + body} unit={unit} />
+        <Axis ticks={unit === 's' ? timeTicks(scale, narrow ? 4 : 6) : scale.ticks} x={x} top={TOP} bottom={TOP + body} unit={unit} />
         {bound !== null && <Bound x={x(bound)} left={left} top={TOP} bottom={TOP + body} />}
         {shown.map((row, i) => (
           <Row key={`${row.scheduler} ${row.run}`} row={row} unit={unit} y={TOP + place[i]! + ROW / 2} x={x} right={right} narrow={narrow} left={left} first={shown[i - 1]?.scheduler !== row.scheduler} />
@@ -70,10 +70,10 @@ function spoken(label: string, rows: WhiskerRow[], unit: string): string {
   return `${label}: ${each.join(', ')}`;
 }
 
-function Axis({ scale, x, top, bottom, unit }: { scale: Scale; x: (value: number) => number; top: number; bottom: number; unit: string }) {
+function Axis({ ticks, x, top, bottom, unit }: { ticks: number[]; x: (value: number) => number; top: number; bottom: number; unit: string }) {
   return (
     <g aria-hidden="true">
-      {scale.ticks.map((tick) => (
+      {ticks.map((tick) => (
         <g key={tick}>
           <line x1={x(tick)} x2={x(tick)} y1={top} y2={bottom} stroke="var(--grid)" />
           <text x={x(tick)} y={bottom + 16} textAnchor="middle" fontSize={11} fill="var(--quiet)" className="num">{tickText(tick, unit)}</text>

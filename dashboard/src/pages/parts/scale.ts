@@ -52,9 +52,7 @@ export function logTicks(low: number, high: number, most: number): number[] {
     const ticks = decadesOf(low, high, digits);
     if (ticks.length <= most && ticks.length > 1) return ticks;
   }
-  const ticks = decadesOf(low, high, [1]);
-  const every = Math.ceil(ticks.length / most) || 1;
-  return ticks.filter((_, i) => i % every === 0);
+  return thinned(decadesOf(low, high, [1]), most);
 }
 
 function decadesOf(low: number, high: number, digits: number[]): number[] {
@@ -66,4 +64,24 @@ function decadesOf(low: number, high: number, digits: number[]): number[] {
     }
   }
   return found;
+}
+
+/** Moments at which people cut time: seconds by tens, then a minute, ten, an hour, ten, a day. */
+const MOMENTS = [60, 600, 3600, 36_000, 86_400, 864_000];
+
+/** Ticks of an axis in seconds: beyond two minutes they are whole minutes and hours rather than hundreds of seconds. */
+export function timeTicks(scale: Scale, most = 6): number[] {
+  const { log, low, high, ticks } = scale;
+  if (high < 120) return ticks;
+  if (log) {
+    const moments = MOMENTS.filter((each) => each >= low && each <= high);
+    return thinned([...decadesOf(low, Math.min(high, 59), [1]), ...moments], most);
+  }
+  const unit = high >= 172_800 ? 86_400 : high >= 7200 ? 3600 : 60;
+  return roundTicks(low / unit, high / unit, most).map((each) => each * unit);
+}
+
+function thinned(ticks: number[], most: number): number[] {
+  const every = Math.ceil(ticks.length / most) || 1;
+  return ticks.filter((_, i) => i % every === 0);
 }

@@ -9,16 +9,19 @@ export const workloadName = (spec: string): string => (isUpload(spec) ? spec.sli
 
 export const workloadPath = (spec: string): string => `/workloads?name=${encodeURIComponent(workloadName(spec))}`;
 
+/** As people type it: 0.9, 1.25. */
+const shortest = (value: number): string => String(Number(value.toPrecision(3)));
+
 /** Offered load, or a rate, or whatever the workload brings. */
 export function loadText({ load, rate }: { load: number | null; rate: number | null }): string {
-  if (known(load)) return `${figure(load, 2)} × capacity`;
+  if (known(load)) return `${shortest(load)} × capacity`;
   if (known(rate)) return `${figure(rate)} tasks/s`;
   return 'as it comes';
 }
 
 /** The same in a narrow column that says Load above it. */
 export function loadShort({ load, rate }: { load: number | null; rate: number | null }): string {
-  return known(load) ? figure(load, 2) : known(rate) ? `${figure(rate)}/s` : 'own';
+  return known(load) ? shortest(load) : known(rate) ? `${figure(rate)}/s` : 'own';
 }
 
 export const plural = (number: number, one: string, many = `${one}s`): string => `${number.toLocaleString('en-US')} ${number === 1 ? one : many}`;

@@ -1,6 +1,7 @@
 import { Download } from 'lucide-react';
 import { Button } from '@/look/parts';
-import { COLUMNS, saveExample } from './example';
+import { saveText } from '../parts/save';
+import { COLUMNS, exampleText } from './example';
 
 /** What a CSV of tasks must look like. */
 export function Help({ formats }: { formats: string[] }) {
@@ -24,7 +25,7 @@ export function Help({ formats }: { formats: string[] }) {
           </tbody>
         </table>
       </div>
-      <Button onClick={saveExample}><Download size={15} aria-hidden="true" /> Example of ten tasks</Button>
+      <Button onClick={() => saveText('example.csv', exampleText())}><Download size={15} aria-hidden="true" /> Example of ten tasks</Button>
     </details>
   );
 }

@@ -17,11 +17,3 @@ const ROWS = [
 ];
 
 export const exampleText = (): string => ['task_id,size,compute_intensity,memory_required,arrival_time', ...ROWS.map((row) => row.join(','))].join('\n') + '\n';
-
-/** Hand the example to the browser as a file. */
-export function saveExample(): void {
-  const url = URL.createObjectURL(new Blob([exampleText()], { type: 'text/csv' }));
-  const link = Object.assign(document.createElement('a'), { href: url, download: 'example.csv' });
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(url), 1000);
-}

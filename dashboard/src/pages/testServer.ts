@@ -1,0 +1,52 @@
+/** For tests: a server of answers by method and path, which remembers what it was asked. */
+import { vi } from 'vitest';
+
+export interface Asked {
+  method: string;
+  path: string;
+  body: unknown;
+}
+
+type Reply = unknown | ((asked: Asked) => unknown);
+
+/** What the server refuses with. */
+export class Refusal {
+  constructor(
+    readonly status: number,
+    readonly message: string,
+    readonly hint = '',
+  ) {}
+}
+
+/** Answer fetches: keys are `METHOD /path`, the query may be left out. What is not listed is a 404 that names itself. */
+export function serve(replies: Record<string, Reply>): { asked: Asked[]; replies: Record<string, Reply>; orders: () => string[] } {
+  const asked: Asked[] = [];
+  vi.stubGlobal('fetch', async (url: string, init?: RequestInit) => {
+    const one = { method: init?.method ?? 'GET', path: url, body: typeof init?.body === 'string' ? (JSON.parse(init.body) as unknown) : null };
+    asked.push(one);
+    const found = replies[`${one.method} ${url}`] ?? replies[`${one.method} ${url.split('?')[0]}`];
+    const reply = typeof found === 'function' ? (found as (each: Asked) => unknown)(one) : found;
+    if (reply === undefined) return refused(new Refusal(404, `no answer for ${one.method} ${url}`));
+    return reply instanceof Refusal ? refused(reply) : new Response(JSON.stringify(reply), { status: 200 });
+  });
+  return { asked, replies, orders: () => asked.filter((each) => each.method !== 'GET').map((each) => `${each.method} ${each.path}`) };
+}
+
+function refused({ status, message, hint }: Refusal): Response {
+  return new Response(JSON.stringify({ error: { kind: 'test', message, hint, detail: null } }), { status });
+}
+
+/** jsdom has dialogs that never open. */
+export function openDialogs(): void {
+  HTMLDialogElement.prototype.showModal = function (this: HTMLDialogElement) {
+    this.setAttribute('open', '');
+  };
+  HTMLDialogElement.prototype.close = function (this: HTMLDialogElement) {
+    this.removeAttribute('open');
+  };
+}
+
+/** Let the window be wide enough for tables, or not. */
+export function widen(wide: boolean): void {
+  vi.stubGlobal('matchMedia', (query: string) => ({ matches: wide, media: query, addEventListener() {}, removeEventListener() {} }));
+}
