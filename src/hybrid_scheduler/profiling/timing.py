@@ -28,10 +28,10 @@ class Sampling:
 
     warmups: int = 2
     least: int = 3  # repeats, even if they take longer than the budget
-    most: int = 15
-    budget: float = 0.4  # seconds for all repeats
+    most: int = 11
+    budget: float = 0.25  # seconds for all repeats
     shortest: float = 0.002  # seconds of one repeat; shorter calls are timed several at once
-    patience: float = 1.0  # a call that takes longer is warm after one run
+    patience: float = 0.3  # a call that takes longer is warm after one run
 
 
 QUICK = Sampling(warmups=1, most=7, budget=0.05, shortest=0.001, patience=0.1)
