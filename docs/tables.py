@@ -9,6 +9,7 @@ from pathlib import Path
 
 from hybrid_scheduler import registry
 from hybrid_scheduler.metrics import MEASURES
+from hybrid_scheduler.reports.plotting import listed
 from hybrid_scheduler.server.app import create_app
 from hybrid_scheduler.settings import load_settings, settings_table
 from hybrid_scheduler.workload.presets import PRESETS
@@ -71,7 +72,14 @@ def routes() -> str:
     return "\n".join(["| path | what it does |", "|---|---|", *sorted(rows, key=lambda row: row.split(" ")[2])])
 
 
+def figures() -> str:
+    """Return the table of figures."""
+    rows = [f"| `{name}` | {summary} | {needs} |" for name, summary, needs in listed()]
+    return "\n".join(["| figure | shows | needs |", "|---|---|---|", *rows])
+
+
 TABLES = {
+    "figures": figures,
     "schedulers": schedulers,
     "measures": measures,
     "presets": presets,

@@ -102,6 +102,16 @@ class Result:
     comparison: Comparison
     outcomes: tuple[Outcome, ...]
 
+    @property
+    def score(self) -> str:
+        """The measure that decides: makespan over bound, or isolated the time over the closed-form optimum."""
+        return "execution_over_best" if self.comparison.mode == "isolated" else "makespan_over_bound"
+
+    @property
+    def time(self) -> str:
+        """The same in seconds."""
+        return "total_time" if self.comparison.mode == "isolated" else "makespan"
+
     def values(self, scheduler: str, name: str) -> list[float]:
         """Return one measure of a scheduler, seed by seed."""
         return [outcome.measures[scheduler][name] for outcome in self.outcomes]

@@ -19,9 +19,10 @@ def caption_of(name: str, material: RunMaterial) -> str:
     result = material.result
     texts = {
         "makespan_over_bound": f"Makespan over the certified bound. {WHISKERS} {SIGHTED}",
+        "time_over_best": f"Time of all tasks over that of the best splits. {WHISKERS} {SIGHTED}",
         "makespan": f"When the last task ended. {WHISKERS} {SIGHTED}",
-        "differences": "How much later each policy ends than the best, paired by seed. An interval that touches the "
-        "dashed line is no clear difference.",
+        "differences": "How much longer each policy takes than the best, paired by seed. If an interval touches the "
+        "dashed line, the difference is not clear.",
         "average_duration": f"Mean time from arrival to finish; the line begins where a task's own run time is, so "
         f"its length is waiting. {WHISKERS}",
         "speed_up": f"Makespan of {named(baseline_of(result))} divided by that of each policy, seed by seed.",
@@ -29,7 +30,7 @@ def caption_of(name: str, material: RunMaterial) -> str:
         "energy": "Energy of the tasks and of idle devices.",
         "load_balance": "Mean busy time of the GPUs over that of the busiest one; 1 is even.",
         "utilisation": "Busy share of every device until the makespan, mean of the seeds.",
-        "win_matrix": "On how many seeds the row had the shorter makespan. Bold: the paired interval excludes 0.",
+        "win_matrix": "On how many seeds the row was faster. Bold: the paired interval excludes 0.",
     }
     return texts.get(name) or _computed(name, material)
 

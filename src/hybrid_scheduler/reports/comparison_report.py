@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
-from itertools import chain
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +13,8 @@ from hybrid_scheduler.reports import gallery, result_tables
 from hybrid_scheduler.reports.captions import caption_of
 from hybrid_scheduler.reports.document import Block, Bullets, Code, Document, Heading, Image, Pair, Paragraph, Table
 from hybrid_scheduler.reports.figures.bars import height_of
-from hybrid_scheduler.reports.findings import named, policies, score_of, summary
-from hybrid_scheduler.reports.look import figure_svg, new_figure, styled
+from hybrid_scheduler.reports.findings import named, policies, summary
+from hybrid_scheduler.reports.look import figure_svg, label, new_figure, styled
 from hybrid_scheduler.reports.material import RunMaterial
 from hybrid_scheduler.reports.numbers import count, quantity
 
@@ -23,11 +22,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Progress = Callable[[int, int], None]
-LEADING = ("makespan_over_bound", "differences")
-"""Figures beside the results; all others follow in their own section."""
 PAIRS = (("makespan", "speed_up"), ("energy", "cost"))
 """Figures set side by side."""
-HALF, MOST_BARS = 3.2, 16  # inches of one of them; more bars need the whole width for their names
+HALF, MOST_BARS, MOST_LETTERS = 3.2, 14, 14  # inches of one of them; more bars or longer names need the whole width
+CROWDED = ("makespan_over_bound", "makespan", "load_balance", "utilisation", "gantt")
+"""Figures of queues: where every device is always free they show nothing."""
 LEARNERS = ("hybrid_ml",)
 
 
@@ -36,19 +35,20 @@ def build(material: RunMaterial, progress: Progress) -> Document:
     result = material.result
     source, first = result.comparison.source, result.outcomes[0]
     load = f" at load {source.load:g}" if source.load is not None else ""
-    title = f"{Path(source.name).stem}{load}: {policies(len(result.comparison.schedulers))} compared"
+    title = f"{Path(source.name).stem}{load}: {_who(result)}"
     subtitle = (
         f"{first.workload['num_tasks']:,} tasks a seed, {result.comparison.cluster.describe()}, "
         f"{result.comparison.mode}, {count(len(result.outcomes), 'seed')}. **Simulated.**"
     )
-    pictures = _pictures(material, progress)
+    pictures, pairs = _pictures(material, progress)
+    leading = _leading(result)
     blocks: list[Block] = [
         Heading("In short"),
         Bullets(summary(result)),
         *_results(result, pictures),
         *_wins_and_losses(material),
         Heading("Figures"),
-        *_paired({name: image for name, image in pictures.items() if name not in LEADING}),
+        *_paired({name: image for name, image in pictures.items() if name not in leading}, pairs),
         *_setup(result),
         *threats(_threats(material)),
         *repeat(material.manifest, "hms repeat RUN", "checks that every bit comes out the same"),
@@ -56,15 +56,27 @@ def build(material: RunMaterial, progress: Progress) -> Document:
     return Document(title, subtitle, tuple(blocks))
 
 
-def _pictures(material: RunMaterial, progress: Progress) -> dict[str, Image]:
+def _who(result: Result) -> str:
+    specs = result.comparison.schedulers
+    return f"{policies(len(specs))} compared" if len(specs) > 1 else label(specs[0], 34)
+
+
+def _leading(result: Result) -> tuple[str, str]:
+    """Return the figures that stand beside the results; all others follow in their own section."""
+    first = "makespan_over_bound" if result.score == "makespan_over_bound" else "time_over_best"
+    return first, "differences"
+
+
+def _pictures(material: RunMaterial, progress: Progress) -> tuple[dict[str, Image], list[tuple[str, str]]]:
     specs = material.result.comparison.schedulers
     found, names = {}, [each.name for each in gallery.suitable(material) if _wanted(each.name, material)]
+    pairs = [pair for pair in PAIRS if set(pair) <= set(names) and _fits_half(specs)]
     for number, name in enumerate(names):
         progress(number, len(names))
-        small = name in chain.from_iterable(PAIRS) and len(specs) <= MOST_BARS
+        small = any(name in pair for pair in pairs)
         svg = figure_svg(gallery.draw(name, material, _half(len(specs)) if small else None))
         found[name] = Image(name, svg, caption_of(name, material))
-    return found
+    return found, pairs
 
 
 @styled
@@ -73,10 +85,14 @@ def _half(bars: int) -> Axes:
     return made
 
 
-def _paired(pictures: dict[str, Image]) -> list[Block]:
+def _fits_half(specs: tuple[str, ...]) -> bool:
+    return len(specs) <= MOST_BARS and max(len(label(spec)) for spec in specs) <= MOST_LETTERS
+
+
+def _paired(pictures: dict[str, Image], pairs: Sequence[tuple[str, str]]) -> list[Block]:
     """Put pictures that belong together side by side, where the first of them stands."""
     blocks: list[Block] = []
-    partner = {left: right for left, right in PAIRS if {left, right} <= set(pictures)}
+    partner = dict(pairs)
     for name, image in pictures.items():
         if name in partner:
             blocks.append(Pair(image, pictures[partner[name]]))
@@ -90,6 +106,9 @@ def _wanted(name: str, material: RunMaterial) -> bool:
     specs = material.result.comparison.schedulers
     if name in ("model_accuracy", "feature_importance"):
         return any(spec.partition(":")[0] in LEARNERS for spec in specs)
+    isolated = material.result.comparison.mode == "isolated"
+    if name in (*CROWDED, "time_over_best"):
+        return isolated is (name == "time_over_best")
     if name in ("differences", "win_matrix", "speed_up", "pareto"):
         return len(specs) > 1
     return True
@@ -97,12 +116,13 @@ def _wanted(name: str, material: RunMaterial) -> bool:
 
 def _results(result: Result, pictures: dict[str, Image]) -> list[Block]:
     tests = result_tables.tests(result)
+    first, second = _leading(result)
     blocks: list[Block | None] = [
         Heading("Results"),
         result_tables.results(result),
-        pictures.get("makespan_over_bound"),
+        pictures.get(first),
         tests,
-        pictures.get("differences"),
+        pictures.get(second),
         result_tables.seed_by_seed(result),
     ]
     return [block for block in blocks if block is not None]
@@ -115,7 +135,7 @@ def _wins_and_losses(material: RunMaterial) -> list[Block]:
     kinds = result_tables.by_kind(material.replay)
     return [
         Heading("Where each policy wins and loses"),
-        Bullets(tuple(_standing(result, spec) for spec in result.ranking(score_of(result)))),
+        Bullets(tuple(_standing(result, spec) for spec in result.ranking(result.score))),
         result_tables.ranks(result),
         *([kinds] if kinds else []),
     ]
@@ -123,7 +143,7 @@ def _wins_and_losses(material: RunMaterial) -> list[Block]:
 
 def _standing(result: Result, spec: str) -> str:
     """Say in which measures a policy is first, and in which last."""
-    names = result_tables.JUDGED
+    names = result_tables.judged(result)
     places = {name: result_tables.places(result, name) for name in names}
     first = [name.replace("_", " ") for name in names if places[name][spec] == 1]
     last = [name.replace("_", " ") for name in names if 1 < places[name][spec] == max(places[name].values())]

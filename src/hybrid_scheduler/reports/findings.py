@@ -12,14 +12,12 @@ from hybrid_scheduler.reports.numbers import count, factor, percent, plain
 ASIDE = {"mean_turnaround": "shortest mean turnaround", "energy": "least energy", "cost": "lowest cost"}
 
 
-def score_of(result: Result) -> str:
-    """Return the measure that decides: the makespan over the bound, or isolated the time over the optimum."""
-    return "execution_over_best" if result.comparison.mode == "isolated" else "makespan_over_bound"
+LONGER = {"makespan": "its makespan is {}", "total_time": "its tasks take {} time"}
 
 
-def named(spec: str) -> str:
+def named(spec: str, widest: int = 34) -> str:
     """Return a scheduler's name as it stands in running text."""
-    return f"`{label(spec, 34)}`"
+    return f"`{label(spec, widest)}`"
 
 
 def listed(specs: list[str]) -> str:
@@ -35,7 +33,7 @@ def later(share: float) -> str:
 
 def summary(result: Result) -> tuple[str, ...]:
     """Return the sentences of the summary: who won, how clearly, how far from the bound, who lost where."""
-    score = score_of(result)
+    score = result.score
     ranking = result.ranking(score)
     lines = [_winner(result, score, ranking), _bound(result, score, ranking)]
     if len(ranking) > 1:
@@ -140,9 +138,9 @@ def _asides(result: Result, winner: str) -> list[str]:
         gap = result.difference(winner, best, name)
         if best == winner or (len(result.outcomes) > 1 and not gap.excludes_zero()):
             continue
-        mean, extra = result.interval(best, name).mean, result.difference(best, winner, "makespan").mean
-        makespan = extra / result.interval(winner, "makespan").mean
-        price = f", but its makespan is {later(makespan)}" if makespan > 0.005 else ""
+        mean, extra = result.interval(best, name).mean, result.difference(best, winner, result.time).mean
+        longer = extra / result.interval(winner, result.time).mean
+        price = f", but {LONGER[result.time].format(later(longer))}" if longer > 0.005 else ""
         figure = plain(mean, MEASURES[name].unit)
         lines.append(f"{named(best)} has the {words} ({figure}; the winner needs {later(gap.mean / mean)}){price}.")
     return lines

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 NEEDS = {
     "comparison": "a run of hms compare",
     "replay": "a run of hms compare; one seed is run again",
-    "forests": "a run of hms compare; forests are fitted to its workload",
+    "forests": "a run of hms compare; forests are fitted anew",
     "either": "a run of hms compare, or of hms experiment pareto",
     "load": "a run of hms experiment load",
     "learning": "a run of hms experiment learning, isolated or accuracy",
@@ -54,6 +54,7 @@ figures = Registry(
     (
         _picture("makespan_over_bound", "comparison", "makespan over the certified bound, with intervals"),
         _picture("differences", "comparison", "how much later than the best, paired by seed"),
+        _picture("time_over_best", "comparison", "time of all tasks over the best splits (isolated race)"),
         _picture("makespan", "comparison", "when the last task ended"),
         _picture("speed_up", "comparison", "times faster than round robin"),
         _picture("average_duration", "comparison", "mean time from arrival to finish, and how much of it runs"),

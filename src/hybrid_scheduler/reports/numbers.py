@@ -5,7 +5,7 @@ from __future__ import annotations
 from hybrid_scheduler.metrics import Interval
 
 PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
-WHOLE = {"×", "share", "tasks", "R²"}  # units that take no prefix
+BARE = {"×", "share", "R²"}  # ratios: no prefix, no unit behind them
 
 
 def quantity(value: float, unit: str) -> str:
@@ -25,17 +25,20 @@ def quantity(value: float, unit: str) -> str:
 
 
 def plain(value: float, unit: str) -> str:
-    """Write a number without prefixes where the unit is none: 1.012, 0.95; with them elsewhere."""
-    if unit == "tasks":
-        return f"{value:.4g}"
-    return f"{value:.3f}" if unit in WHOLE and value == value else quantity(value, unit)
+    """Write a ratio with three digits after the point, anything else with its unit."""
+    return f"{value:.3f}" if unit in BARE and value == value else quantity(value, unit)
 
 
 def with_interval(each: Interval, unit: str) -> str:
-    """Write a mean and its interval: '1.012 [1.010, 1.014]'."""
+    """Write a mean and its interval: '1.012 [1.010, 1.014]', '203 [190, 215] ms'."""
+    texts = [plain(value, unit) for value in (each.mean, each.low, each.high)]
     if each.low == each.high:
-        return plain(each.mean, unit)
-    return f"{plain(each.mean, unit)} [{plain(each.low, unit)}, {plain(each.high, unit)}]"
+        return texts[0]
+    units = {text.partition(" ")[2] for text in texts}
+    if len(units) == 1 and units != {""}:
+        mean, low, high = (text.partition(" ")[0] for text in texts)
+        return f"{mean} [{low}, {high}] {units.pop()}"
+    return f"{texts[0]} [{texts[1]}, {texts[2]}]"
 
 
 def percent(share: float) -> str:

@@ -8,14 +8,14 @@ from hybrid_scheduler import registry
 from hybrid_scheduler.metrics import MEASURES, sign_test
 from hybrid_scheduler.race import Result
 from hybrid_scheduler.reports.document import Table
-from hybrid_scheduler.reports.findings import named, score_of
+from hybrid_scheduler.reports.findings import named
 from hybrid_scheduler.reports.numbers import percent, plain, quantity, with_interval
 from hybrid_scheduler.reports.replay import Replay
 
 COLUMNS = ("mean_turnaround", "p99_turnaround", "energy", "cost")
-TESTED = ("makespan", "mean_turnaround", "energy", "cost")
-JUDGED = ("makespan", "mean_turnaround", "p99_turnaround", "mean_waiting", "load_balance", "energy", "cost")
-MOST_SEEDS = 20
+TESTED = ("mean_turnaround", "energy", "cost")
+JUDGED = ("mean_turnaround", "p99_turnaround", "mean_waiting", "load_balance", "energy", "cost")
+MOST_SEEDS, WIDEST = 20, 22  # seeds of a table, letters of a name in it
 
 
 def sees(spec: str) -> str:
@@ -26,11 +26,11 @@ def sees(spec: str) -> str:
 
 def results(result: Result) -> Table:
     """Return the main table: best first, with intervals of the deciding measure."""
-    score = score_of(result)
+    score = result.score
     ranking = result.ranking(score)
     rows = tuple(
         (
-            named(spec),
+            named(spec, WIDEST),
             sees(spec),
             with_interval(result.interval(spec, score), "×"),
             *(quantity(result.interval(spec, name).mean, MEASURES[name].unit) for name in COLUMNS),
@@ -47,11 +47,12 @@ def results(result: Result) -> Table:
 
 def tests(result: Result) -> Table | None:
     """Return the paired tests of every policy against the winner; none where there is one seed or one policy."""
-    best, *others = result.ranking(score_of(result))
+    best, *others = result.ranking(result.score)
     if len(result.outcomes) < 2 or not others:
         return None
-    rows = tuple((named(spec), *(_tested(result, spec, best, name) for name in TESTED)) for spec in others)
-    head = ("policy", *(name.replace("_", " ") for name in TESTED))
+    names = (result.time, *TESTED)
+    rows = tuple((named(spec, WIDEST), *(_tested(result, spec, best, name) for name in names)) for spec in others)
+    head = ("policy", *(name.replace("_", " ") for name in names))
     caption = (
         f"Paired differences to {named(best)} on the same tasks, in per cent of its mean, from × 3 on as a "
         "multiple: mean [95 % interval], p of the sign test. Less is better; **=**: the interval holds 0."
@@ -65,7 +66,10 @@ def _tested(result: Result, spec: str, best: str, name: str) -> str:
     if not base:
         return "–"
     equal = "" if gap.excludes_zero() else "**=** "
-    return f"{equal}{_share(gap.mean / base, gap.low / base, gap.high / base)}, p\u00a0{_chance(chance)}"
+    share = _share(gap.mean / base, gap.low / base, gap.high / base)
+    return f"{equal}{share}, p {_chance(chance)}".replace(" ", "\u00a0").replace(
+        ",\u00a0p", ", p"
+    )  # breaks there only
 
 
 def _share(mean: float, low: float, high: float) -> str:
@@ -80,18 +84,25 @@ def _chance(value: float) -> str:
     return "< 0.001" if value < 0.001 else f"{value:.3f}" if value < 0.1 else f"{value:.1f}"
 
 
+def judged(result: Result) -> tuple[str, ...]:
+    """Return the measures in which policies are ranked."""
+    free = ("mean_waiting", "load_balance") if result.comparison.mode == "isolated" else ()
+    return (result.time, *(name for name in JUDGED if name not in free))  # where all is free nothing waits
+
+
 def ranks(result: Result) -> Table:
     """Return every policy's place in every measure that matters, first and last in bold."""
-    order = result.ranking(score_of(result))
-    found = {name: places(result, name) for name in JUDGED}
-    rows = tuple((named(spec), *(str(found[name][spec]) for name in JUDGED)) for spec in order)
+    order = result.ranking(result.score)
+    names = judged(result)
+    found = {name: places(result, name) for name in names}
+    rows = tuple((named(spec, WIDEST), *(str(found[name][spec]) for name in names)) for spec in order)
     marked = {
         (row, 1 + column)
         for row, spec in enumerate(order)
-        for column, name in enumerate(JUDGED)
+        for column, name in enumerate(names)
         if found[name][spec] == 1
     }
-    head = ("policy", *(name.replace("_", " ") for name in JUDGED))
+    head = ("policy", *(name.replace("_", " ") for name in names))
     caption = "The place of every policy in every measure (1 is best); those that cannot be told apart share one."
     return Table(caption, head, rows, emphasis=frozenset(marked))
 
@@ -134,7 +145,7 @@ def by_kind(one: Replay) -> Table | None:
 def _kinds(one: Replay, means: dict[str, list[float]], groups: list[str]) -> Table:
     order = sorted(means, key=lambda spec: sum(means[spec]))
     best = [min(means[spec][column] for spec in order) for column in range(len(groups))]
-    rows = tuple((named(spec), *(quantity(value, "s") for value in means[spec])) for spec in order)
+    rows = tuple((named(spec, WIDEST), *(quantity(value, "s") for value in means[spec])) for spec in order)
     marked = frozenset(
         (row, 1 + column)
         for row, spec in enumerate(order)
@@ -147,7 +158,7 @@ def _kinds(one: Replay, means: dict[str, list[float]], groups: list[str]) -> Tab
 
 def seed_by_seed(result: Result) -> Table | None:
     """Return the deciding measure of every seed, seeds down; none where they would fill pages."""
-    score = score_of(result)
+    score = result.score
     ranking = result.ranking(score)
     if not 1 < len(result.outcomes) <= MOST_SEEDS or len(ranking) > 9:
         return None
@@ -159,7 +170,7 @@ def seed_by_seed(result: Result) -> Table | None:
         )
         for outcome in result.outcomes
     )
-    head = ("seed", "bound", *(named(spec) for spec in ranking))
+    head = ("seed", "bound", *(named(spec, 12) for spec in ranking))
     marked = frozenset(
         (row, 2 + int(np.argmin([outcome.measures[spec][score] for spec in ranking])))
         for row, outcome in enumerate(result.outcomes)

@@ -19,6 +19,8 @@ from hybrid_scheduler.reports.numbers import count, plain, with_interval
 
 Progress = Callable[[int, int], None]
 MORE_IS_BETTER = {"static_over_this", "test_r2", "capacity", "load"}
+INSTEAD = {"pareto": "", "load_sweep": "mean_turnaround", "capacity": "load"}
+"""Figures of their own, and the measure that they show already."""
 QUESTIONS = {"capacity": "The highest arrival rate at which each policy's queue stays stable."}
 
 
@@ -35,10 +37,10 @@ def build(material: StudyMaterial, progress: Progress) -> Document:
         Heading("Figures"),
         *_pictures(material, progress),
         Heading("Tables"),
-        Paragraph("Means over the seeds, in brackets the 95 % bootstrap interval; bold is the best of a column."),
-        *(table for name in study.measures for table in tables(study, name)),
+        Paragraph("Means over the seeds, in brackets the 95 % bootstrap interval; bold is the best of several."),
+        *tables(study),
         *threats(["One family of workloads and one cluster; others may rank the policies otherwise."]),
-        *repeat(manifest, f"hms report {study.name}", "writes this report again from the folder of the first"),
+        *repeat(manifest, "hms report RUN", "writes this report again"),
     ]
     return Document(f"Experiment: {study.name}", subtitle, tuple(blocks))
 
@@ -98,10 +100,20 @@ def _course(study: Study, name: str, places: list[object]) -> str:
     return f"{name.replace('_', ' ').capitalize()} of {named(study.series[0])}: {', then '.join(texts)}."
 
 
-def tables(study: Study, name: str) -> list[Table]:
-    """Return the tables of one measure: series down, places across, at most four to a table."""
+def tables(study: Study) -> list[Table]:
+    """Return a table for every measure, series down, at most four places across; one table for a single series."""
     places = list(dict.fromkeys(row["x"] for row in study.rows))
-    return [_table(study, name, places[first : first + 4]) for first in range(0, len(places), 4)]
+    if len(study.series) == 1:
+        return [_single(study, places)]
+    cuts = range(0, len(places), 4)
+    return [_table(study, name, places[first : first + 4]) for name in study.measures for first in cuts]
+
+
+def _single(study: Study, places: list[object]) -> Table:
+    found = {name: study.points(study.series[0], name) for name in study.measures}
+    rows = tuple((str(x), *(with_interval(found[name][x], unit_of(name)) for name in study.measures)) for x in places)
+    head = (study.x_name, *(name.replace("_", " ") for name in study.measures))
+    return Table(f"{named(study.series[0])}: every measure at every {study.x_name}.", head, rows)
 
 
 def _table(study: Study, name: str, places: list[object]) -> Table:
@@ -117,14 +129,14 @@ def _table(study: Study, name: str, places: list[object]) -> Table:
 
 
 def _pictures(material: StudyMaterial, progress: Progress) -> list[Image]:
-    study = material.study
+    study, special = material.study, [each for each in gallery.suitable(material) if each.name in INSTEAD]
     images = []
-    for number, name in enumerate(study.measures):
-        progress(number, len(study.measures))
+    measures = [name for name in study.measures if name not in {INSTEAD[each.name] for each in special}]
+    for number, name in enumerate(measures):
+        progress(number, len(measures))
         caption = f"{name.replace('_', ' ').capitalize()} with 95 % intervals."
         images.append(Image(f"study-{name}", figure_svg(plot_study(study, measure=name)), caption))
-    for each in gallery.suitable(material):
-        if each.name in ("pareto", "load_sweep", "capacity"):
-            svg = figure_svg(gallery.draw(each.name, material))
-            images.append(Image(each.name, svg, f"{each.summary.capitalize()}."))
+    for each in special:
+        svg = figure_svg(gallery.draw(each.name, material))
+        images.append(Image(each.name, svg, f"{each.summary[:1].upper()}{each.summary[1:]}."))
     return images

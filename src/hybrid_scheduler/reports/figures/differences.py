@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from hybrid_scheduler.race import Result
 
 
-def behind_the_best(result: Result, name: str = "makespan") -> dict[str, Interval]:
+def behind_the_best(result: Result) -> dict[str, Interval]:
     """Return the paired difference of every other scheduler to the best, as a share of the best."""
+    name = result.time
     best, *others = result.ranking(name)
     base = result.interval(best, name).mean
     gaps = {spec: result.difference(spec, best, name) for spec in others}
@@ -26,7 +27,7 @@ def behind_the_best(result: Result, name: str = "makespan") -> dict[str, Interva
 @styled
 def plot_differences(result: Result, ax: Axes | None = None) -> Axes:
     """Draw one point per scheduler with its interval; an interval that touches the line is no clear difference."""
-    best, gaps = result.ranking("makespan")[0], behind_the_best(result)
+    best, gaps = result.ranking(result.time)[0], behind_the_best(result)
     ax = axes(ax, height_of(len(gaps)))
     shown = looks(result.comparison.schedulers)
     for position, (name, each) in enumerate(gaps.items()):
@@ -42,7 +43,7 @@ def plot_differences(result: Result, ax: Axes | None = None) -> Axes:
     ax.set_yticks(range(len(gaps)), [label(name) for name in gaps])
     ax.set_ylim(max(len(gaps), 1) - 0.5, -0.5)
     light_grid(ax, "x")
-    ax.set_xlabel(f"makespan later than {label(best)} (%), paired by seed, simulated")
+    ax.set_xlabel(f"{result.time.replace('_', ' ')} longer than {label(best)} (%), paired by seed, simulated")
     return ax
 
 

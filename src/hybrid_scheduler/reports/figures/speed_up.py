@@ -1,4 +1,4 @@
-"""Figure: how many times shorter the makespan is than that of round robin."""
+"""Figure: how many times faster than round robin."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 def baseline_of(result: Result) -> str:
     """Return round robin, or where it does not take part the slowest one."""
     specs = result.comparison.schedulers
-    return "round_robin" if "round_robin" in specs else result.ranking("makespan")[-1]
+    return "round_robin" if "round_robin" in specs else result.ranking(result.time)[-1]
 
 
 def speed_ups(result: Result) -> dict[str, Interval]:
     """Return the speed-up of every scheduler over the baseline, seed by seed, fastest first."""
-    base = np.asarray(result.values(baseline_of(result), "makespan"))
-    ratios = {spec: base / np.asarray(result.values(spec, "makespan")) for spec in result.comparison.schedulers}
+    base = np.asarray(result.values(baseline_of(result), result.time))
+    ratios = {spec: base / np.asarray(result.values(spec, result.time)) for spec in result.comparison.schedulers}
     found = {spec: bootstrap(ratio.tolist()) for spec, ratio in ratios.items()}
     return dict(sorted(found.items(), key=lambda pair: -pair[1].mean))
 

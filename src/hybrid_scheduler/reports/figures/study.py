@@ -14,7 +14,14 @@ if TYPE_CHECKING:
 
     from hybrid_scheduler.experiments import Study
 
-UNITS = {"over_optimum": "×", "static_over_this": "×", "test_r2": "R²", "mae": "share", "capacity": "tasks/s"}
+UNITS = {
+    "over_optimum": "×",
+    "static_over_this": "×",
+    "test_r2": "R²",
+    "mae": "share",
+    "capacity": "tasks/s",
+    "load": "share",
+}
 
 
 def unit_of(name: str) -> str:

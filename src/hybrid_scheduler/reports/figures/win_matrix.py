@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 @styled
 def plot_win_matrix(result: Result, ax: Axes | None = None) -> Axes:
-    """Draw rows against columns: seeds on which the row's makespan was the shorter, in grey; bold: a clear lead."""
-    order = result.ranking("makespan")
+    """Draw rows against columns: seeds on which the row's time was the shorter, in grey; bold: a clear lead."""
+    order = result.ranking(result.time)
     ax = axes(ax, 1.0 + 0.26 * max(len(order), 3))
-    wins, seeds = result.wins("makespan"), len(result.outcomes)
+    wins, seeds = result.wins(result.time), len(result.outcomes)
     table = np.array([[np.nan if one == other else wins[one][other] for other in order] for one in order])
     ax.imshow(np.ma.masked_invalid(table), cmap="Greys", vmin=0, vmax=1.6 * seeds, aspect="auto")
     for row, one in enumerate(order):
         for column, other in enumerate(order):
             if one != other:
-                clear = result.difference(one, other, "makespan").high < 0 and seeds > 1
+                clear = result.difference(one, other, result.time).high < 0 and seeds > 1
                 _write(ax, column, row, int(wins[one][other]), clear)
     names = [label(name, 14) for name in order]
     ax.set_xticks(range(len(order)), names, rotation=30, ha="left", rotation_mode="anchor")
@@ -35,7 +35,7 @@ def plot_win_matrix(result: Result, ax: Axes | None = None) -> Axes:
     ax.spines[:].set_visible(False)
     plural = "s" if seeds > 1 else ""
     ax.set_xlabel(f"seeds won by the row against the column (number of {seeds} seed{plural}), simulated")
-    ax.set_ylabel("scheduler (shortest makespan first)")
+    ax.set_ylabel("scheduler (fastest first)")
     return ax
 
 
