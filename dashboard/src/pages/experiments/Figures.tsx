@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { ChartNoAxesGantt, Download, Info, Table2 } from 'lucide-react';
 import type { Schemas } from '@/api/client';
 import { useGet } from '@/api/useGet';
-import { Button, Empty, ErrorLine } from '@/look/parts';
+import { Button, Empty } from '@/look/parts';
 import { Asked, Refused, Skeleton } from '../parts/Asked';
 import { Panel } from '../parts/Panel';
 import { saveText } from '../parts/save';
@@ -17,11 +17,11 @@ import { Whiskers } from './Whiskers';
 
 export type RunFigures = Schemas['RunFigures'];
 
-export function Figures({ id, failed, every }: { id: number; failed: boolean; every: number | null }) {
+export function Figures({ id, every }: { id: number; every: number | null }) {
   const answer = useGet<RunFigures>(`/api/runs/${id}/figures`, every);
   // What has not measured anything is refused with 409: that is a state, not a fault.
   if (answer.problem?.status === 409 && !answer.data) {
-    return <Panel title="Figures">{failed ? <ErrorLine message={answer.problem.message} /> : <Empty title="No figures yet"><p>{answer.problem.message}</p></Empty>}</Panel>;
+    return <Panel title="Figures"><Empty title="No figures yet"><p>{answer.problem.message}</p></Empty></Panel>;
   }
   if (answer.problem && !answer.data) return <Refused problem={answer.problem} again={answer.again} />;
   return (

@@ -50,7 +50,7 @@ export function RunView({ id }: { id: number }) {
       <div className="space-y-3">
         {experiment.data && <Standing experiment={experiment.data} again={again} />}
         <Settings run={run.data} experiment={experiment.data} />
-        {(!comparison || !goesOn) && <Figures id={id} failed={(experiment.data?.state ?? run.data.status) === 'failed'} every={goesOn ? 10 : null} />}
+        {(!comparison || experiment.data?.state === 'finished' || experiment.problem) && <Figures id={id} every={goesOn ? 10 : null} />}
         {run.data.kind === 'live' && <Changes changes={run.data.changes} />}
       </div>
     </>

@@ -35,7 +35,7 @@ export function Whiskers({ rows, unit, label, bound = null }: WhiskersProps) {
   const scale = scaleOf(shown.flatMap(valuesOf), bound, narrow ? 4 : 6);
   const place = placed(shown);
   const body = (place.at(-1) ?? 0) + ROW;
-  const [left, right] = [narrow ? 64 : 124, width - (narrow ? 62 : 76)];
+  const [left, right] = [narrow ? 64 : 130, width - (narrow ? 62 : 92)];
   const x = (value: number) => left + scale.at(value) * (right - left);
   return (
     <div ref={ref} className="w-full">
@@ -45,7 +45,7 @@ export function Whiskers({ rows, unit, label, bound = null }: WhiskersProps) {
         {shown.map((row, i) => (
           <Row key={`${row.scheduler} ${row.run}`} row={row} unit={unit} y={TOP + place[i]! + ROW / 2} x={x} right={right} narrow={narrow} left={left} first={shown[i - 1]?.scheduler !== row.scheduler} />
         ))}
-        {scale.log && <text x={right} y={12} textAnchor="end" fontSize={11} fill="var(--quiet)">log axis</text>}
+        {scale.log && <text x={right} y={12} textAnchor="end" fontSize="0.73rem" fill="var(--quiet)">log axis</text>}
       </svg>
     </div>
   );
@@ -76,7 +76,7 @@ function Axis({ ticks, x, top, bottom, unit }: { ticks: number[]; x: (value: num
       {ticks.map((tick) => (
         <g key={tick}>
           <line x1={x(tick)} x2={x(tick)} y1={top} y2={bottom} stroke="var(--grid)" />
-          <text x={x(tick)} y={bottom + 16} textAnchor="middle" fontSize={11} fill="var(--quiet)" className="num">{tickText(tick, unit)}</text>
+          <text x={x(tick)} y={bottom + 16} textAnchor="middle" fontSize="0.73rem" fill="var(--quiet)" className="num">{tickText(tick, unit)}</text>
         </g>
       ))}
     </g>
@@ -99,7 +99,7 @@ function Bound({ x, left, top, bottom }: { x: number; left: number; top: number;
       </pattern>
       <rect x={left} y={top} width={Math.max(0, x - left)} height={bottom - top} fill={`url(#${id})`} opacity={0.6} />
       <line x1={x} x2={x} y1={top - 4} y2={bottom} stroke="var(--ink)" strokeWidth={2} />
-      <text x={x + 4} y={12} fontSize={11} fill="var(--ink)">certified bound, 1.0: nobody crosses it</text>
+      <text x={x + 4} y={12} fontSize="0.73rem" fill="var(--ink)">certified bound, 1.0: nobody crosses it</text>
     </g>
   );
 }
@@ -122,11 +122,11 @@ function Row({ row, unit, y, x, left, right, narrow, first }: RowProps) {
   return (
     <g>
       <title>{`${label}${row.run ? `, run ${row.run}` : ''}: ${valueText(mean, unit)}, 95 % ${intervalText(low, high, unit)}`}</title>
-      <rect x={0} y={y - ROW / 2} width={right + 76} height={ROW} fill="transparent" />
-      {first && <text x={0} y={y + 4} fontSize={13} fill="var(--ink)">{narrow ? short : label}</text>}
-      {row.run && <text x={left - 12} y={y + 4} fontSize={12} fontWeight={600} textAnchor="end" fill="var(--quiet)" className="num">{row.run}</text>}
+      <rect x={0} y={y - ROW / 2} width={right + 62} height={ROW} fill="transparent" />
+      {first && <text x={0} y={y + 4} fontSize="0.87rem" fill="var(--ink)">{narrow ? short : label}</text>}
+      {row.run && <text x={left - 12} y={y + 4} fontSize="0.8rem" fontWeight={600} textAnchor="end" fill="var(--quiet)" className="num">{row.run}</text>}
       <Dot scheduler={row.scheduler} theme={theme} x={x(mean!)} y={y} low={known(low) ? x(low) : null} high={known(high) ? x(high) : null} hollow={row.run !== null && row.run !== 'A'} />
-      <text x={right + 8} y={y + 4} fontSize={12} fill="var(--ink)" className="num">{valueText(mean, unit)}</text>
+      <text x={right + 8} y={y + 4} fontSize="0.8rem" fill="var(--ink)" className="num">{valueText(mean, unit)}</text>
     </g>
   );
 }

@@ -1,16 +1,15 @@
 /** Model files of this machine, folder by folder. */
-import { useState } from 'react';
 import { FileBox } from 'lucide-react';
 import type { Schemas } from '@/api/client';
-import { Button, Chip, Empty } from '@/look/parts';
+import { Chip, Empty } from '@/look/parts';
 import { SchedulerName } from '@/look/Shape';
 import { Command } from '../parts/Command';
+import { Folded } from '../parts/Folded';
 import { Panel } from '../parts/Panel';
 import { plural } from '../parts/words';
 import { accuracyOf, isCache, retrain, trainingOf } from './words';
 
 type File = Schemas['ModelFile'];
-const FIRST = 6;
 
 export function Files({ files }: { files: File[] }) {
   const folders = [...new Set(files.map((each) => each.folder))].toSorted((a, b) => Number(isCache(a)) - Number(isCache(b)));
@@ -21,14 +20,11 @@ export function Files({ files }: { files: File[] }) {
 }
 
 function Folder({ folder, files }: { folder: string; files: File[] }) {
-  const [all, setAll] = useState(false);
   // What is damaged must not hide below the fold.
   const order = files.toSorted((a, b) => Number(a.intact) - Number(b.intact));
-  const shown = all ? order : order.slice(0, FIRST);
   return (
     <Panel title={isCache(folder) ? 'Taught before the race' : 'Model files'} icon={<FileBox size={15} />} subtitle={<span>{plural(files.length, 'file')} in <span className="num [overflow-wrap:anywhere]">{folder}</span>{isCache(folder) ? '; one for each cluster and version, made again if deleted' : ''}</span>}>
-      <ul className="divide-y divide-edge/60">{shown.map((file) => <li key={file.file}><Line file={file} /></li>)}</ul>
-      {files.length > FIRST && <Button className="mt-2" aria-expanded={all} onClick={() => setAll(!all)}>{all ? 'Show fewer' : `Show all ${files.length}`}</Button>}
+      <Folded items={order} of={(file) => file.file}>{(file) => <Line file={file} />}</Folded>
     </Panel>
   );
 }

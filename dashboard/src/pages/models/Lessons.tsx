@@ -60,8 +60,8 @@ function Line({ points, width, colour }: { points: [number, number][]; width: nu
       <line x2={width} y1={bottom} y2={bottom} stroke="var(--grid)" />
       <path d={points.map(([task, value], i) => `${i ? 'L' : 'M'}${x(task).toFixed(1)} ${y(value).toFixed(1)}`).join('')} fill="none" stroke={colour} strokeWidth={1.75} strokeLinejoin="round" />
       {points.map(([task, value]) => <circle key={task} cx={x(task)} cy={y(value)} r={2.5} fill={colour}><title>{`task ${count(task)}: ${figure(value)}`}</title></circle>)}
-      <text x={0} y={HEIGHT - 3} fontSize={11} fill="var(--quiet)" className="num">task {count(from)}</text>
-      <text x={width} y={HEIGHT - 3} fontSize={11} textAnchor="end" fill="var(--quiet)" className="num">{count(to)}</text>
+      <text x={0} y={HEIGHT - 3} fontSize="0.73rem" fill="var(--quiet)" className="num">task {count(from)}</text>
+      <text x={width} y={HEIGHT - 3} fontSize="0.73rem" textAnchor="end" fill="var(--quiet)" className="num">{count(to)}</text>
     </>
   );
 }

@@ -4,6 +4,7 @@ import type { Schemas } from '@/api/client';
 import { moment } from '@/look/format';
 import { Empty } from '@/look/parts';
 import { SchedulerName } from '@/look/Shape';
+import { Folded } from '../parts/Folded';
 import { Link } from '../parts/Link';
 import { Panel } from '../parts/Panel';
 import { plural } from '../parts/words';
@@ -15,7 +16,7 @@ export function Stored({ models }: { models: Model[] }) {
   return (
     <Panel title="Models of runs" icon={<Database size={15} />} subtitle={models.length ? `${plural(models.length, 'model')}, newest first` : ''}>
       {models.length ? (
-        <ul className="divide-y divide-edge/60">{models.map((model) => <li key={model.id}><Line model={model} /></li>)}</ul>
+        <Folded items={models} of={(model) => model.id}>{(model) => <Line model={model} />}</Folded>
       ) : (
         <Empty title="No run has left a model yet"><p>When a live race with a scheduler that learns is stopped, its model is kept here.</p></Empty>
       )}

@@ -84,7 +84,7 @@ export function Histogram({ edges, counts, log = false, label, text, marks = [] 
           {roundTicks(0, most, 3).map((tick) => (
             <g key={tick}>
               <line x2={w} y1={h - (tick / most) * h} y2={h - (tick / most) * h} stroke="var(--grid)" />
-              <text x={-6} y={h - (tick / most) * h + 4} textAnchor="end" fontSize={11} fill="var(--quiet)" className="num">{tick.toLocaleString('en-US', { notation: tick >= 10_000 ? 'compact' : 'standard' })}</text>
+              <text x={-6} y={h - (tick / most) * h + 4} textAnchor="end" fontSize="0.73rem" fill="var(--quiet)" className="num">{tick.toLocaleString('en-US', { notation: tick >= 10_000 ? 'compact' : 'standard' })}</text>
             </g>
           ))}
           {bars({ edges, counts }, place).map((bar, i) => (
@@ -94,7 +94,7 @@ export function Histogram({ edges, counts, log = false, label, text, marks = [] 
           ))}
           <line x2={w} y1={h} y2={h} stroke="var(--edge-strong)" />
           {ticksOf(ends, log, width < 340 ? 3 : 6).map((value) => (
-            <text key={value} x={place(value) * w} y={h + 16} textAnchor={place(value) > 0.96 ? 'end' : place(value) < 0.02 ? 'start' : 'middle'} fontSize={11} fill="var(--quiet)" className="num">{text(value)}</text>
+            <text key={value} x={place(value) * w} y={h + 16} textAnchor={place(value) > 0.96 ? 'end' : place(value) < 0.02 ? 'start' : 'middle'} fontSize="0.73rem" fill="var(--quiet)" className="num">{text(value)}</text>
           ))}
           {marks.filter((mark, i) => i === 0 || (place(mark.value) - place(marks[i - 1]!.value)) * w > 60).map((mark) => <Marked key={mark.label} x={place(mark.value) * w} height={h} label={mark.label} width={w} />)}
         </g>
@@ -107,7 +107,7 @@ function Marked({ x, height, label, width }: { x: number; height: number; label:
   return (
     <g aria-hidden="true">
       <line x1={x} x2={x} y1={-4} y2={height} stroke="var(--warn)" strokeDasharray="3 3" />
-      <text x={x + (x > width - 60 ? -4 : 4)} y={-6} textAnchor={x > width - 60 ? 'end' : 'start'} fontSize={11} fill="var(--warn)">{label}</text>
+      <text x={x + (x > width - 60 ? -4 : 4)} y={-6} textAnchor={x > width - 60 ? 'end' : 'start'} fontSize="0.73rem" fill="var(--warn)">{label}</text>
     </g>
   );
 }
