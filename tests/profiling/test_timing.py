@@ -65,12 +65,6 @@ def test_the_budget_ends_repeats_but_never_below_the_least() -> None:
     assert 10 <= some.repeats + some.discarded <= 12
 
 
-def test_a_call_longer_than_the_patience_is_warm_after_one_run() -> None:
-    bench = Bench(lambda _: 2.0)
-    bench.measured(Sampling(warmups=5, least=3, budget=0.1, patience=1.0))
-    assert bench.calls == 1 + 3
-
-
 def test_joules_are_those_of_one_call() -> None:
     found = Bench(lambda _: 0.1, watts=40.0).measured(Sampling(), metered=True)
     assert found.joules == pytest.approx(4.0)

@@ -26,15 +26,14 @@ METERED = 0.05
 class Sampling:
     """How much patience one measurement gets."""
 
-    warmups: int = 2
+    warmups: int = 2  # at least 1
     least: int = 3  # repeats, even if they take longer than the budget
     most: int = 11
     budget: float = 0.25  # seconds for all repeats
     shortest: float = 0.002  # seconds of one repeat; shorter calls are timed several at once
-    patience: float = 0.3  # a call that takes longer is warm after one run
 
 
-QUICK = Sampling(warmups=1, most=7, budget=0.05, shortest=0.001, patience=0.1)
+QUICK = Sampling(most=7, budget=0.05, shortest=0.001)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +82,7 @@ def measure(
         settle()
         return max(clock() - start, 1e-9) / calls
 
-    once = math.inf
-    for _ in range(sampling.warmups):
-        once = min(once, timed(1))
-        if once > sampling.patience:
-            break
+    once = min(timed(1) for _ in range(sampling.warmups))  # the first call may load or compile something
     calls = max(1, math.ceil(sampling.shortest / once))
     start, began = _read(meter), wall()
     samples: list[float] = []
