@@ -3,6 +3,7 @@ import { expect, test } from './server';
 
 const shot = (page: Page, name: string) => page.screenshot({ path: `screenshots/${name}.png` });
 const clock = async (page: Page) => (await page.getByTitle('simulated time').textContent()) ?? '';
+const controls = (page: Page) => page.getByRole('group', { name: 'Race', exact: true });
 const tile = (page: Page, name: string) => page.getByRole('region', { name, exact: true });
 
 test.beforeEach(async ({ page }) => {
@@ -22,15 +23,15 @@ test('the race moves, and all schedulers take part', async ({ page }) => {
 });
 
 test('pause stops it, step moves it, resume goes on', async ({ page, server }) => {
-  await page.getByRole('button', { name: 'Pause' }).click();
+  await controls(page).getByRole('button', { name: 'Pause' }).click();
   await expect(page.getByText('PAUSED')).toBeVisible();
   await page.waitForTimeout(700); // the block that was under way
   const { tasks_processed } = await server.status();
   await page.waitForTimeout(700);
   expect((await server.status()).tasks_processed).toBe(tasks_processed);
-  await page.getByRole('button', { name: /^Step/ }).click();
+  await controls(page).getByRole('button', { name: /^Step/ }).click();
   await expect.poll(async () => (await server.status()).tasks_processed).toBe(tasks_processed + 1);
-  await page.getByRole('button', { name: 'Resume' }).click();
+  await controls(page).getByRole('button', { name: 'Resume' }).click();
   await expect.poll(async () => (await server.status()).tasks_processed).toBeGreaterThan(tasks_processed + 10);
 });
 
@@ -120,20 +121,20 @@ test('a tile is dragged by its title', async ({ page }) => {
 
 test('schedulers join and leave', async ({ page, server }) => {
   await page.getByRole('button', { name: 'All controls' }).click();
-  const controls = page.getByRole('complementary', { name: 'All controls' });
-  await controls.getByRole('checkbox', { name: /^EFT/ }).check();
+  const panel = page.getByRole('complementary', { name: 'All controls' });
+  await panel.getByRole('checkbox', { name: /^EFT/ }).check();
   await expect.poll(async () => (await server.settingsNow()).schedulers).toContain('eft');
   await expect(page.getByTestId('comparison').getByRole('button')).toHaveCount(7);
   await shot(page, 'race-controls');
-  await controls.getByRole('checkbox', { name: /^EFT/ }).uncheck();
+  await panel.getByRole('checkbox', { name: /^EFT/ }).uncheck();
   await expect(page.getByTestId('comparison').getByRole('button')).toHaveCount(6);
 });
 
 test('a task by hand is placed and explained', async ({ page }) => {
   await page.getByRole('button', { name: 'All controls' }).click();
-  const controls = page.getByRole('complementary', { name: 'All controls' });
-  await controls.getByRole('button', { name: /task/i }).last().click();
-  await expect(controls).toContainText(/Hybrid ML/);
+  const panel = page.getByRole('complementary', { name: 'All controls' });
+  await panel.getByRole('button', { name: /task/i }).last().click();
+  await expect(panel).toContainText(/Hybrid ML/);
 });
 
 test('stop ends the run, start begins another', async ({ page, server }) => {

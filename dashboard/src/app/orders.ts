@@ -1,6 +1,7 @@
 /** Orders to the race. Each says what it did; a refusal shows the server's own line. */
 import { create } from 'zustand';
 import { Problem, patch, post, token, type Schemas } from '@/api/client';
+import { useStore } from '@/live/store';
 import { toast } from './toasts';
 
 export type Settings = Schemas['LiveSettings'];
@@ -36,11 +37,19 @@ export function giveToken(value: string): void {
 type Status = Schemas['Status'];
 const at = (status: Status): string => `at task ${status.tasks_processed.toLocaleString('en-US')}`;
 
-export const pause = () => order('Paused', () => post<Status>('/api/simulation/pause'), at);
-export const resume = () => order('Running', () => post<Status>('/api/simulation/resume'), at);
+/** Show the state that the server has answered with, before its next frame comes. */
+async function standing(asked: Promise<Status>): Promise<Status> {
+  const status = await asked;
+  const { state } = status;
+  if (state !== 'none') useStore.setState(({ race }) => (race.frame ? { race: { ...race, frame: { ...race.frame, state } } } : {}));
+  return status;
+}
+
+export const pause = () => order('Paused', () => standing(post<Status>('/api/simulation/pause')), at);
+export const resume = () => order('Running', () => standing(post<Status>('/api/simulation/resume')), at);
 export const step = (tasks: number) =>
   order(tasks === 1 ? 'One task' : `${tasks} tasks`, () => post<Status>('/api/simulation/step', { tasks }), at);
-export const stop = () => order('Stopped', () => post<Status>('/api/simulation/stop'), () => 'its summary is stored');
+export const stop = () => order('Stopped', () => standing(post<Status>('/api/simulation/stop')), () => 'its summary is stored');
 export const start = (values: SettingsChange = {}) =>
   order('A new run has started', () => post<Status>('/api/simulation/start', values), (status) => `run ${status.run_id}`);
 

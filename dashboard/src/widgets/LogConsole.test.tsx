@@ -44,7 +44,7 @@ test('filters by severity and by text', async () => {
 
 test('pausing holds the lines and counts those that wait', async () => {
   render(<LogConsole />);
-  await userEvent.click(screen.getByRole('button', { name: 'Pause' }));
+  await userEvent.click(screen.getByRole('button', { name: 'Hold' }));
   await later(() => [3, 4].forEach((seq) => say(seq, 'INFO', `line ${seq}`)));
   expect(log()).not.toHaveTextContent('line 3');
   await userEvent.click(screen.getByRole('button', { name: 'Go on, 2 new' }));

@@ -30,7 +30,7 @@ export function LogConsole() {
       actions={
         <Button className="px-2 text-xs" aria-pressed={paused} onClick={() => setPaused(!paused)}>
           {paused ? <Play size={13} aria-hidden="true" /> : <Pause size={13} aria-hidden="true" />}
-          {paused ? `Go on, ${waitingText(waiting)}` : 'Pause'}
+          {paused ? `Go on, ${waitingText(waiting)}` : 'Hold'}
         </Button>
       }
     >
