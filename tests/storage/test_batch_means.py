@@ -70,16 +70,25 @@ async def test_a_task_that_started_again_counts_as_it_ended_and_a_rejected_one_n
     assert first.mean_turnaround == pytest.approx(np.mean(kept))
 
 
-async def test_of_a_long_run_every_nth_task_is_looked_at(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_of_a_long_run_one_task_of_several_is_looked_at(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batch_means, "MOST_RESULTS", 1000)
     run_id, values = await filled(store, 1500)
     found = await store.batch_means(run_id, 2)
     assert found is not None
     cut, means = found
     assert (cut.every, cut.batches) == (3, 20)
-    assert sum(each.tasks for each in means) == 1000
-    own = values["greedy"]["turnaround_time"][:75:3]
-    assert means[0].mean_turnaround == pytest.approx(own.mean())
+    assert sum(each.tasks for each in means) == pytest.approx(1000, rel=0.02)
+    looked = [n for n in range(75) if n * batch_means.GOLDEN % batch_means.WHOLE < batch_means.WHOLE // 3]
+    assert means[0].mean_turnaround == pytest.approx(values["greedy"]["turnaround_time"][looked].mean())
+
+
+@pytest.mark.parametrize("turns", [2, 3, 4, 5, 8, 64])
+@pytest.mark.parametrize("every", [2, 3, 4, 5, 8, 10, 100])
+async def test_a_policy_that_takes_turns_is_seen_on_all_its_sides(turns: int, every: int) -> None:
+    tasks = np.arange(200_000)
+    looked = tasks[tasks * batch_means.GOLDEN % batch_means.WHOLE < batch_means.WHOLE // every]
+    shares = np.bincount(looked % turns, minlength=turns) / len(looked)
+    assert shares * turns == pytest.approx(np.ones(turns), abs=0.1)
 
 
 async def test_a_run_without_tasks_has_no_batches(store: Store) -> None:

@@ -15,6 +15,9 @@ export const OUTLINES: Record<ShapeName, string> = {
   bar: 'M-1-.4H1V.4H-1Z',
   ring: 'M-.95 0a.95.95 0 1 0 1.9 0a.95.95 0 1 0-1.9 0ZM-.45 0a.45.45 0 1 1 .9 0a.45.45 0 1 1-.9 0Z',
   chevron: 'M-.9-.9 0-.2.9-.9V.1L0 .9-.9.1Z',
+  arrow: 'M-.8-.95 1 0-.8.95Z',
+  hourglass: 'M-.9-1H.9L-.9 1H.9Z',
+  slant: 'M-.4-.8H1L.4.8H-1Z',
 };
 
 export function Shape({ name, size = 11, className = '' }: { name: string; size?: number; className?: string }) {

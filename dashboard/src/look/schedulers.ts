@@ -1,7 +1,7 @@
 /** How each scheduler looks: colour, shape, dash and short name. Never colour alone. */
 import type { Theme } from './theme';
 
-export type ShapeName = 'diamond' | 'hexagon' | 'triangle' | 'square' | 'circle' | 'star' | 'cross' | 'pentagon' | 'drop' | 'bar' | 'ring' | 'chevron';
+export type ShapeName = 'diamond' | 'hexagon' | 'triangle' | 'square' | 'circle' | 'star' | 'cross' | 'pentagon' | 'drop' | 'bar' | 'ring' | 'chevron' | 'arrow' | 'hourglass' | 'slant';
 
 export interface Look {
   label: string;
@@ -28,7 +28,7 @@ const KNOWN: Record<string, Look> = {
   oracle: look('Oracle', 'ORC', 'sees all times', 'star', [8, 3, 2, 3], '#f8fafc', '#101a2b'),
 };
 
-/** For plug-ins and references, in the order in which they are met. */
+/** For references and plug-ins. */
 const NEXT: [ShapeName, string, string][] = [
   ['cross', '#5ee6a8', '#0c6b45'],
   ['pentagon', '#ff9ecb', '#a3216b'],
@@ -36,14 +36,21 @@ const NEXT: [ShapeName, string, string][] = [
   ['bar', '#7aa8ff', '#1f4fb0'],
   ['ring', '#d0e86a', '#566600'],
   ['chevron', '#ff8f8f', '#a92222'],
+  ['arrow', '#a5f3fc', '#155e75'],
+  ['hourglass', '#e3b5ff', '#7a2fa0'],
+  ['slant', '#cdb891', '#6b4f1d'],
 ];
+/** References keep their looks; plug-ins get the next ones in the order in which they are met. */
+const REFERENCES = ['eft', 'price', 'min_min', 'max_min', 'sufferage', 'heft', 'peft'];
 const met = new Map<string, Look>();
 
 export function schedulerLook(name: string): Look {
   const known = KNOWN[name] ?? met.get(name);
   if (known) return known;
-  const [shape, dark, light] = NEXT[met.size % NEXT.length]!;
-  const dash = [4 + 2 * (met.size % 3), 2];
+  const reference = REFERENCES.indexOf(name);
+  const number = reference >= 0 ? reference : REFERENCES.length + [...met.keys()].filter((each) => !REFERENCES.includes(each)).length;
+  const [shape, dark, light] = NEXT[number % NEXT.length]!;
+  const dash = [4 + 2 * (number % 3), 2 + (number % 2) * 2];
   const made = look(words(name), initials(name), 'plug-in or reference', shape, dash, dark, light);
   met.set(name, made);
   return made;
@@ -56,5 +63,5 @@ function words(name: string): string {
 
 function initials(name: string): string {
   const parts = name.split(':')[0]!.split('_');
-  return (parts.length > 1 ? parts.map((part) => part.charAt(0)).join('') : parts[0]!.slice(0, 4)).toUpperCase();
+  return (parts.length > 1 ? parts.map((part, i) => part.slice(0, i ? 1 : 2)).join('') : parts[0]!.slice(0, 4)).toUpperCase();
 }

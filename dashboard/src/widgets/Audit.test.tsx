@@ -4,8 +4,8 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { useChoices } from '@/app/choices';
 import { go, useRouter } from '@/app/router';
 import { AuditDialog, AuditPanel, DecisionAudit } from './Audit';
-import { answering, audit, made } from './testAudit';
-import { frame, record, result, show } from './testRace';
+import { answering, audit, made } from '@/testing/audit';
+import { frame, record, result, show } from '@/testing/race';
 
 const asked = vi.fn<typeof fetch>();
 

@@ -2,7 +2,7 @@ import { cleanup, render, screen } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { cellText, columnsOf, Correlation, featureWords, strength, strongest } from './Correlation';
-import { pictures, showPictures } from './testPictures';
+import { pictures, showPictures } from '@/testing/pictures';
 
 const headers = (table: HTMLElement) => [...table.querySelectorAll('thead th')].map((each) => each.textContent);
 

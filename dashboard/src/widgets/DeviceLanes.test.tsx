@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { useChoices } from '@/app/choices';
 import { go, useRouter } from '@/app/router';
 import { DeviceLanes } from './DeviceLanes';
-import { device, frame, record, result, show } from './testRace';
+import { device, frame, record, result, show } from '@/testing/race';
 
 type Call = [string, ...unknown[]];
 const calls: Call[] = [];

@@ -3,7 +3,7 @@ import userEvent from '@testing-library/user-event';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { border, cellWords, LAYERS, mapWords, reach } from './heatCells';
 import { HeatMap } from './HeatMap';
-import { giveSize, pictures, showPictures } from './testPictures';
+import { giveSize, pictures, showPictures } from '@/testing/pictures';
 
 beforeEach(() => {
   giveSize();

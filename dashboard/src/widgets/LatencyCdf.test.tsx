@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { scheduler } from '@/testing/frames';
 import { curvesOf, shareWithin, timeAt } from './latencyCurves';
 import { LatencyCdf } from './LatencyCdf';
-import { giveSize, showSchedulers } from './testPictures';
+import { giveSize, showSchedulers } from '@/testing/pictures';
 
 /** From `first` to a hundred times that, by factors. */
 const cdf = (first: number) => Array.from({ length: 21 }, (_, i) => first * 100 ** (i / 20));

@@ -5,7 +5,7 @@ import { useChoices } from '@/app/choices';
 import { go, useRouter } from '@/app/router';
 import * as files from './download';
 import { Ledger } from './Ledger';
-import { frame, record, result, show } from './testRace';
+import { frame, record, result, show } from '@/testing/race';
 
 const records = [
   record(1, { hybrid_ml: result(1, 0.4), greedy: result(0, 0.2) }, { size: 500 }),

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { overlap } from './draw';
 import { Pareto } from './Pareto';
 import { axisFor, frontOf, paretoWords, placeLabels, pointsOf, stepPath } from './paretoFront';
-import { giveSize, racing, showSchedulers } from './testPictures';
+import { giveSize, racing, showSchedulers } from '@/testing/pictures';
 
 /** Fast and dear, slow and cheap, worse than the first in both, and a reference that is best in both. */
 const all = () => [

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { useChoices } from '@/app/choices';
 import { Radar } from './Radar';
 import { compared, radarScale, type Corner } from './radarCorners';
-import { giveSize, racing, showSchedulers } from './testPictures';
+import { giveSize, racing, showSchedulers } from '@/testing/pictures';
 
 const all = () => [
   racing('hybrid_ml', { mean_turnaround: 0.3, avg_time: 0.1, energy: 4, cost: 8e-6 }),

@@ -3,7 +3,7 @@ import userEvent from '@testing-library/user-event';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { SizeHistogram } from './SizeHistogram';
 import { countAxis, fromBins, lanesOf, quantilesOf } from './sizeBins';
-import { giveSize, pictures, showPictures } from './testPictures';
+import { giveSize, pictures, showPictures } from '@/testing/pictures';
 
 const NONE = { p50: null, p95: null, p99: null };
 

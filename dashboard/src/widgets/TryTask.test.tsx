@@ -4,8 +4,8 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { giveToken, useOrders } from '@/app/orders';
 import { go, useRouter } from '@/app/router';
 import { useToasts } from '@/app/toasts';
-import { answering, audit, explanation, made } from './testAudit';
-import { frame, show } from './testRace';
+import { answering, audit, explanation, made } from '@/testing/audit';
+import { frame, show } from '@/testing/race';
 import { TryTaskForm } from './TryTask';
 
 const outcome = {

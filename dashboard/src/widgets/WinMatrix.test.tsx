@@ -1,8 +1,8 @@
 import { cleanup, render, screen } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { afterEach, expect, test } from 'vitest';
-import { show } from './testRace';
-import { pictures, showPictures } from './testPictures';
+import { show } from '@/testing/race';
+import { pictures, showPictures } from '@/testing/pictures';
 import { duel, duelWords, wholePercent, WinMatrix, winners } from './WinMatrix';
 
 afterEach(cleanup);

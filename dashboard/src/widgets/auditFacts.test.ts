@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { auditRows, newestExplained, optionsOf, pushesOf, readable, regretOf, settled, statusText, surprise, taskNumber } from './auditFacts';
-import { candidate, explanation, made } from './testAudit';
-import { record } from './testRace';
+import { candidate, explanation, made } from '@/testing/audit';
+import { record } from '@/testing/race';
 
 test('one row for each scheduler, first to end on top, the last attempt counts, rejected ones last', () => {
   const rows = auditRows([made('greedy', 3), made('random', 1), made('random', 5, { attempt: 2 }), made('oracle', 2), made('rl_agent', null, { device: -1, status: 2 })], { oracle: explanation() });

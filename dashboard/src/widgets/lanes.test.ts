@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Span } from '@/live/state';
 import { backlogText, classOf, lanesOf, limitsOf, placeOf, spanAt, summaryOf, ticksOf, viewOf, walk, type LaneInput } from './lanes';
-import { device } from './testRace';
+import { device } from '@/testing/race';
 
 const span = (deviceIndex: number, start: number, end: number, task = Math.round(start * 10) + 1, attempt = 1): Span => ({ device: deviceIndex, start, end, task, attempt });
 const view = viewOf(100, 10);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { countsText, csvOf, filterOf, isSampled, jsonOf, rowOf, type LedgerRow } from './ledgerRows';
-import { device, record, result } from './testRace';
+import { device, record, result } from '@/testing/race';
 
 const devices = [device(0), device(1), device(2)];
 const row = (change: Partial<LedgerRow> = {}): LedgerRow => ({

@@ -119,7 +119,7 @@ def _words(cut: Cut, warm: int) -> str:
     if cut.batches < 2:
         return "too few tasks for batches, so there is no interval"
     left = f", the first {warm} dropped as warm-up" if warm else ""
-    thinned = f"; every {cut.every}th task is looked at" if cut.every > 1 else ""
+    thinned = f"; one task of {cut.every} is looked at" if cut.every > 1 else ""
     return f"95 % bootstrap intervals over the means of {cut.batches} batches{left}{thinned}"
 
 

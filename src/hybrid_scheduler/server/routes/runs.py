@@ -91,7 +91,7 @@ async def remove(request: Request, run_id: RunId) -> Removed:
     "/{run_id}/export",
     summary="A run as a file",
     response_class=StreamingResponse,
-    responses=_FILES | errors(404),
+    responses=_FILES | errors(404, 409),
 )
 async def download(
     request: Request,
@@ -104,6 +104,8 @@ async def download(
     """
     manager = manager_of(request)
     run = await known_run(manager, run_id)
+    if run.kind != "live":
+        raise ConflictError(f"run {run_id} is a {run.kind}, which keeps no tasks: see /api/runs/{run_id}/figures")
     about = {"run": str(run.id), "version": run.version, "seed": str(run.seed)}
     name = f"run-{run.id}.{form}"
     return StreamingResponse(

@@ -2,7 +2,7 @@
 import { vi } from 'vitest';
 import type { Pictures, SchedulerFigures } from '@/live/messages';
 import { scheduler, update } from '@/testing/frames';
-import { show } from './testRace';
+import { show } from '@/testing/race';
 
 export const pictures = (change: Partial<Pictures> = {}): Pictures => ({
   tasks: 100,
