@@ -8,14 +8,13 @@ export default defineConfig({
   testDir: 'e2e',
   outputDir: 'test-results',
   timeout: 60_000,
-  expect: { timeout: 15_000 },
+  expect: { timeout: 20_000 },
   workers: 2,
   fullyParallel: false,
   forbidOnly: true,
   reporter: [['list']],
   use: {
     viewport: { width: 1600, height: 1100 },
-    colorScheme: 'dark',
     trace: 'retain-on-failure',
     // Root, as in containers, can have no sandbox.
     launchOptions: { ...(executablePath ? { executablePath } : {}), args: process.getuid?.() === 0 ? ['--no-sandbox'] : [] },

@@ -24,7 +24,7 @@ test('the race moves, and all schedulers take part', async ({ page }) => {
 
 test('pause stops it, step moves it, resume goes on', async ({ page, server }) => {
   await controls(page).getByRole('button', { name: 'Pause' }).click();
-  await expect(page.getByText('PAUSED')).toBeVisible();
+  await expect(page.getByText('● PAUSED')).toBeVisible();
   await page.waitForTimeout(700); // the block that was under way
   const { tasks_processed } = await server.status();
   await page.waitForTimeout(700);
@@ -37,7 +37,8 @@ test('pause stops it, step moves it, resume goes on', async ({ page, server }) =
 
 test('the space bar pauses and goes on', async ({ page, server }) => {
   await page.locator('body').press(' ');
-  await expect.poll(async () => (await server.status()).state).toBe('paused');
+  await expect(page.getByText('● PAUSED')).toBeVisible();
+  expect((await server.status()).state).toBe('paused');
   await page.locator('body').press(' ');
   await expect.poll(async () => (await server.status()).state).toBe('running');
 });
@@ -140,9 +141,9 @@ test('a task by hand is placed and explained', async ({ page }) => {
 test('stop ends the run, start begins another', async ({ page, server }) => {
   const { run_id } = await server.status();
   await page.getByRole('button', { name: 'Stop the run' }).click();
-  await expect(page.getByText('STOPPED')).toBeVisible();
+  await expect(page.getByText('● STOPPED')).toBeVisible();
   await shot(page, 'race-stopped');
   await page.getByRole('button', { name: 'Start' }).click();
   await expect.poll(async () => (await server.status()).run_id, { timeout: 30_000 }).toBeGreaterThan(run_id);
-  await expect(page.getByText('RUNNING')).toBeVisible();
+  await expect(page.getByText('● RUNNING')).toBeVisible();
 });

@@ -105,7 +105,7 @@ export const test = base.extend<{ calm: void }, { server: Server }>({
       if (state === 'paused') await server.send('POST', '/api/simulation/resume');
       if (state === 'stopped' || state === 'none') await server.send('POST', '/api/simulation/start');
       await server.races();
-      await server.send('PATCH', '/api/simulation/settings', { load: 0.9, preset: 'mixed', failed_gpus: [], num_gpus: 4, pace: 50 });
+      await server.send('PATCH', '/api/simulation/settings', { load: 0.9, preset: 'mixed', failed_gpus: [], num_gpus: 4, pace: 20 });
       await use();
     },
     { auto: true, timeout: 240_000 },

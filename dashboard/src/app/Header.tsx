@@ -133,7 +133,7 @@ function Extras() {
   return (
     <div className="flex items-center gap-1">
       {page === 'race' && (
-        <Button aria-pressed={editing} onClick={() => edit(!editing)} className="hidden md:inline-flex aria-pressed:border-accent">
+        <Button aria-pressed={editing} onClick={() => edit(!editing)} className="max-md:hidden aria-pressed:border-accent">
           <LayoutGrid size={15} aria-hidden="true" /> Layout
         </Button>
       )}

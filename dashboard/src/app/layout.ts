@@ -19,9 +19,10 @@ export function designed(screen: Screen): LayoutItem[] {
   return WIDGETS.map(({ id, at: [, , , h] }) => {
     const w = screen === 'phone' ? 1 : 6;
     if (x + w > columns) [x, y, row] = [0, y + row, 0];
-    const item = { i: id, x, y, w, h, minW: screen === 'phone' ? 1 : 3, minH: 5 };
+    // On a phone titles and buttons take a line of their own, so tiles are higher.
+    const item = { i: id, x, y, w, h: screen === 'phone' ? h + 2 : h, minW: screen === 'phone' ? 1 : 3, minH: 5 };
     x += w;
-    row = Math.max(row, h);
+    row = Math.max(row, item.h);
     return item;
   });
 }

@@ -37,7 +37,7 @@ export function giveToken(value: string): void {
 type Status = Schemas['Status'];
 const at = (status: Status): string => `at task ${status.tasks_processed.toLocaleString('en-US')}`;
 
-/** Show the state that the server has answered with, before its next frame comes. */
+/** Show what the server has answered before its next frame comes. */
 async function standing(asked: Promise<Status>): Promise<Status> {
   const status = await asked;
   const { state } = status;
@@ -54,4 +54,11 @@ export const start = (values: SettingsChange = {}) =>
   order('A new run has started', () => post<Status>('/api/simulation/start', values), (status) => `run ${status.run_id}`);
 
 export const change = (title: string, values: SettingsChange) =>
-  order(title, () => patch<Schemas['ChangeAnswer']>('/api/simulation/settings', values), (answer) => `from task ${answer.at_task.toLocaleString('en-US')} on`);
+  order(title, () => changed(values), (answer) => `from task ${answer.at_task.toLocaleString('en-US')} on`);
+
+async function changed(values: SettingsChange): Promise<Schemas['ChangeAnswer']> {
+  const answer = await patch<Schemas['ChangeAnswer']>('/api/simulation/settings', values);
+  const { settings } = answer;
+  useStore.setState(({ race }) => (race.frame ? { race: { ...race, frame: { ...race.frame, settings } } } : {}));
+  return answer;
+}

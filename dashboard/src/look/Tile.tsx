@@ -16,10 +16,10 @@ export function Tile({ title, subtitle, icon, actions, children }: TileProps) {
   const age = useStaleness();
   return (
     <section aria-label={title} className={`panel flex h-full min-h-0 flex-col ${age === null ? '' : 'stale'}`}>
-      <header className="tile-handle flex min-h-10 items-center gap-2 px-3.5 pt-2.5 pb-1">
+      <header className="tile-handle flex min-h-10 items-center gap-2 px-3.5 pt-2.5 pb-1 max-sm:flex-wrap">
         {icon && <span className="text-quiet" aria-hidden="true">{icon}</span>}
         <h2 className="text-[0.95rem] font-semibold whitespace-nowrap">{title}</h2>
-        {subtitle && <span className="min-w-0 flex-1 truncate text-xs text-quiet">{subtitle}</span>}
+        {subtitle && <span className="min-w-0 flex-1 truncate text-xs text-quiet max-sm:hidden">{subtitle}</span>}
         {!subtitle && <span className="flex-1" />}
         {age !== null && (
           <Chip tone="warn" title={`from ${age} s ago`}>

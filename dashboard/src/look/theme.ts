@@ -1,13 +1,11 @@
-/** Light or dark: what the person chose, else what the machine prefers, else dark. */
+/** Light or dark: what the person chose, else dark, in which charts and colours are easiest to tell apart. */
 import { create } from 'zustand';
 
 export type Theme = 'dark' | 'light';
 const KEY = 'hms.theme';
 
 function initial(): Theme {
-  const chosen = localStorage.getItem(KEY);
-  if (chosen === 'light' || chosen === 'dark') return chosen;
-  return window.matchMedia?.('(prefers-color-scheme: light)').matches ? 'light' : 'dark';
+  return localStorage.getItem(KEY) === 'light' ? 'light' : 'dark';
 }
 
 export const useTheme = create<{ theme: Theme; toggle: () => void }>((set, get) => ({

@@ -71,7 +71,7 @@ function Bar({ state, place, value, best, width, line, measure }: BarProps) {
         aria-pressed={scheduler === state.name}
         onClick={() => choose(state.name)}
         title={`Show lanes, ledger and trade-off of ${label}`}
-        className="grid w-full grid-cols-[1.1rem_1rem_6.8rem_1fr_5.6rem_4.6rem] items-center gap-2 rounded-lg px-1 py-0.5 text-left hover:bg-raised aria-pressed:bg-raised"
+        className="grid w-full grid-cols-[1.1rem_1rem_6.8rem_1fr_5.6rem_4.6rem] items-center gap-x-2 max-sm:grid-cols-[1rem_1rem_1fr_5rem_4.6rem] rounded-lg px-1 py-0.5 text-left hover:bg-raised aria-pressed:bg-raised"
       >
         <span className="num text-xs text-quiet">{place}</span>
         <Shape name={state.name} size={13} />
@@ -79,7 +79,7 @@ function Bar({ state, place, value, best, width, line, measure }: BarProps) {
           <span className="block truncate text-sm font-semibold">{label}</span>
           <span className="block truncate text-[0.7rem] text-quiet">{reference ? 'reference, ' : ''}{kind}</span>
         </span>
-        <span className="fade relative block h-5 overflow-hidden rounded bg-well ring-1 ring-edge">
+        <span className="fade relative block h-5 overflow-hidden max-sm:order-last max-sm:col-span-5 max-sm:h-2.5 rounded bg-well ring-1 ring-edge">
           <span className="absolute inset-0 origin-left rounded-sm" style={{ background: paint, transform: `scaleX(${known(value) ? width(value) : 0})` }} />
           {line !== null && <span className="absolute inset-y-0 w-0.5 bg-ink" style={{ left: `calc(${(line * 100).toFixed(2)}% - 1px)` }} />}
         </span>

@@ -14,8 +14,8 @@ WEB = Path(__file__).parents[1] / "web"
 PAGES = ("experiments", "workloads", "models", "tour")  # of the dashboard's own router
 MISSING = (
     '<!doctype html><html lang="en"><meta charset="utf-8"><title>Hybrid ML Scheduler</title>'
-    "<main><h1>The dashboard is not built</h1><p>Run <code>make dashboard</code> (it needs Node 20 or newer) and start "
-    'the server again. The race goes on meanwhile: <a href="/api/comparison">its figures</a>, '
+    "<main><h1>The dashboard is not built</h1><p>Run <code>make dashboard</code> (it needs Node 20 or newer) and "
+    'start the server again. The race goes on meanwhile: <a href="/api/comparison">its figures</a>, '
     '<a href="/docs">the API</a>.</p></main></html>'
 )
 

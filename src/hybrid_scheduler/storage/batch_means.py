@@ -1,8 +1,8 @@
 """The question how schedulers did in a long run, batch by batch, answered by the database in about a second.
 
-The tasks in their order are cut into batches of equal size. Of a run with more results than `MOST_RESULTS` one task of
-n is looked at, not every n-th: policies that take turns would show one side only. A task that had to start again counts
-as it ended.
+The tasks in their order are cut into batches of equal size. Of a run with more results than `MOST_RESULTS` one task
+of n is looked at, not every n-th: policies that take turns would show one side only. A task that had to start again
+counts as it ended.
 """
 
 from __future__ import annotations
