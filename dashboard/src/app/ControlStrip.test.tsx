@@ -19,7 +19,7 @@ beforeEach(() => {
     if (method === 'GET') return Response.json({ settings: {}, choices: { schedulers: [], presets: ['mixed', 'long_tail', 'upload:mine.csv'], most_gpus: 64 } });
     orders.push({ method, path, body: JSON.parse(body ?? 'null') });
     if (refuse) return Response.json({ error: { message: 'load is 9, expected less', hint: 'expected less' } }, { status: 400 });
-    return Response.json({ at_task: 1234, at_time: 1, change: {}, settings: {} });
+    return Response.json({ at_task: 1234, at_time: 1, change: {}, settings: { ...useStore.getState().race.frame!.settings, ...(JSON.parse(body ?? '{}') as object) } });
   });
 });
 afterEach(() => vi.unstubAllGlobals());
@@ -43,6 +43,9 @@ it('lets a GPU fail and brings it back', async () => {
   show();
   await userEvent.click(screen.getByRole('switch', { name: 'GPU 1' }));
   expect(orders[0]?.body).toEqual({ failed_gpus: [1] });
+  expect(screen.getByRole('switch', { name: 'GPU 1' })).toHaveAttribute('aria-checked', 'false');
+  await userEvent.click(screen.getByRole('switch', { name: 'GPU 1' }));
+  expect(orders[1]?.body).toEqual({ failed_gpus: [] });
   expect(screen.queryByRole('switch', { name: 'GPU 2' })).toBeNull();
 });
 

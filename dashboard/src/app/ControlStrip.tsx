@@ -1,8 +1,9 @@
 /** What people want to turn while they watch: load, speed, workload, and GPUs that fail. */
+import { useMemo } from 'react';
 import { Shuffle, SlidersHorizontal } from 'lucide-react';
 import { useGet } from '@/api/useGet';
 import type { Schemas } from '@/api/client';
-import { useLink, useRace } from '@/live/store';
+import { useLink, useRace, useStore } from '@/live/store';
 import { figure } from '@/look/format';
 import { Button, Select } from '@/look/parts';
 import { change, type Settings } from './orders';
@@ -17,7 +18,10 @@ export const shifted = (preset: string): string => SHIFTS[preset] ?? 'cpu_friend
 
 export function useSettings(): { settings: Settings | null; off: boolean } {
   const lost = useLink() === 'lost';
-  const { settings, state } = useRace((race) => ({ settings: race.frame?.settings ?? null, state: race.frame?.state }), 'read');
+  const state = useStore(({ race }) => race.frame?.state);
+  // Frames repeat the settings: as text they are the same until something is changed, and that shows at once.
+  const text = useStore(({ race }) => JSON.stringify(race.frame?.settings ?? null));
+  const settings = useMemo(() => JSON.parse(text) as Settings | null, [text]);
   return { settings, off: lost || !settings || state === 'stopped' || state === 'failed' };
 }
 
