@@ -134,8 +134,8 @@ test('schedulers join and leave', async ({ page, server }) => {
 test('a task by hand is placed and explained', async ({ page }) => {
   await page.getByRole('button', { name: 'All controls' }).click();
   const panel = page.getByRole('complementary', { name: 'All controls' });
-  await panel.getByRole('button', { name: /task/i }).last().click();
-  await expect(panel).toContainText(/Hybrid ML/);
+  await panel.getByRole('button', { name: 'Let it arrive now' }).click();
+  await expect(panel.getByRole('region', { name: /^Decisions about task/ })).toContainText('Hybrid ML');
 });
 
 test('stop ends the run, start begins another', async ({ page, server }) => {

@@ -21,13 +21,19 @@ export function Slider({ label, value, min, max, step, show, onSettle, disabled,
   const id = useId();
   const [own, setOwn] = useState<number | null>(null);
   const timer = useRef<ReturnType<typeof setTimeout> | null>(null);
-  useEffect(() => setOwn(null), [value]);
+  useEffect(() => {
+    // An answer to an earlier order must not pull the slider back while it is being moved.
+    if (!timer.current) setOwn(null);
+  }, [value]);
   useEffect(() => () => void (timer.current && clearTimeout(timer.current)), []);
   const shown = own ?? value;
   const moved = (next: number) => {
     setOwn(next);
     if (timer.current) clearTimeout(timer.current);
-    timer.current = setTimeout(() => onSettle(next), SETTLED);
+    timer.current = setTimeout(() => {
+      timer.current = null;
+      onSettle(next);
+    }, SETTLED);
   };
   return (
     <div className={`flex items-center gap-2 text-sm ${className}`} title={hint}>
