@@ -81,9 +81,13 @@ def require_new(path: str | Path) -> None:
 
 
 def require_absent(path: str | Path) -> None:
-    """Refuse a file that exists; called before the work whose results it shall hold."""
-    if Path(path).exists():
-        raise InputError(f"{path} exists: choose another path or remove it first")
+    """Refuse a file that exists or cannot be written; called before the work whose results it shall hold."""
+    target = Path(path)
+    if target.exists():
+        raise InputError(f"{target} exists: choose another path or remove it first")
+    above = next(folder for folder in target.absolute().parents if folder.exists())
+    if not above.is_dir() or not os.access(above, os.W_OK):
+        raise InputError(f"cannot write {target} ({above} is no folder that can be written): choose another path")
 
 
 def sha256(path: str | Path) -> str:

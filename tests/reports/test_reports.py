@@ -14,7 +14,10 @@ import pypdfium2  # type: ignore[import-untyped]  # ships no types
 import pytest
 
 from helpers_cli import files_in, hms, refused
+from hybrid_scheduler import studies
+from hybrid_scheduler.files import new_directory
 from hybrid_scheduler.metrics import Interval, sign_test
+from hybrid_scheduler.model import Cluster
 from hybrid_scheduler.reports.document import Document, Table
 from hybrid_scheduler.reports.findings import summary
 from hybrid_scheduler.reports.html import to_html
@@ -86,7 +89,7 @@ def test_the_summary_names_the_winner_its_interval_and_the_bound() -> None:
     each = result().interval(best, "makespan_over_bound")
     assert f"**{label(best)} came first of 5 policies**: {each.mean:.3f} × the certified bound" in text
     assert f"95 % interval {each.low:.3f} to {each.high:.3f}, 3 seeds" in text
-    assert f"at most {percent(each.mean - 1)} from the best there is" in text
+    assert f"at most {percent(each.mean - 1)} later than the best there is" in text
 
 
 def test_the_summary_says_whether_the_lead_is_clear() -> None:
@@ -167,6 +170,7 @@ def test_text_is_never_read_as_markup() -> None:
 def test_the_same_run_gives_the_same_bytes(run: Path) -> None:
     for name in ("one", "other"):
         assert hms("report", "run", "-o", name).code == 0
+    assert hms("repeat", "run").code == 0
     for kind in ("html", "pdf"):
         assert Path(f"one.{kind}").read_bytes() == Path(f"other.{kind}").read_bytes()
 
@@ -187,11 +191,17 @@ def test_a_replay_is_the_kept_seed() -> None:
 # --- files ---------------------------------------------------------------------------------------------------
 
 
-def test_a_report_lies_in_its_run_unless_told_otherwise(run: Path) -> None:
-    assert hms("report", "run").out == "wrote run/report.html\nwrote run/report.pdf\n"
-    assert hms("report", "run", "-o", "mine.pdf").out == "wrote mine.pdf\n"
-    assert hms("report", "run", "-o", "page", "--format", "html").out == "wrote page.html\n"
-    assert hms("repeat", "run").code == 0
+def test_a_report_lies_in_its_run_unless_told_otherwise(tmp_path: Path) -> None:
+    with new_directory(tmp_path / "kept") as folder:
+        studies.write(
+            study_material("shift").study, folder, Cluster.default(), range(3), ["hms", "experiment", "shift"]
+        )
+    assert hms("report", "kept").out == "wrote kept/report.html\nwrote kept/report.pdf\n"
+    assert hms("report", "kept", "-o", "mine.pdf").out == "wrote mine.pdf\n"
+    assert hms("report", "kept", "-o", "page", "--format", "html").out == "wrote page.html\n"
+    assert hms("report", "kept", "-o", "a.html", "--format", "both").out == "wrote a.html\nwrote a.pdf\n"
+    Path("folder").mkdir()
+    assert hms("report", "kept", "-o", "folder", "--format", "html").out == "wrote folder/report.html\n"
 
 
 @pytest.mark.parametrize("kind", ["html", "pdf"])
@@ -273,6 +283,28 @@ def test_experiments_and_capacities_are_kept_and_reported(tmp_path: Path) -> Non
         file.write("eft,mixed,9,1.0,1.0\n")
     refused(hms("plot", "cap", "-f", "capacity", "-o", "d.png"), "capacity.csv", "SHA-256 differs")
     refused(hms("capacity", "-s", "eft", "-o", "cap"), "not empty")
+
+
+def test_a_run_without_gpus_or_with_few_tasks_has_no_forest(tmp_path: Path) -> None:
+    few = "size,compute_intensity,memory_required\n" + "100,0.5,10\n" * 3
+    (tmp_path / "few.csv").write_text(few, encoding="utf-8")
+    assert hms("compare", "few.csv", "-s", "eft,hybrid_ml", "--seeds", "1", "-o", "few").code == 0
+    assert (
+        hms("compare", "mixed", "-n", "50", "--gpus", "0", "-s", "eft,hybrid_ml", "--seeds", "1", "-o", "cpu").code
+        == 0
+    )
+    for run in ("few", "cpu"):
+        assert hms("report", run, "--format", "html").code == 0
+        assert "Threats" in Path(run, "report.html").read_text(encoding="utf-8")
+        refused(hms("plot", run, "-f", "model_accuracy"), "with GPUs and 40 tasks")
+
+
+def test_a_run_in_which_nothing_ran_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "big.csv").write_text("size,compute_intensity,memory_required\n100,0.5,10\n", encoding="utf-8")
+    tiny = "nodes: [{cpu: 1, gpu: 1}]\nclasses: {cpu: {kind: cpu, memory: 5}, gpu: {memory: 5}}\n"
+    (tmp_path / "tiny.yaml").write_text(tiny, encoding="utf-8")
+    assert hms("compare", "big.csv", "--cluster", "tiny.yaml", "-s", "eft", "--seeds", "1", "-o", "run").code == 0
+    refused(hms("report", "run"), "no task ran")
 
 
 # --- numbers -------------------------------------------------------------------------------------------------

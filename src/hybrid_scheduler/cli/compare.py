@@ -58,9 +58,12 @@ def compare(
         runs.save(result, out, ["hms", *sys.argv[1:]])
     if plot:
         from hybrid_scheduler.reports.figures.makespan_over_bound import plot_makespan_over_bound
-        from hybrid_scheduler.reports.look import save_figure
+        from hybrid_scheduler.reports.look import add_title, save_figure
+        from hybrid_scheduler.reports.numbers import describe
 
-        save_figure(plot_makespan_over_bound(result), plot)
+        ax = plot_makespan_over_bound(result)
+        add_title(ax, describe(result))
+        save_figure(ax, plot)
     if json:
         typer.echo(runs.to_json(runs.to_document(result)), nl=False)
     else:

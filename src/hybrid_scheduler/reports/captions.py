@@ -37,8 +37,10 @@ def caption_of(name: str, material: RunMaterial) -> str:
 
 def _computed(name: str, material: RunMaterial) -> str:
     if name == "pareto":
-        best = listed(front(points_of(material.result)))
-        return f"Energy against time. Filled marks are on the front, where one is bought with the other: {best}."
+        best = front(points_of(material.result))
+        if len(best) == 1:
+            return f"Energy against time. {named(best[0])} has the least of both."
+        return f"Energy against time. Filled marks are on the front, where one buys the other: {listed(best)}."
     if name == "model_accuracy":
         learnt = count(material.forests[0].learnt_from, "other task")
         return f"A forest fitted on {learnt} of this workload, judged on others: {quality(material.forests)}."

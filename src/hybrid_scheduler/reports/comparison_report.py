@@ -109,6 +109,8 @@ def _wanted(name: str, material: RunMaterial) -> bool:
     isolated = material.result.comparison.mode == "isolated"
     if name in (*CROWDED, "time_over_best"):
         return isolated is (name == "time_over_best")
+    if name in ("gpu_fraction", "allocation", "load_balance"):
+        return bool(material.result.comparison.cluster.is_gpu.any())
     if name in ("differences", "win_matrix", "speed_up", "pareto"):
         return len(specs) > 1
     return True
@@ -192,7 +194,7 @@ def _devices(cluster: Cluster) -> Table:
             "unlimited" if each.memory == float("inf") else f"{each.memory:g} MB",
             "unlimited" if each.bandwidth == float("inf") else f"{each.bandwidth:g} MB/s",
             f"{each.watts:g} / {each.idle_watts:g} W",
-            f"${each.dollars_per_second:g}/s",
+            f"${each.dollars_per_second:.8f}".rstrip("0").rstrip(".") + "/s",
         )
         for each, number in zip(cluster.classes, cluster.counts.tolist(), strict=True)
     )

@@ -66,8 +66,8 @@ def _bound(result: Result, score: str, ranking: list[str]) -> str:
     above = result.interval(ranking[0], score).mean - 1.0
     if score == "makespan_over_bound":
         return (
-            f"No schedule can end before the bound, so it is **at most {percent(max(above, 0.0))} from the best "
-            "there is**, known or unknown."
+            f"No schedule can end before the bound, so it ends **at most {percent(max(above, 0.0))} later than the "
+            "best there is**, known or unknown."
         )
     return (
         f"Every device was always free; its tasks take {percent(max(above, 0.0))} longer than with the best splits."
@@ -106,7 +106,7 @@ def _blind(result: Result, score: str, ranking: list[str]) -> str:
         return ""
     one, other = blind[0], sees[0]
     base, gap = result.interval(other, score).mean, result.difference(one, other, score)
-    clear = gap.excludes_zero() and len(result.outcomes) > 1
+    clear = gap.excludes_zero() or len(result.outcomes) == 1
     side = "ahead of" if gap.mean < 0 else "behind"
     words = f"{percent(abs(gap.mean) / base)} {side}" if clear else "level with"
     return (

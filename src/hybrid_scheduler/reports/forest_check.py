@@ -46,6 +46,16 @@ class Checked:
 Check = tuple[Checked, ...]
 
 
+def can_check(result: Result) -> bool:
+    """Whether there are GPUs to predict shares for, and tasks enough to learn and to be judged on."""
+    comparison = result.comparison
+    if not comparison.cluster.is_gpu.any():
+        return False
+    tasks = comparison.source.tasks(comparison.seeds[0], comparison.cluster)
+    runs = rejections(tasks, present_times(tasks, comparison.cluster), comparison.cluster) == RAN
+    return int(runs.sum()) >= 2 * FEWEST
+
+
 def check_forest(result: Result) -> Check:
     """Fit a forest on other tasks of the same workload and judge it on the comparison's own, for a few seeds."""
     return tuple(_checked(result.comparison, seed) for seed in result.comparison.seeds[:MOST_SEEDS])
@@ -62,7 +72,7 @@ def _checked(comparison: Comparison, seed: int) -> Checked:
     else:
         known = _labelled(source.tasks(LESSON_SEED + seed, cluster), cluster, comparison.mode)
     if min(len(known[0]), len(unseen[0])) < FEWEST:
-        raise InputError(f"{source.name} has too few tasks to judge a forest: give {2 * FEWEST} or more")
+        raise InputError(f"{source.name} has seeds with too few tasks to judge a forest: give {2 * FEWEST} or more")
     rows, labels = known[0][:MOST_ROWS], known[1][:MOST_ROWS]
     forest = RandomForestPredictor(random_state=seed).fit_all(rows, labels, FEATURES)
     test, actual = unseen[0][:MOST_ROWS], unseen[1][:MOST_ROWS]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.registry import Entry, Registry
+from hybrid_scheduler.reports.forest_check import can_check
 from hybrid_scheduler.reports.material import Material, RunMaterial
 
 if TYPE_CHECKING:
@@ -15,10 +16,10 @@ if TYPE_CHECKING:
 NEEDS = {
     "comparison": "a run of hms compare",
     "replay": "a run of hms compare; one seed is run again",
-    "forests": "a run of hms compare; forests are fitted anew",
+    "forests": "a run of hms compare with GPUs and 40 tasks or more",
     "either": "a run of hms compare, or of hms experiment pareto",
     "load": "a run of hms experiment load",
-    "learning": "a run of hms experiment learning, isolated or accuracy",
+    "learning": "a run of hms experiment learning, isolated, accuracy",
     "capacity": "a run of hms capacity",
     "study": "a run of hms experiment",
 }
@@ -35,7 +36,8 @@ class Picture(Entry):
     def suits(self, material: Material) -> bool:
         """Whether the figure can be drawn from this material."""
         if isinstance(material, RunMaterial):
-            return self.needs in ("comparison", "replay", "forests", "either")
+            fits = self.needs in ("comparison", "replay", "either")
+            return fits or (self.needs == "forests" and can_check(material.result))
         name, measures = material.study.name, material.study.measures
         if self.needs == "either":
             return {"mean_turnaround", "energy"} <= set(measures) and name == "pareto"

@@ -41,6 +41,7 @@ caption { caption-side: top; }
 th, td { padding: .28rem .55rem; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; }
 th { border-bottom: 2px solid var(--ink); font-weight: 600; white-space: normal; vertical-align: bottom; }
 .w { text-align: left; white-space: normal; }
+.breaks { white-space: normal; }
 td.best { font-weight: 700; color: var(--mark); }
 figure { margin: 1.6rem 0; }
 figure img { width: 100%; height: auto; display: block; background: #fff; padding: .5rem; border-radius: 6px;
@@ -105,7 +106,9 @@ def _table(table: Table, number: str) -> str:
 
 def _cell(table: Table, row: int, column: int, text: str) -> str:
     classes = " ".join(
-        (["w"] if column < table.words else []) + (["best"] if (row, column) in table.emphasis else [])
+        (["w"] if column < table.words else [])
+        + (["best"] if (row, column) in table.emphasis else [])
+        + (["breaks"] if "\u00a0" in text else [])  # it says itself where it may not be broken
     )
     return f"<td{f' class={chr(34)}{classes}{chr(34)}' if classes else ''}>{_text(text)}</td>"
 

@@ -23,7 +23,7 @@ Dash = tuple[float, tuple[float, ...] | None]
 SOLID: Dash = (0.0, None)
 WIDTH = 6.6
 """Inches: the width of the text on a page, so that a printed figure keeps its size of letters."""
-INK, LIMIT, GRID = "#1b2430", "#b3261e", "#d5dae1"
+INK, SOFT, LIMIT, GRID = "#1b2430", "#566273", "#b3261e", "#d5dae1"
 STYLE: dict[Any, Any] = {
     "font.size": 8.5,
     "axes.labelsize": 8.5,
@@ -163,10 +163,28 @@ def light_grid(ax: Axes, axis: str) -> None:
     ax.grid(axis="x" if axis == "x" else "y", color=GRID, linewidth=0.6)
 
 
+def log_x(ax: Axes, values: Sequence[float]) -> None:
+    """Make the x axis logarithmic, with plain numbers and as many of them as stay apart."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    known = [value for value in values if value > 0]
+    wide = not known or max(known) > 100 * min(known)
+    ax.set_xscale("log")
+    ax.xaxis.set_major_locator(LogLocator(subs=(1.0,) if wide else (1.0, 2.0, 5.0)))
+    ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    ax.xaxis.set_minor_formatter(NullFormatter())
+
+
 def legend_beside(ax: Axes, names: Sequence[str]) -> None:
     """Put the legend right of the axes, where it hides nothing."""
     if len(names) > 1:
         ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=3.2, borderaxespad=0.4)
+
+
+def add_title(ax: Axes, words: str) -> None:
+    """Write above a figure what it is about, for one that will stand alone."""
+    figure = _figure_of(ax)
+    figure.suptitle(words, x=0.01, ha="left", fontsize=8.5, color=SOFT)
 
 
 FORMATS = ("png", "svg", "pdf")

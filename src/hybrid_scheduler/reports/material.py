@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from hybrid_scheduler import runs, studies
+from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.experiments import Study
 from hybrid_scheduler.race import Result
 from hybrid_scheduler.reports.forest_check import Check, check_forest
 from hybrid_scheduler.reports.replay import Replay, replay
+
+SCORE = "makespan_over_bound"  # not a number where no task ran
 
 
 @dataclass(frozen=True)
@@ -47,4 +51,7 @@ def load_material(directory: str | Path) -> Material:
     """Read a folder of `hms compare --out`, `hms experiment --out` or `hms capacity --out`."""
     if studies.is_study(directory):
         return StudyMaterial(*studies.load(directory))
-    return RunMaterial(runs.load_result(directory), runs.load_manifest(directory))
+    result = runs.load_result(directory)
+    if not all(math.isfinite(value) for spec in result.comparison.schedulers for value in result.values(spec, SCORE)):
+        raise InputError(f"{directory} has a seed in which no task ran: there is nothing to draw or report")
+    return RunMaterial(result, runs.load_manifest(directory))

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from hybrid_scheduler.metrics import Interval
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hybrid_scheduler.metrics import Interval
+    from hybrid_scheduler.race import Result
 
 PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
 BARE = {"×", "share", "R²"}  # ratios: no prefix, no unit behind them
@@ -52,6 +57,15 @@ def percent(share: float) -> str:
 def factor(value: float) -> str:
     """Write how many times: 3.3 times; from 2 on nobody thinks in per cent."""
     return f"{value:.1f} times" if value < 99.5 else f"{value:.0f} times"
+
+
+def describe(result: Result) -> str:
+    """Return one line on what was compared: workload, load, cluster, race, seeds."""
+    comparison = result.comparison
+    load = f", load {comparison.source.load:g}" if comparison.source.load is not None else ""
+    tasks = f"{result.outcomes[0].workload['num_tasks']:,} tasks"
+    where = f"{comparison.cluster.describe()}, {comparison.mode}, {count(len(result.outcomes), 'seed')}"
+    return f"{Path(comparison.source.name).name}, {tasks}{load}, {where}"
 
 
 def count(number: int, noun: str) -> str:

@@ -8,8 +8,9 @@ from pathlib import Path
 from hybrid_scheduler.errors import InputError, unknown_name
 from hybrid_scheduler.files import require_absent
 from hybrid_scheduler.reports import gallery
-from hybrid_scheduler.reports.look import FORMATS, save_figure
-from hybrid_scheduler.reports.material import load_material
+from hybrid_scheduler.reports.look import FORMATS, add_title, save_figure
+from hybrid_scheduler.reports.material import RunMaterial, load_material
+from hybrid_scheduler.reports.numbers import describe
 
 Progress = Callable[[int, int], None]
 
@@ -30,7 +31,10 @@ def plot(directory: Path, figure: str, out: Path | None, kind: str, progress: Pr
         require_absent(path)
     for number, (name, path) in enumerate(places.items()):
         progress(number, len(places))
-        save_figure(gallery.draw(name, material), path)
+        ax = gallery.draw(name, material)
+        if isinstance(material, RunMaterial):
+            add_title(ax, describe(material.result))
+        save_figure(ax, path)
     return list(places.values())
 
 

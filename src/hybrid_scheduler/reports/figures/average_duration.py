@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hybrid_scheduler.reports.figures.bars import height_of, write_beside
-from hybrid_scheduler.reports.look import axes, label, light_grid, looks, styled
+from hybrid_scheduler.reports.look import axes, label, light_grid, log_x, looks, styled
 from hybrid_scheduler.reports.numbers import quantity
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def _scale(ax: Axes, values: list[float]) -> None:
     """Seconds beside minutes: a logarithmic axis where values differ by more than ten times."""
     known = [value for value in values if value > 0]
     if known and max(known) > 10 * min(known):
-        ax.set_xscale("log")
+        log_x(ax, known)
         ax.set_xlim(min(known) / 1.5, max(known) * 4)
     elif known:
         ax.set_xlim(0, 1.3 * max(known))

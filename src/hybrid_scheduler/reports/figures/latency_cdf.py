@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hybrid_scheduler.reports.look import axes, label, legend_beside, light_grid, looks, styled
+from hybrid_scheduler.reports.look import axes, label, legend_beside, light_grid, log_x, looks, styled
 from hybrid_scheduler.reports.replay import Replay, replayed
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def plot_latency_cdf(found: Result | Replay, ax: Axes | None = None) -> Axes:
                 seconds[thin], 100 * shares[thin], color=look.colour, linestyle=look.dash, marker=look.mark,
                 markevery=max(1, every * len(thin) // len(seconds)), label=label(name),
             )  # fmt: skip
-    ax.set_xscale("log")
+    log_x(ax, [float(value) for each in one.placements.values() for value in each.turnaround[each.ran]])
     ax.set_ylim(0, 101)
     light_grid(ax, "y")
     ax.set_xlabel(f"time from arrival to finish (s), seed {one.seed}, simulated")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hybrid_scheduler.metrics import Interval
-from hybrid_scheduler.reports.look import axes, label, light_grid, looks, styled
+from hybrid_scheduler.reports.look import axes, label, light_grid, log_x, looks, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,7 +60,7 @@ def plot_pareto(found: Result | Study, ax: Axes | None = None) -> Axes:
     ax.plot(*zip(*line, strict=True), color="#5a6675", linewidth=1, linestyle=(0, (2, 2)), label="front", zorder=1)
     times = [each.mean for each, _ in points.values() if each.mean > 0]
     if times and max(times) > 10 * min(times):
-        ax.set_xscale("log")
+        log_x(ax, times)
     ax.margins(0.08)
     light_grid(ax, "y")
     ax.set_xlabel("mean time from arrival to finish (s), simulated")

@@ -60,7 +60,7 @@ def _work(tasks: Tasks, ax: Axes) -> None:
     tenth = 100 * share_of_largest(tasks.duration_estimate)
     ax.plot([10], [tenth], "o", color=INK, markersize=4)
     words, paper = f"longest 10 %:\n{tenth:.0f} % of work", {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
-    ax.annotate(words, (10, tenth), (24, -34), textcoords="offset points", fontsize=8, bbox=paper)
+    ax.annotate(words, (10, tenth), (0.98, 0.08), textcoords="axes fraction", ha="right", fontsize=8, bbox=paper)
     ax.set_xlabel("longest tasks (%)")
     ax.set_ylabel("their share of work (%)")
     ax.set_ylim(0, 103)
