@@ -25,6 +25,7 @@ FLOORS = [
     {"experiments", "env"},
     {"studies"},
     {"reports", "settings"},
+    {"pipeline"},
     {"server"},
     {"cli"},
 ]
@@ -50,7 +51,7 @@ HOMES = {
     "fastapi": {"server"},
     "starlette": {"server"},
     "uvicorn": {"server", "cli"},
-    "pydantic": {"server", "settings"},
+    "pydantic": {"server", "settings", "pipeline"},
     "pydantic_settings": {"settings"},
     "prometheus_client": {"server"},
     "pyarrow": {"server", "workload"},

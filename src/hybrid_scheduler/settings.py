@@ -19,6 +19,8 @@ from hybrid_scheduler.errors import InputError, unknown_name
 from hybrid_scheduler.storage.cache import limit
 
 CONFIG_FILE = Path("config.yaml")
+PIPELINE = "pipeline"
+"""The key of `config.yaml` below which the pipeline's options stand; they are its own business."""
 DEFAULT_PASSWORD = "postgres"  # noqa: S105  # the one that production refuses
 RETRAIN_EVERY = 50
 Names = Annotated[tuple[str, ...], NoDecode]  # written with commas
@@ -191,18 +193,19 @@ class _ConfigFile(PydanticBaseSettingsSource):
 
     def __call__(self) -> dict[str, Any]:
         known = set(self.settings_cls.model_fields)
-        values = _read_yaml(CONFIG_FILE)
+        values = read_yaml(CONFIG_FILE)
         for key in values:
-            if key not in known:
-                raise unknown_name(f"key in {CONFIG_FILE}:", str(key), known)
-        return values
+            if key not in known | {PIPELINE}:
+                raise unknown_name(f"key in {CONFIG_FILE}:", str(key), known | {PIPELINE})
+        return {key: value for key, value in values.items() if key in known}
 
     def get_field_value(self, field: Any, field_name: str) -> tuple[Any, str, bool]:
         """Return nothing: all values come at once."""
         return None, field_name, False
 
 
-def _read_yaml(path: Path) -> dict[str, Any]:
+def read_yaml(path: Path) -> dict[str, Any]:
+    """Read a file of settings; one that does not exist holds none."""
     if not path.is_file():
         return {}
     try:

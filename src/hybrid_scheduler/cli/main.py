@@ -15,6 +15,7 @@ from hybrid_scheduler.cli import (
     experiment,
     generate,
     models,
+    pipeline,
     plot,
     profile,
     repeat,
@@ -42,6 +43,7 @@ app.command("experiment")(experiment.experiment)
 app.command("train")(train.train)
 app.command("models")(models.models)
 app.command("profile")(profile.profile)
+app.command("pipeline")(pipeline.pipeline)
 app.command("repeat")(repeat.repeat)
 app.command("plot")(plot.plot)
 app.command("report")(report.report)

@@ -142,14 +142,19 @@ class ForestLessons:
         """Fit both forests on features, times by class and labels."""
         lot = (self.seed * 1_000_003 + self.retrains) % 2**32
         share = RandomForestPredictor(self.n_estimators, self.max_depth, random_state=lot)
-        seconds = RandomForestPredictor(TIME_TREES, TIME_DEPTH, random_state=lot)
-        finite = np.where(np.isfinite(times), times, 10.0 * np.nanmax(np.where(np.isfinite(times), times, np.nan)))
         self.retrains += 1
-        return Models(
-            share=share.fit_all(rows, labels, FEATURES),
-            seconds=seconds.fit_all(rows, np.log(finite), FEATURES),
-            typical=float(finite.min(axis=1).mean()),
-            classes=tuple(each.name for each in cluster.classes),
-            shape=cluster.shape,
-            retrains=self.retrains,
-        )
+        models = with_times(share.fit_all(rows, labels, FEATURES), rows, times, cluster, lot)
+        return replace(models, retrains=self.retrains)
+
+
+def with_times(share: Predictor, rows: Floats, times: Floats, cluster: Cluster, lot: int) -> Models:
+    """Return a model of the shares with one of the times beside it, fitted to features and times by class."""
+    seconds = RandomForestPredictor(TIME_TREES, TIME_DEPTH, random_state=lot)
+    finite = np.where(np.isfinite(times), times, 10.0 * np.nanmax(np.where(np.isfinite(times), times, np.nan)))
+    return Models(
+        share=share,
+        seconds=seconds.fit_all(rows, np.log(finite), FEATURES),
+        typical=float(finite.min(axis=1).mean()),
+        classes=tuple(each.name for each in cluster.classes),
+        shape=cluster.shape,
+    )

@@ -195,9 +195,11 @@ class HybridML(Scheduler):
         """Whether there is a forest to decide by."""
         return self._models is not None
 
-    def use(self, model: Predictor) -> None:
-        """Decide by a model of the shares that was trained elsewhere; times stay unknown."""
-        self._models = self._lessons.models = Models(share=model)
+    def use(self, model: Predictor | Models) -> None:
+        """Decide by what was trained elsewhere; with a model of the shares alone, times stay unknown."""
+        models = model if isinstance(model, Models) else Models(share=model)
+        self._models = self._lessons.models = models
+        self._lessons.retrains = models.retrains
 
     def expected_seconds(self, task: TaskView) -> Floats:
         """Return the learned seconds of a task of the current block."""

@@ -8,6 +8,7 @@ What a decision earns is told in `learning/agent_lessons.py`, the network stands
 from __future__ import annotations
 
 from collections import deque
+from io import BytesIO
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -284,8 +285,10 @@ class RLAgent(Scheduler):
 
         tensors = {name: torch.from_numpy(getattr(self, name).copy()) for name in Weights._fields}
         tensors["typical"] = torch.tensor(self.typical, dtype=torch.float64)
+        whole = BytesIO()  # straight to a file, torch would write the file's name into it
+        torch.save(tensors, whole)
         with written_whole(path) as scratch:
-            torch.save(tensors, scratch)
+            scratch.write_bytes(whole.getvalue())
         training = {"steps": self._steps, "reward": self._lessons.reward, "epsilon": self.epsilon}
         write_manifest(path, kind=self.name, features=FEATURES, training=training, cluster=self._shape)
 

@@ -1,0 +1,56 @@
+"""Phase 1: measure this machine, or take a profile that was measured elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from loguru import logger
+
+from hybrid_scheduler.pipeline.options import Profiling
+from hybrid_scheduler.pipeline.phase import PROFILE, Found, Phase, Step, Work
+from hybrid_scheduler.profiling.profile import Profile
+from hybrid_scheduler.profiling.profile_file import load_profile, save
+from hybrid_scheduler.profiling.profiler import HardwareProfiler
+
+
+def measure_machine(work: Work) -> Found:
+    """Write the profile."""
+    options = work.options.profiling
+    profile = load_profile(options.file) if options.file else _measured(options, work.step)
+    save(profile, work.target(PROFILE))
+    figures = {
+        "cpu": profile.machine.cpu,
+        "cores": profile.machine.cores,
+        "gpu": profile.gpu.name,
+        "gpu_source": profile.gpu.source,
+        "cpu_gpu_ratio": profile.cpu_gpu_ratio,
+        "gpu_fraction": profile.gpu_fraction,
+        "points": len(profile.points),
+    }
+    return Found(measured=figures)
+
+
+def _measured(options: Profiling, step: Step) -> Profile:
+    with _silent():
+        profiler = HardwareProfiler(
+            options.device,
+            quick=options.brief,
+            kernels=options.kernels,
+            threads=options.threads,
+            progress=lambda done, total, _what: step(done, total),
+        )
+        return profiler.profile_range(options.sizes)
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Keep the profiler's log off the terminal, where a progress bar says the same."""
+    logger.disable("hybrid_scheduler.profiling")
+    try:
+        yield
+    finally:
+        logger.enable("hybrid_scheduler.profiling")
+
+
+PROFILING = Phase("profiling", "hardware profiling", ("profiling",), (PROFILE,), measure_machine)
