@@ -6,13 +6,14 @@ import copy
 import signal
 import time
 from collections.abc import Iterator
+from io import BytesIO
 
 import numpy as np
 import pytest
 
 from hybrid_scheduler.errors import SchedulerError
 from hybrid_scheduler.lane import Lane
-from hybrid_scheduler.learning.beside import Beside, Study
+from hybrid_scheduler.learning.beside import Beside, Study, read_message, write_message
 from hybrid_scheduler.learning.forest_lessons import ForestLessons, Seen
 from hybrid_scheduler.schedulers.hybrid_ml import HybridML
 from hybrid_scheduler.schedulers.rl_agent import RLAgent
@@ -102,3 +103,11 @@ def test_a_copy_of_a_policy_that_learns_beside_decides_alike(kind: type[HybridML
     one, two = (VirtualMultiGPU().run(tasks, each).finish for each in (policy, twin))
     twin.close()
     assert np.array_equal(one, two)
+
+
+@pytest.mark.parametrize("kept", [0, 3, 8, 9, 20])
+def test_a_message_that_was_cut_short_is_the_end(kept: int) -> None:
+    whole = BytesIO()
+    write_message(whole, b"a lesson of some length")
+    assert read_message(BytesIO(whole.getvalue()[:kept])) == b""
+    assert read_message(BytesIO(whole.getvalue())) == b"a lesson of some length"

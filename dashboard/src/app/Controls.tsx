@@ -82,9 +82,9 @@ const LIMITS = [null, 10, 50, 200, 1000];
 function QueueLimit({ settings, off }: { settings: Settings; off: boolean }) {
   const limits = LIMITS.includes(settings.max_queue) ? LIMITS : [settings.max_queue, ...LIMITS];
   return (
-    <Row label="Longest queue">
+    <Row label="Longest queue, others are turned away">
       <Select value={String(settings.max_queue)} disabled={off} onChange={(event) => void change(`Longest queue: ${event.target.value === 'null' ? 'any' : event.target.value}`, { max_queue: event.target.value === 'null' ? null : Number(event.target.value) })}>
-        {limits.map((most) => <option key={String(most)} value={String(most)}>{most === null ? 'any, nothing is turned away' : `${most} tasks, others are turned away`}</option>)}
+        {limits.map((most) => <option key={String(most)} value={String(most)}>{most === null ? 'any' : `${most} tasks`}</option>)}
       </Select>
     </Row>
   );

@@ -38,7 +38,7 @@ export function Slider({ label, value, min, max, step, show, onSettle, disabled,
   return (
     <div className={`flex items-center gap-2 text-sm ${className}`} title={hint}>
       <label htmlFor={id} className="whitespace-nowrap text-quiet">{label}</label>
-      <input id={id} type="range" className="min-w-20 flex-1 accent-[var(--accent)]" min={min} max={max} step={step} value={Math.min(max, Math.max(min, shown))} disabled={disabled} aria-valuetext={show(shown)} onChange={(event) => moved(Number(event.target.value))} />
+      <input id={id} type="range" className="w-0 min-w-20 flex-1 accent-[var(--accent)]" min={min} max={max} step={step} value={Math.min(max, Math.max(min, shown))} disabled={disabled} aria-valuetext={show(shown)} onChange={(event) => moved(Number(event.target.value))} />
       <output htmlFor={id} className="num min-w-12 text-right font-semibold whitespace-nowrap">{show(shown)}</output>
     </div>
   );

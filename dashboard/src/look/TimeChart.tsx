@@ -22,6 +22,8 @@ export interface TimeChartProps {
   /** Lowest and highest value to show; null: as the data is. */
   range?: [number | null, number | null];
   value: (value: number) => string;
+  /** How values are written at the axis, if otherwise. */
+  tick?: (value: number) => string;
   marks?: Mark[];
   /** Seconds to show, counted from the newest point. */
   span?: number;
@@ -86,7 +88,7 @@ function options(latest: Latest, theme: 'dark' | 'light', width: number, height:
     },
     axes: [
       { ...axis, size: 24, values: (u, values) => values.map((each) => timeLabel(each, u.scales.x?.max ?? each, latest.current.ago)) },
-      { ...axis, size: 58, values: (_u, values) => values.map((each) => (each === null ? '' : latest.current.value(each))) },
+      { ...axis, size: 58, values: (_u, values) => values.map((each) => (each === null ? '' : (latest.current.tick ?? latest.current.value)(each))) },
     ],
     series: [{}, ...lines.map((line) => ({ label: line.label, stroke: line.colour, width: line.width ?? 1.75, dash: line.dash ?? [], ...(line.fill ? { fill: line.fill } : {}), points: { show: false }, spanGaps: true }))],
     hooks: { draw: [(u) => drawMarks(u, latest.current.marks ?? [], INK[theme].mark)] },

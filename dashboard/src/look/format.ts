@@ -41,6 +41,12 @@ export const energyOf = (joules: number | null | undefined): Quantity => (joules
 export const costOf = (dollars: number | null | undefined): Quantity => (dollars === 0 ? { number: '0', unit: '$' } : scaled(dollars, MONEY));
 
 export const seconds = (value: number | null | undefined): string => text(secondsOf(value));
+/** Seconds at a tick of a logarithmic axis, which has powers of ten: 10 ms, 1 s, 100 s. */
+export function secondsTick(value: number): string {
+  if (value >= 1) return `${Number(value.toPrecision(2)).toLocaleString('en-US')} s`;
+  return value >= 1e-3 ? `${Number((value * 1e3).toPrecision(2))} ms` : `${Number((value * 1e6).toPrecision(2))} µs`;
+}
+
 export const energy = (joules: number | null | undefined): string => text(energyOf(joules));
 export const cost = (dollars: number | null | undefined): string => text(costOf(dollars));
 export const bytes = (value: number | null | undefined): string => (value === 0 ? '0 B' : text(scaled(value, BYTES)));

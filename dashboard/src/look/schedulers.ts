@@ -51,7 +51,7 @@ export function schedulerLook(name: string): Look {
   const number = reference >= 0 ? reference : REFERENCES.length + [...met.keys()].filter((each) => !REFERENCES.includes(each)).length;
   const [shape, dark, light] = NEXT[number % NEXT.length]!;
   const dash = [4 + 2 * (number % 3), 2 + (number % 2) * 2];
-  const made = look(words(name), initials(name), 'plug-in or reference', shape, dash, dark, light);
+  const made = look(words(name), initials(name), reference >= 0 ? 'rule, sees all times' : 'plug-in', shape, dash, dark, light);
   met.set(name, made);
   return made;
 }

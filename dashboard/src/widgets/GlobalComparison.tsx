@@ -37,7 +37,7 @@ export function GlobalComparison() {
         </>
       }
     >
-      <ol className="flex h-full flex-col justify-around" data-testid="comparison">
+      <ol className="flex h-full flex-col justify-around overflow-y-auto" data-testid="comparison">
         {order.map((state, place) => (
           <Bar key={state.name} state={state} place={place + 1} value={info.of(state)} best={info.of(best ?? state)} width={scale.width} line={known(line) ? scale.width(line) : null} measure={measure} />
         ))}

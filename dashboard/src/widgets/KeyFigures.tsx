@@ -61,13 +61,15 @@ interface FigureProps {
 
 function Figure({ icon, title, value, colour, below, spark, line }: FigureProps) {
   return (
-    <section aria-label={title} className="panel flex items-center gap-2 px-3.5 py-2.5">
-      <div className="min-w-0 flex-1">
-        <p className="flex items-center gap-1.5 text-xs text-quiet"><span aria-hidden="true">{icon}</span>{title}</p>
-        <p className="num truncate text-xl font-semibold" style={{ color: colour }}>{value}</p>
-        <p className="truncate text-xs text-quiet" title={below}>{below}</p>
+    <section aria-label={title} className="panel @container px-3.5 py-2.5">
+      <div className="flex items-center gap-2">
+        <div className="min-w-0 flex-1">
+          <p className="flex items-center gap-1.5 truncate text-xs text-quiet"><span aria-hidden="true">{icon}</span><span className="truncate">{title}</span></p>
+          <p className="num truncate text-xl font-semibold" style={{ color: colour }}>{value}</p>
+          <p className="truncate text-xs text-quiet" title={below}>{below}</p>
+        </div>
+        <span className="fade hidden @[15rem]:block"><Sparkline values={spark} colour={line} width={90} /></span>
       </div>
-      <span className="fade hidden 2xl:block"><Sparkline values={spark} colour={line} /></span>
     </section>
   );
 }

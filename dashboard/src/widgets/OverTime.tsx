@@ -3,7 +3,7 @@ import { useMemo, useState } from 'react';
 import { LineChart, TrendingUp } from 'lucide-react';
 import { useRace } from '@/live/store';
 import type { Race, Series } from '@/live/state';
-import { figure, seconds } from '@/look/format';
+import { figure, seconds, secondsTick } from '@/look/format';
 import { Chip, Select } from '@/look/parts';
 import { schedulerLook } from '@/look/schedulers';
 import { Shape } from '@/look/Shape';
@@ -29,7 +29,7 @@ export function TurnaroundOverTime() {
       subtitle="log axis, mean of the last 1000 tasks"
       actions={
         <>
-          {drowning.length > 0 && <Chip tone="warn" title="Their backlog keeps growing">{drowning.map((each) => schedulerLook(each.name).short).join(', ')} saturated</Chip>}
+          {drowning.length > 0 && <Chip tone="warn" title={`Their backlog keeps growing: ${drowning.map((each) => schedulerLook(each.name).label).join(', ')}`}>{drowning.length} saturated</Chip>}
           <Select aria-label="Figure" value={column} onChange={(event) => setColumn(event.target.value as typeof column)}>
             <option value="turnaround">Mean</option>
             <option value="p95">95th percentile</option>
@@ -39,7 +39,7 @@ export function TurnaroundOverTime() {
       }
     >
       <div className="h-full" {...hold}>
-        <TimeChart data={data} lines={lines} log value={seconds} marks={race.marks} label={summary(race, names, column)} />
+        <TimeChart data={data} lines={lines} log value={seconds} tick={secondsTick} marks={race.marks} label={summary(race, names, column)} />
       </div>
     </Tile>
   );

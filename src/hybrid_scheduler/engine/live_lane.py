@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from hybrid_scheduler.engine.bound import LiveBound
 from hybrid_scheduler.engine.shares import Share, Shares
 from hybrid_scheduler.lane import Lane
 from hybrid_scheduler.model.cluster import Cluster
@@ -39,8 +40,9 @@ class Totals:
 class LiveLane:
     """A scheduler on its own cluster, with memory of what is running."""
 
-    def __init__(self, scheduler: Scheduler, cluster: Cluster, now: float) -> None:
+    def __init__(self, scheduler: Scheduler, cluster: Cluster, now: float, bound: LiveBound) -> None:
         self.scheduler = scheduler
+        self.bound = bound  # of the tasks that it was given: one that joins later owes nothing of what came before
         self.lane = Lane(scheduler, VirtualMultiGPU(cluster=cluster))
         self.lane.machine.view.free[:] = now
         self.shares = Shares()

@@ -24,7 +24,7 @@ from hybrid_scheduler.engine.snapshot import (
 from hybrid_scheduler.engine.stream import Stream
 from hybrid_scheduler.learning.labels import isolated_labels
 from hybrid_scheduler.model.cluster import Device
-from hybrid_scheduler.model.placements import Placements
+from hybrid_scheduler.model.placements import QUEUE_FULL, Placements
 from hybrid_scheduler.model.tasks import Floats, Task, Tasks
 from hybrid_scheduler.physics import class_times, fastest
 from hybrid_scheduler.schedulers.explain import Explanation
@@ -54,8 +54,8 @@ class LiveRace:
     def __init__(self, settings: LiveSettings, library: Library | None = None) -> None:
         self.stream = Stream(settings, library)
         self.settings = settings = self.stream.pinned(settings)
-        self.lanes = {name: self._new_lane(name) for name in settings.schedulers}
         self.bound = LiveBound(settings.cluster)
+        self.lanes = {name: self._new_lane(name) for name in settings.schedulers}
         self.memory = Memory()
         self.latest: TaskRecord | None = None
         self._use_devices(settings)
@@ -65,7 +65,9 @@ class LiveRace:
         policy = ready(name, settings.cluster, settings.seed, warm=True)
         policy.weigh_energy(settings.energy_weight)
         policy.learn_beside(BESIDE)
-        return LiveLane(policy, settings.cluster, self.stream.now)
+        now = self.stream.now
+        bound = LiveBound(settings.cluster, now) if self.stream.number else self.bound
+        return LiveLane(policy, settings.cluster, now, bound)
 
     # --- moving on ---------------------------------------------------------------------------------------------
 
@@ -88,10 +90,12 @@ class LiveRace:
         """Let all place the tasks that arrive now."""
         cluster = self.settings.cluster
         times = class_times(tasks, cluster)
+        before = self.bound.fork()
         self.bound.add(tasks.arrival_time, times)
-        most = self.settings.max_queue
-        before = float(tasks.arrival_time[0])
-        placed = {name: lane.run(tasks, times, before, most) for name, lane in self.lanes.items()}
+        most, now = self.settings.max_queue, float(tasks.arrival_time[0])
+        placed = {name: lane.run(tasks, times, now, most) for name, lane in self.lanes.items()}
+        for name, lane in self.lanes.items():
+            self._move_own_bound(lane, placed[name], times, before)
         for lane in self.lanes.values():
             lane.forget(self.stream.now)
         self._count_wins(placed)
@@ -100,6 +104,14 @@ class LiveRace:
         block = Placed(tasks, placed, {}, *labels, self.stream.now, reasons or {})
         self.latest = record(block, len(tasks) - 1)
         return block
+
+    def _move_own_bound(self, lane: LiveLane, placed: Placements, times: Floats, before: LiveBound) -> None:
+        """Keep the bound of a lane that has not had all tasks: it joined later, or has turned some away."""
+        taken = placed.status != QUEUE_FULL
+        if lane.bound is self.bound and not taken.all():
+            lane.bound = before.fork()
+        if lane.bound is not self.bound:
+            lane.bound.add(placed.tasks.arrival_time[taken], times[taken])
 
     def _count_wins(self, placed: dict[str, Placements]) -> None:
         ends = np.array([np.where(each.ran, each.finish, np.inf) for each in placed.values()])
@@ -119,22 +131,36 @@ class LiveRace:
         self._choose_lanes(settings)
         for lane in self.lanes.values():
             lane.scheduler.weigh_energy(settings.energy_weight)
-        if settings.num_gpus != old.num_gpus:
-            for lane in self.lanes.values():
-                lane.use(settings.cluster, self.stream.now)
-            self.bound.use(settings.cluster.counts)
-        return self._use_devices(settings)
+        restarted = self._use_cluster(old, settings) if settings.num_gpus != old.num_gpus else {}
+        return self._use_devices(settings, restarted)
+
+    def _use_cluster(self, old: LiveSettings, settings: LiveSettings) -> dict[str, Placements]:
+        """Go on with more or fewer GPUs; those that leave do so as if they had failed."""
+        gpus = [int(gpu) for gpu in old.cluster.gpus]
+        # Those that fail in the same change go with them, so that no task starts again twice.
+        gone = {*gpus[settings.num_gpus :], *(gpus[number] for number in settings.failed_gpus if number < len(gpus))}
+        restarted, now = {}, self.stream.now
+        for name, lane in self.lanes.items():
+            if lane.cluster.counts.sum() == settings.cluster.counts.sum():
+                continue  # it has just joined
+            lost = lane.fail(gone & {int(gpu) for gpu in lane.lane.machine.view.gpus}, now)
+            if lost is not None:
+                restarted[name] = lane.rerun(lost, now)
+            lane.use(settings.cluster, now)
+        return restarted
 
     def _choose_lanes(self, settings: LiveSettings) -> None:
         for name in [name for name in self.lanes if name not in settings.schedulers]:
             self.lanes.pop(name).scheduler.close()
         self.lanes = {name: self.lanes.get(name) or self._new_lane(name) for name in settings.schedulers}
 
-    def _use_devices(self, settings: LiveSettings) -> dict[str, Placements]:
-        """Fail and restore GPUs in every lane until they are as the settings say."""
+    def _use_devices(
+        self, settings: LiveSettings, restarted: dict[str, Placements] | None = None
+    ) -> dict[str, Placements]:
+        """Fail and restore GPUs in every lane until they are as the settings say; add what starts again."""
         gpus = settings.cluster.gpus
         wanted = {int(gpus[number]) for number in settings.failed_gpus}
-        restarted, now = {}, self.stream.now
+        restarted, now = dict(restarted or {}), self.stream.now
         for name, lane in self.lanes.items():
             working = {int(gpu) for gpu in lane.lane.machine.view.gpus}
             lane.restore({int(gpu) for gpu in gpus} - working - wanted, now)
@@ -144,7 +170,8 @@ class LiveRace:
         counts = settings.cluster.counts.copy()
         for device in wanted:
             counts[settings.cluster.class_index[device]] -= 1
-        self.bound.use(counts)
+        for bound in (self.bound, *(lane.bound for lane in self.lanes.values())):
+            bound.use(counts, now)
         return restarted
 
     def close(self) -> None:
@@ -196,7 +223,7 @@ class LiveRace:
             energy=float(sums["energy"]),
             cost=float(sums["cost"]),
             makespan=totals.makespan,
-            makespan_over_bound=totals.makespan / max(self.bound.seconds, 1e-12) if totals.tasks else 1.0,
+            makespan_over_bound=totals.makespan / max(lane.bound.seconds, 1e-12) if totals.tasks else 1.0,
             backlog=lane.backlog(now),
             queue_length=lane.queue_length(now),
             saturated=lane.saturated,

@@ -170,11 +170,13 @@ def write_message(pipe: IO[bytes], message: bytes) -> None:
 
 
 def read_message(pipe: IO[bytes]) -> bytes:
-    """Read one message; empty at the end."""
+    """Read one message; empty at the end, also if the writer was ended in the middle of one."""
     head = pipe.read(LENGTH.size)
     if len(head) < LENGTH.size:
         return b""
-    return pipe.read(LENGTH.unpack(head)[0])
+    length = LENGTH.unpack(head)[0]
+    body = pipe.read(length)
+    return body if len(body) == length else b""
 
 
 def _study(source: IO[bytes], target: IO[bytes]) -> None:

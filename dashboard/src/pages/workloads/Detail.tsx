@@ -29,6 +29,9 @@ export function Detail({ name }: { name: string }) {
   );
 }
 
+/** A perfectly even stream has a rounding error for a spread. */
+const settled = (value: number | null) => (value !== null && Math.abs(value) < 1e-6 ? 0 : value);
+
 function told({ kind, summary, bytes: size, uploaded_at, sha256 }: Shape): string {
   if (kind === 'preset') return `${summary}. Drawn once with seed 0 for the pictures below.`;
   return `Uploaded ${moment(uploaded_at)}, ${bytes(size)}, SHA-256 ${sha256?.slice(0, 8) ?? '–'}…`;
@@ -84,7 +87,7 @@ function Numbers({ shape }: { shape: Shape }) {
           ['Offered load', <Big key="l" text={known(load) ? figure(load, 2) : 'all at once'} tone={known(load) && load > 1 ? 'text-warn' : ''} below={!known(load) ? '' : load > 1 ? 'more than it can do: queues grow' : 'of what it can do at best'} />],
           ['Faster on a GPU', <Big key="g" text={percent(shape.gpu_faster_share)} below="of the tasks, whole" />],
           ['Arrivals', <Big key="a" text={known(shape.arrival_rate) ? `${figure(shape.arrival_rate)}/s` : 'at once'} below={`over ${seconds(shape.span)}`} />],
-          ['Burstiness', <Big key="b" text={figure(shape.burstiness, 2)} below="a Poisson stream has 1" />],
+          ['Burstiness', <Big key="b" text={figure(settled(shape.burstiness), 2)} below="a Poisson stream has 1" />],
           ['Certified bound', <Big key="c" text={seconds(shape.bound)} below="nobody can end before" />],
           ['Wait for others', <Big key="d" text={percent(shape.dependency_share)} />],
           ['Measured times', <Big key="m" text={shape.measured_classes.length ? shape.measured_classes.join(', ') : 'none'} below={shape.measured_classes.length ? '' : 'times by the formula'} />],
