@@ -39,7 +39,7 @@ test('a page whose line broke comes back with its cursor and misses nothing', as
   await page.goto('/');
   await expect.poll(() => seen.length).toBeGreaterThan(7);
   expect(asked[1]).toMatch(/cursor=\d+&stream=\w+/);
-  const numbers = [...new Set(seen)];
+  const numbers = [...new Set(seen)].slice(1); // the first is the newest picture, whatever came after it
   expect(numbers).toEqual(Array.from({ length: numbers.length }, (_, i) => numbers[0]! + i));
 });
 

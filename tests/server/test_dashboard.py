@@ -59,7 +59,9 @@ async def test_pages_of_the_dashboard_can_be_linked_to(built: Path, path: str) -
         assert (await browser.get(path)).text == "<title>race</title>"
 
 
-@pytest.mark.parametrize("path", ["/nothing", "/assets/gone-5e6f.js", "/favicon.ico", "/../pyproject.toml", "/%2e%2e/secret.txt"])
+@pytest.mark.parametrize(
+    "path", ["/nothing", "/assets/gone-5e6f.js", "/favicon.ico", "/../pyproject.toml", "/%2e%2e/secret.txt"]
+)
 async def test_a_file_that_is_not_there_is_not_found(built: Path, path: str) -> None:
     async with client(built) as browser:
         assert (await browser.get(path)).status_code == 404

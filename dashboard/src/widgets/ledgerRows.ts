@@ -5,7 +5,7 @@ import { schedulerLook } from '@/look/schedulers';
 import { deviceName } from './devices';
 
 /** Rows drawn at most: more are slow to draw and nobody reads them. */
-export const MOST_ROWS = 200;
+export const MOST_ROWS = 50; // more make the page heavy; a filter looks at all that are kept
 
 export interface LedgerRow {
   task: number;
