@@ -9,6 +9,7 @@ from pathlib import Path
 
 from hybrid_scheduler import registry
 from hybrid_scheduler.metrics import MEASURES
+from hybrid_scheduler.pipeline.config import config_text
 from hybrid_scheduler.reports.plotting import listed
 from hybrid_scheduler.server.app import create_app
 from hybrid_scheduler.settings import load_settings, settings_table
@@ -16,6 +17,7 @@ from hybrid_scheduler.workload.presets import PRESETS
 
 HERE = Path(__file__).parent
 RESULTS = HERE.parent / "benchmarks" / "results.json"
+CONFIG = HERE.parent / "config.yaml"
 
 
 def schedulers() -> str:
@@ -102,9 +104,9 @@ def filled(text: str) -> str:
 def main() -> None:
     """Rewrite the pages, or exit with 1 if one of them is out of date."""
     stale = []
-    for page in sorted(HERE.glob("*.md")):
-        before = page.read_text(encoding="utf-8")
-        after = filled(before)
+    for page in (*sorted(HERE.glob("*.md")), CONFIG):
+        before = page.read_text(encoding="utf-8") if page.exists() else ""
+        after = config_text() if page == CONFIG else filled(before)
         if before != after:
             stale.append(page.name)
             if "--check" not in sys.argv:

@@ -1,6 +1,8 @@
 /** Numbers as people read them: three digits that count, a unit that fits. */
 
 const NONE = '–';
+/** One formatter for each number of places: making one takes longer than all else on the page. */
+const PLACES = Array.from({ length: 9 }, (_, places) => new Intl.NumberFormat('en-US', { minimumFractionDigits: places, maximumFractionDigits: places }));
 
 export function known(value: number | null | undefined): value is number {
   return value !== null && value !== undefined && Number.isFinite(value);
@@ -13,7 +15,7 @@ export function figure(value: number | null | undefined, digits = 3): string {
   if (size === 0) return '0';
   if (size >= 1e15 || size < 1e-4) return value.toExponential(digits - 1);
   const places = Math.max(0, Math.min(8, digits - 1 - Math.floor(Math.log10(size))));
-  return Number(value.toFixed(places)).toLocaleString('en-US', { minimumFractionDigits: places, maximumFractionDigits: places });
+  return PLACES[places]!.format(Number(value.toFixed(places)));
 }
 
 export interface Quantity {
@@ -66,7 +68,7 @@ export function over(ratio: number | null | undefined): string {
 }
 
 export function count(value: number | null | undefined): string {
-  return known(value) ? Math.round(value).toLocaleString('en-US') : NONE;
+  return known(value) ? PLACES[0]!.format(Math.round(value)) : NONE;
 }
 
 /** A clock of simulated time: 03:53, 1:02:03. */
