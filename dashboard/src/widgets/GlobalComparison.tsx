@@ -71,7 +71,7 @@ function Bar({ state, place, value, best, width, line, measure }: BarProps) {
         aria-pressed={scheduler === state.name}
         onClick={() => choose(state.name)}
         title={`Show lanes, ledger and trade-off of ${label}`}
-        className="grid w-full grid-cols-[1.1rem_1rem_6.8rem_1fr_5.6rem_4.6rem] items-center gap-x-2 max-sm:grid-cols-[1rem_1rem_1fr_5rem_4.6rem] rounded-lg px-1 py-0.5 text-left hover:bg-raised aria-pressed:bg-raised"
+        className="grid w-full grid-cols-[1.1rem_1rem_6.8rem_1fr_5.6rem_5.5rem] items-center gap-x-2 max-sm:grid-cols-[1rem_1rem_1fr_5rem_5.5rem] rounded-lg px-1 py-0.5 text-left hover:bg-raised aria-pressed:bg-raised"
       >
         <span className="num text-xs text-quiet">{place}</span>
         <Shape name={state.name} size={13} />
