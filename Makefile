@@ -60,6 +60,9 @@ types: $(READY) $(NODE_READY) ## write the dashboard's types from the API's own 
 bench: $(READY) $(WEB) ## measure speed against other tools, as ratios in one run
 	@$(BIN)/python -m benchmarks
 
+results: $(READY) ## run every experiment for ten seeds (hours; goes on after an interruption), write RESULTS.md
+	@$(BIN)/python -m docs.results
+
 docs: $(READY) ## write the tables that the docs take from the code
 	@$(BIN)/python docs/tables.py
 
@@ -70,4 +73,4 @@ clean: ## remove .venv, node_modules, caches and what was built
 	@rm -rf $(VENV) dashboard/node_modules src/hybrid_scheduler/web benchmarks/build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	@find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.PHONY: help setup run test test-dashboard test-python test-browser lint dashboard types bench docs lock clean
+.PHONY: help setup run test test-dashboard test-python test-browser lint dashboard types bench results docs lock clean

@@ -1,0 +1,41 @@
+"""What RESULTS.md is made from: the commands, in the order in which they run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+SEEDS = 10
+RACERS = "round_robin,random,greedy,hybrid_ml,rl_agent,oracle,eft,price"
+ONE_DEVICE = "examples/one_device.py:only_cpu,examples/one_device.py:only_gpu"
+
+
+@dataclass(frozen=True)
+class Run:
+    """One command of hms, run once for every seed."""
+
+    name: str
+    words: str  # the command without hms, its seeds and its folder
+
+    def command(self, seeds: str = str(SEEDS), folder: str = "DIR") -> list[str]:
+        """Return the words of the command for some seeds and a folder."""
+        return ["hms", *self.words.split(), "--seeds", seeds, "--out", folder]
+
+
+PRESETS = ("mixed", "long_tail", "gpu_friendly", "cpu_friendly", "bursty")
+PLAN: tuple[Run, ...] = (
+    *(Run(preset, f"compare {preset}") for preset in PRESETS),
+    Run("overload", "compare mixed --load 2"),
+    Run("free_devices", f"compare mixed --mode isolated --schedulers {RACERS},{ONE_DEVICE}"),
+    *(
+        Run(f"one_device_{kind}", f"compare {kind} --mode isolated --schedulers {ONE_DEVICE}")
+        for kind in PRESETS[2:4]
+    ),
+    Run("shift", "experiment shift"),
+    Run("pareto", "experiment pareto"),
+    Run("accuracy", "experiment accuracy"),
+    Run("isolated", "experiment isolated"),
+    Run("capacity", "capacity mixed"),
+    Run("load", "experiment load"),
+    Run("heavy", "experiment heavy"),
+    Run("learning", "experiment learning"),
+)
