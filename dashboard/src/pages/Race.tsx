@@ -44,7 +44,7 @@ function Banners() {
         <div role="alert" className="flex flex-wrap items-center gap-3 rounded-xl border border-warn/60 bg-warn/10 px-4 py-2.5">
           <strong className="text-warn">Connection lost.</strong>
           <span className="flex-1 text-sm">
-            {age === null ? 'The server does not answer.' : `Showing data from ${age} s ago. The race goes on at the server.`} Trying again, less often each time.
+            {age === null ? 'The server does not answer.' : `Showing data from ${age} s ago. The race may go on at the server.`} Trying again, less often each time.
           </span>
           <Button onClick={retry}>Retry now</Button>
         </div>
