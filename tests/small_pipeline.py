@@ -42,6 +42,7 @@ class Counted:
     def __init__(self) -> None:
         self.done: Counter[str] = Counter()
         self.failing = ""
+        self.failure: BaseException = KeyboardInterrupt()
         self.words: dict[str, str] = {}  # what a phase writes, if not its name
 
     @property
@@ -59,7 +60,7 @@ class Counted:
             self.done[name] += 1
             work.target(f"data/{name}.txt").write_text(self.words.get(name, name), encoding="utf-8")
             if name == self.failing:
-                raise KeyboardInterrupt
+                raise self.failure
             return Found({"words": self.words.get(name, name)})
 
         return run

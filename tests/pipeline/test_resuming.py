@@ -59,6 +59,14 @@ def test_an_interruption_inside_a_phase_costs_that_phase_only(tmp_path: Path, co
     assert not (tmp_path / "data/earlier").exists()
 
 
+def test_a_full_disk_is_told_in_one_line_and_costs_that_phase_only(tmp_path: Path, counted: Counted) -> None:
+    counted.failing, counted.failure = "training", OSError(28, "No space left on device", "x.csv")
+    with pytest.raises(InputError, match=r"phase 'training' cannot .* x.csv \(No space left on device\)"):
+        run(Plan(options(), tmp_path), phases=counted.phases)
+    assert (tmp_path / "data/workload.txt").exists()
+    assert not (tmp_path / "data/training.txt").exists()
+
+
 def test_what_a_killed_phase_left_behind_is_thrown_away(tmp_path: Path, counted: Counted) -> None:
     left = tmp_path / "data/pipeline/.training/data"
     left.mkdir(parents=True)

@@ -30,8 +30,8 @@ PLACES = (
     "data/workload_traces/training_workload.csv",
     "data/workload_traces/test_workload.csv",
     "models/scheduler_model.pkl",
-    "models/hybrid_ml.model",
-    "models/rl_agent.pth",
+    "models/forest.model",
+    "models/agent.pth",
     "data/results/scheduling_results.csv",
     "data/results/comparison/measures.csv",
 )
@@ -149,7 +149,7 @@ def test_a_changed_option_redoes_what_depends_on_it(copied: Path) -> None:
     done = hms("pipeline")
     assert done.code == 0, done.err
     assert "scheduling.agent_tasks is 60, was 40" in done.out
-    assert "models/rl_agent.pth is another one" in done.out
+    assert "models/agent.pth is another one" in done.out
     untouched = [place for place in PLACES if (copied / place).stat().st_mtime_ns == stamps[place]]
     assert untouched == list(PLACES[:5])
 
@@ -198,10 +198,20 @@ def test_the_isolated_race_without_an_agent_and_with_figures_and_a_report(copied
     done = hms("pipeline", "--force")
     assert done.code == 0, done.err
     assert "time / best" in done.out
-    assert not Path("models/rl_agent.pth").exists()
+    assert not Path("models/agent.pth").exists()
     assert Path("data/results/report.html").read_text(encoding="utf-8").startswith("<!doctype html>")
     assert Path("data/results/figures/gpu_fraction.png").exists()
     assert "open data/results/report.html" in done.out
+
+
+def test_a_changed_policy_file_is_raced_again(copied: Path) -> None:
+    listed = "[round_robin, greedy, offline_forest, hybrid_ml, rl_agent]"
+    write_small(copied, **{listed: "[greedy, mine.py]"})
+    for device in (0, 1):
+        Path("mine.py").write_text(f"def mine(task, view):\n    return {device}.0, {device}\n", encoding="utf-8")
+        done = hms("pipeline")
+        assert done.code == 0, done.err
+    assert "evaluation          is done again: mine.py is another one" in done.out
 
 
 def test_a_profile_can_be_brought_along(copied: Path) -> None:

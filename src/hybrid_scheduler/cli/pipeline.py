@@ -44,7 +44,11 @@ def pipeline(
     options = read_options(config, quick=quick, seed=seed)
     with _bar() as bar:
         watcher = Follower(bar)
-        records = run(Plan(options, out, start, force), watcher)
+        try:
+            records = run(Plan(options, out, start, force), watcher)
+        except KeyboardInterrupt:
+            typer.echo("finished phases are kept: the same command goes on with the next one", err=True)
+            raise
     _conclude(records[-1], options.mode, watcher, out)
 
 

@@ -146,6 +146,11 @@ def _illustrate(work: Work, kept: Path, parts: Parts) -> None:
         reporting.report(kept, work.target(REPORT), asked.report, parts.next(1))
 
 
+def _policy_files(options: Options) -> tuple[str, ...]:
+    names = (spec.partition(":")[0] for spec in options.evaluation.schedulers)
+    return tuple(dict.fromkeys(name for name in names if name.endswith(".py")))
+
+
 EVALUATING = Phase(
     "evaluation",
     "evaluation",
@@ -153,4 +158,5 @@ EVALUATING = Phase(
     (COMPARISON, SHIFT, FIGURES, f"{REPORT}.html", f"{REPORT}.pdf"),
     evaluate,
     reads=(FOREST, AGENT),
+    brought=_policy_files,
 )

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from loguru import logger
 
-from hybrid_scheduler.pipeline.options import Profiling
+from hybrid_scheduler.pipeline.options import Options, Profiling
 from hybrid_scheduler.pipeline.phase import PROFILE, Found, Phase, Step, Work
 from hybrid_scheduler.profiling.profile import Profile
 from hybrid_scheduler.profiling.profile_file import load_profile, save
@@ -53,4 +53,8 @@ def _silent() -> Iterator[None]:
         logger.enable("hybrid_scheduler.profiling")
 
 
-PROFILING = Phase("profiling", "hardware profiling", ("profiling",), (PROFILE,), measure_machine)
+def _brought(options: Options) -> tuple[str, ...]:
+    return (options.profiling.file,) if options.profiling.file else ()
+
+
+PROFILING = Phase("profiling", "hardware profiling", ("profiling",), (PROFILE,), measure_machine, brought=_brought)

@@ -15,7 +15,7 @@ from hybrid_scheduler.profiling.profile_file import load_profile
 PROFILE = "data/profiles/hardware_profile.json"
 TRAINING_TRACE = "data/workload_traces/training_workload.csv"
 TEST_TRACE = "data/workload_traces/test_workload.csv"
-MODEL, FOREST, AGENT = "models/scheduler_model.pkl", "models/hybrid_ml.model", "models/rl_agent.pth"
+MODEL, FOREST, AGENT = "models/scheduler_model.pkl", "models/forest.model", "models/agent.pth"
 RESULTS = "data/results"
 DECISIONS, COMPARISON = f"{RESULTS}/scheduling_results.csv", f"{RESULTS}/comparison"
 TRAINING_SEED, TEST_SEED = 1000, 2000
@@ -70,6 +70,7 @@ class Phase:
     places: tuple[str, ...]  # files and folders that belong to it
     run: Callable[[Work], Found]
     reads: tuple[str, ...] = ()  # results of earlier phases
+    brought: Callable[[Options], tuple[str, ...]] = lambda _options: ()  # files of the user that it reads
 
     def read_by(self, options: Options) -> tuple[str, ...]:
         """Return what is read with these options."""

@@ -14,7 +14,7 @@ from hybrid_scheduler.pipeline.evaluating import EVALUATING
 from hybrid_scheduler.pipeline.fitting import FITTING
 from hybrid_scheduler.pipeline.measuring import PROFILING
 from hybrid_scheduler.pipeline.options import Options, flat
-from hybrid_scheduler.pipeline.phase import Phase, Work
+from hybrid_scheduler.pipeline.phase import Found, Phase, Work
 from hybrid_scheduler.pipeline.records import Inputs, Record, digests
 from hybrid_scheduler.pipeline.scheduling import SCHEDULING
 from hybrid_scheduler.pipeline.workspace import Workspace
@@ -117,7 +117,7 @@ def _stale(root: Path, phase: Phase, inputs: Inputs, before: Record | None) -> s
 def _done(plan: Plan, space: Workspace, phase: Phase, inputs: Inputs, watch: Watcher) -> Record:
     begin = time.perf_counter()
     with space.scratch(phase.name) as made:
-        found = phase.run(Work(plan.options, plan.root, made, watch.step))
+        found = _worked(phase, Work(plan.options, plan.root, made, watch.step))
         outputs = digests(made, phase.places)
         watch.kept(space.publish(phase.name, made, phase.places, plan.force))
     seconds = {"seconds": time.perf_counter() - begin}
@@ -126,14 +126,22 @@ def _done(plan: Plan, space: Workspace, phase: Phase, inputs: Inputs, watch: Wat
     return record
 
 
+def _worked(phase: Phase, work: Work) -> Found:
+    try:
+        return phase.run(work)
+    except OSError as error:
+        where = f" {error.filename}" if error.filename else ""
+        raise InputError(
+            f"phase '{phase.name}' cannot read or write{where} ({error.strerror or error}): check rights and space"
+        ) from None
+
+
 def inputs_of(plan: Plan, phase: Phase) -> Inputs:
     """Return what the results of a phase follow from, as things stand."""
     options = plan.options
     chosen = {name: _plain(value) for name, value in flat(options) if _counts(name, phase)}
-    files = digests(plan.root, phase.read_by(options))
-    if phase is PROFILING and options.profiling.file:
-        files[options.profiling.file] = _digest(options.profiling.file)
-    return Inputs(chosen, files)
+    brought = {path: _digest(path) for path in phase.brought(options)}
+    return Inputs(chosen, {**digests(plan.root, phase.read_by(options)), **brought})
 
 
 def _counts(name: str, phase: Phase) -> bool:
@@ -148,4 +156,4 @@ def _digest(path: str) -> str:
     try:
         return sha256(path)
     except OSError as error:
-        raise InputError(f"profile {path} cannot be read ({error.strerror}): check profiling.file") from None
+        raise InputError(f"{path} cannot be read ({error.strerror}): check its path in the options") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import wraps
@@ -111,10 +112,15 @@ def _hatched(name: str, look: Look) -> Look:
     return Look(look.colour, look.mark, look.dash, "////" if sees else "")
 
 
+MODEL_FILE = re.compile(r":model=(?:[^:]*/)?([^:/]+?)(?:\.\w+)?(?=:|$)")
+"""The option that names a model file: its folder and ending say nothing about a policy."""
+
+
 def label(name: str, widest: int = 24) -> str:
     """Return a scheduler's name as a figure or table shows it: no folders, not too long."""
     head, colon, rest = name.partition(".py")
     short = f"{Path(head).name}{colon}{rest}" if colon else name
+    short = MODEL_FILE.sub(r":model=\1", short)
     return short if len(short) <= widest else short[: widest - 1] + "…"
 
 
