@@ -80,10 +80,10 @@ def test_more_than_claimed_is_said_only_if_the_interval_is_past_the_range() -> N
     assert not exceeds(claim, Interval(1.45, 1.35, 1.5))
 
 
-def test_one_seed_settles_nothing_and_a_missing_run_is_missing() -> None:
+def test_two_seeds_settle_nothing_and_a_missing_run_is_missing() -> None:
     evidence = Evidence("there", "mixed", lambda found: found.interval("eft", "makespan"))
-    assert judged(Claim("x", 1.0), evidence, {"mixed": comparison(eft=[5.0])}) == OPEN
-    assert judged(Claim("x", 1.0), evidence, {"mixed": comparison(eft=[5.0, 5.1])}) == HOLDS
+    assert judged(Claim("x", 1.0), evidence, {"mixed": comparison(eft=[5.0, 5.1])}) == OPEN
+    assert judged(Claim("x", 1.0), evidence, {"mixed": comparison(eft=[5.0, 5.1, 5.2])}) == HOLDS
     assert judged(Claim("x", 1.0), evidence, {}) == MISSING
 
 

@@ -18,8 +18,8 @@ intervals in brackets; comparisons are paired by seed. `DIR` in a command is any
 document of it."""
 
 RULE = """A claim holds in a place if the whole 95 % interval is on its side, and cannot be told if the claimed number
-lies inside the interval or only one seed was run. A range counts from its modest end. Every place where we looked is
-listed below, wins and losses alike."""
+lies inside the interval or fewer than three seeds were run. A range counts from its modest end. Every place where we
+looked is listed below, wins and losses alike."""
 
 
 def page(findings: Findings) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from docs.results.findings import Finding, Findings
 from hybrid_scheduler.metrics import Interval
 
+FEWEST = 3  # seeds below which an interval says nothing
 HOLDS, FAILS, OPEN, MISSING = "holds", "does not hold", "cannot be told", "missing"
 
 
@@ -37,11 +38,11 @@ class Evidence:
 
 
 def judged(claim: Claim, evidence: Evidence, findings: Findings) -> str:
-    """Judge what one place says; a single seed has no interval, so it settles nothing."""
+    """Judge what one place says; one or two seeds settle nothing."""
     seen = evidence.interval(findings)
     if seen is None:
         return MISSING
-    return verdict(claim, seen) if len(findings[evidence.run].seeds) > 1 else OPEN
+    return verdict(claim, seen) if len(findings[evidence.run].seeds) >= FEWEST else OPEN
 
 
 def verdict(claim: Claim, seen: Interval) -> str:
