@@ -43,8 +43,8 @@ def dqn_learning() -> list[Row]:
     sides = _shipped(shipped, tasks), _in_gymnasium(stepping, tasks), _theirs(rival)
     ours, stepped, theirs = (STEPS / seconds for seconds in side_by_side(REPEATS, *sides))
     for agent in (shipped, stepping):
-        taken = agent.insight["steps"]
-        require(taken >= rival._n_updates, f"we took {taken} gradient steps, they {rival._n_updates}")  # type: ignore[operator]  # a number
+        taken = agent.insight.steps
+        require(taken >= rival._n_updates, f"we took {taken} gradient steps, they {rival._n_updates}")
     return [
         Row("dqn_learning", ours, theirs, "steps/s", target=1.5),
         Row("dqn_learning_in_gymnasium", stepped, theirs, "steps/s", target=1.5),

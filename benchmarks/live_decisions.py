@@ -26,7 +26,7 @@ def live_decisions() -> list[Row]:
         policy.close()
         p99 = float(np.quantile(seconds[TASKS // 10 :], 0.99))  # the first ones compile
         rows.append(Row(f"live_p99_{policy.name}", 1e3 * p99, 1e3 * ALLOWED, "ms", target=1.0, at_most=True))
-    retrains = int(forest.insight["retrains"])
+    retrains = forest.insight.retrains
     require(retrains >= TASKS // 100, f"the forest was retrained {retrains} times only: nothing ran beside")
     return rows
 

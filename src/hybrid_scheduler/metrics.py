@@ -151,7 +151,7 @@ def sign_test(values: Sequence[float], baseline: Sequence[float]) -> float:
     gaps = np.subtract(values, baseline)
     wins, losses = int((gaps < 0).sum()), int((gaps > 0).sum())
     tosses, fewer = wins + losses, min(wins, losses)
-    tail = sum(math.comb(tosses, number) for number in range(fewer + 1)) / 2**tosses
+    tail = float(sum(math.comb(tosses, number) for number in range(fewer + 1)) / 2**tosses)
     return min(1.0, 2.0 * tail)
 
 
