@@ -43,7 +43,7 @@ def evaluate(work: Work) -> Found:
     comparison = comparison_of(work)
     result = compare(comparison, parts.next(asked.seeds))
     kept = runs.save(result, work.target(COMPARISON), command_of(work, comparison))
-    facts = {"seeds": len(comparison.seeds), "schedulers": _figures(result)}
+    facts = {"seeds": len(comparison.seeds), "schedulers": _figures(result), "lead": _lead(result)}
     if asked.shift_seeds:
         facts["shift"] = _shift(work, parts.next(asked.shift_seeds))
     _illustrate(work, kept, parts)
@@ -111,6 +111,15 @@ def _figures(result: Result) -> dict[str, dict[str, Any]]:
     """Return means and intervals of the main measures, best scheduler first."""
     ranking = result.ranking(result.score)
     return {plain_name(spec): {name: _interval(result, spec, name) for name in FACTS} for spec in ranking}
+
+
+def _lead(result: Result) -> list[float]:
+    """Return how far the best is ahead of the next, paired by seed; empty if there is nobody else."""
+    best, *others = result.ranking(result.score)
+    if not others:
+        return []
+    each = result.difference(best, others[0], result.score)
+    return [each.mean, each.low, each.high]
 
 
 def _interval(result: Result, spec: str, name: str) -> list[float]:

@@ -70,10 +70,20 @@ def _times(figures: dict[str, dict[str, list[float]]], other: str, each: dict[st
     return f"{figures[other][time][0] / each[time][0]:.2f}×" if other in figures and each[time][0] else "–"
 
 
+def _winner(names: list[str], lead: list[float], seeds: int) -> str:
+    """Name the winner only if the seeds can tell it from the next."""
+    if not lead:
+        return f"{names[0]} was alone"
+    clear = lead[2] < 0
+    if seeds > 1 and not clear:
+        return f"{names[0]} and {names[1]} cannot be told apart on {seeds} seeds; {names[-1]} ends last"
+    return f"{names[0]} ends first{'' if seeds > 1 else ' (one seed: no interval)'}, {names[-1]} last"
+
+
 def verdict(record: Record) -> list[str]:
     """Say who won, and what the shift of the workload did to a model that does not learn on."""
     names = list(record.facts["schedulers"])
-    lines = [f"{names[0]} ends first" + (f", {names[-1]} last" if len(names) > 1 else "")]
+    lines = [_winner(names, record.facts["lead"], record.facts["seeds"])]
     shift = record.facts.get("shift")
     if shift:
         static, forest, agent = shift["static forest"], shift["hybrid_ml"], shift["rl_agent"]
