@@ -91,7 +91,9 @@ def test_verdicts_of_several_places_name_the_exceptions() -> None:
     assert overall([("a", HOLDS), ("b", HOLDS), ("c", MISSING)]) == "holds"
     assert overall([("a", FAILS), ("b", FAILS)]) == "does not hold"
     assert overall([("a", HOLDS), ("b", HOLDS), ("c", FAILS)]).endswith("(2 of 3 places): does not hold for c")
-    assert overall([("a", HOLDS), ("b", FAILS), ("c", OPEN)]).endswith("only for a (1 of 3 places)")
+    assert overall([("a", HOLDS), ("b", FAILS), ("c", OPEN)]).endswith(
+        "(1 of 3 places): only for a; does not hold for b; cannot be told for c"
+    )
     assert overall([("a", FAILS), ("b", OPEN)]) == "does not hold; cannot be told for b"
     assert overall([("a", MISSING)]) == MISSING
 

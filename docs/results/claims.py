@@ -71,12 +71,9 @@ def _penalty() -> list[Evidence]:
     return [_ratio(where, run, (ONLY_GPU, ONLY_CPU), "cost") for run, where in places.items()]
 
 
-def _warm() -> list[Evidence]:
+def _warm(last: int) -> list[Evidence]:
     pair = ("from scratch", "pretrained")
-    return [
-        _ratio(f"tasks {last - 1999}–{last}", "learning", pair, "makespan_over_bound", last)
-        for last in (4000, 6000, 10_000)
-    ]
+    return [_ratio(f"tasks {last - 1999}–{last}", "learning", pair, "makespan_over_bound", last)]
 
 
 CLAIMS: dict[Claim, list[Evidence]] = {
@@ -96,7 +93,8 @@ CLAIMS: dict[Claim, list[Evidence]] = {
     Claim("Load balance of the GPUs 0.90–0.95", 0.90, 0.95): [*_balance("hybrid_ml"), *_balance("rl_agent")],
     Claim("`rl_agent` is within 5 % of the oracle (ratio at most 1.05)", 1.05, at_most=True): _near_oracle(),
     Claim("1000 tasks warm the agent up (from scratch at most 1.05 × the makespan of a pretrained one)", 1.05,
-          at_most=True): _warm(),
+          at_most=True): _warm(4000),
+    Claim("(not in the guide) 4000 tasks warm the agent up, by the same measure", 1.05, at_most=True): _warm(6000),
     Claim("Nobody beats the oracle (ratio at least 1)", 1.0): _against_oracle(),
 }  # fmt: skip
 """The guide's sentences, each with every place where we looked."""

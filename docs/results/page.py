@@ -7,6 +7,7 @@ from docs.results.claims import CLAIMS
 from docs.results.findings import Findings
 from docs.results.sections import SECTIONS, Section
 from docs.results.verdicts import HOLDS, MISSING, Claim, Evidence, exceeds, judged, overall
+from hybrid_scheduler.metrics import Interval
 
 PICTURES = "docs/images/results"
 HEAD = """# Results
@@ -19,7 +20,7 @@ document of it."""
 
 RULE = """A claim holds in a place if the whole 95 % interval is on its side, and cannot be told if the claimed number
 lies inside the interval or fewer than three seeds were run. A range counts from its modest end. Every place where we
-looked is listed below, wins and losses alike."""
+looked is listed below, wins and losses alike; "measured" shows the first of them and the span of all."""
 
 
 def page(findings: Findings) -> str:
@@ -29,11 +30,29 @@ def page(findings: Findings) -> str:
 
 
 def _claims(findings: Findings) -> str:
-    rows = [[claim.says, _overall(claim, found, findings)] for claim, found in CLAIMS.items()]
-    short = words.table(["the guide claims", "verdict"], rows)
+    rows = [
+        [claim.says, _range(claim, each, findings), _overall(claim, each, findings)] for claim, each in CLAIMS.items()
+    ]
+    short = words.table(["the guide claims", "measured", "verdict"], rows)
     details = [_details(claim, found, findings) for claim, found in CLAIMS.items()]
     heads = ["## What the project's guide claims, and what we measured", RULE, short]
     return "\n\n".join([*heads, "### Number by number", *details])
+
+
+def _range(claim: Claim, evidence: list[Evidence], findings: Findings) -> str:
+    """Return the first number with its interval, and the smallest and largest mean of all places."""
+    seen = [each for each in (one.interval(findings) for one in evidence) if each is not None]
+    if not seen:
+        return "–"
+    ends = [
+        _written(claim, Interval(end, end, end)) for end in (pick(each.mean for each in seen) for pick in (min, max))
+    ]
+    spread = f"; {ends[0]} to {ends[1]} in {len(seen)} places" if len(seen) > 1 else ""
+    return f"{_written(claim, seen[0])}{spread}"
+
+
+def _written(claim: Claim, each: Interval) -> str:
+    return words.share(each) if claim.as_percent else words.number(each)
 
 
 def _overall(claim: Claim, evidence: list[Evidence], findings: Findings) -> str:
@@ -51,8 +70,13 @@ def _evidence(claim: Claim, each: Evidence, findings: Findings) -> list[str]:
     seen = each.interval(findings)
     if seen is None:
         return [each.where, "–", "–", _link(each.run), MISSING]
-    text = words.share(seen) if claim.as_percent else words.number(seen)
-    return [each.where, text, words.seeds(findings[each.run].seeds), _link(each.run), judged(claim, each, findings)]
+    return [
+        each.where,
+        _written(claim, seen),
+        words.seeds(findings[each.run].seeds),
+        _link(each.run),
+        judged(claim, each, findings),
+    ]
 
 
 def _link(run: str) -> str:

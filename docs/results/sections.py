@@ -13,6 +13,13 @@ from hybrid_scheduler.reports.figures.study import unit_of
 from hybrid_scheduler.reports.look import label
 from hybrid_scheduler.reports.numbers import percent
 
+TITLES = {
+    "makespan_over_bound": "makespan / bound",
+    "execution_over_best": "time / best split",
+    "test_r2": "R²",
+    "mae": "mean error of the share",
+}
+"""Names of measures that would read badly with their underscores taken away."""
 LEARNERS = ("hybrid_ml", "rl_agent")
 QUEUED = ("makespan_over_bound", "mean_turnaround", "p99_turnaround", "load_balance", "energy", "cost")
 ALWAYS_FREE = ("execution_over_best", "total_time", "energy", "cost")
@@ -44,9 +51,7 @@ def _leader(finding: Finding, measure: str) -> str:
 
 
 def _title(measure: str) -> str:
-    return {"makespan_over_bound": "makespan / bound", "execution_over_best": "time / best split"}.get(
-        measure, measure.replace("_", " ")
-    )
+    return TITLES.get(measure, measure.replace("_", " "))
 
 
 def _cell(finding: Finding, series: str, measure: str, x: float | str | None = None) -> str:

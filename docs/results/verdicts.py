@@ -75,7 +75,7 @@ def overall(verdicts: Sequence[tuple[str, str]]) -> str:
     count = sum(each == HOLDS for _, each in known)
     against = [f"{kind} for {_places(known, kind)}" for kind in (FAILS, OPEN) if kind in kinds]
     if 2 * count <= len(known):
-        return f"{HOLDS} under a condition: only for {_places(known, HOLDS)} ({count} of {len(known)} places)"
+        against.insert(0, f"only for {_places(known, HOLDS)}")
     return f"{HOLDS} under conditions ({count} of {len(known)} places): {'; '.join(against)}"
 
 
