@@ -20,7 +20,7 @@ $(READY): pyproject.toml constraints.txt
 	@touch $@
 
 $(NODE_READY): dashboard/package.json dashboard/package-lock.json
-	@node -e 'process.exit(+process.versions.node.split(".")[0] < 20)' 2>/dev/null || \
+	@node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' 2>/dev/null || \
 	  { echo "Node 20 or newer is needed to build the dashboard: https://nodejs.org"; exit 1; }
 	@echo "installing the dashboard's packages …"
 	@cd dashboard && npm ci --no-audit --no-fund --loglevel=error
