@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import runpy
 import shutil
 import signal
@@ -154,7 +153,6 @@ def test_a_changed_option_redoes_what_depends_on_it(copied: Path) -> None:
     assert untouched == list(PLACES[:5])
 
 
-@pytest.mark.skipif(os.name != "posix", reason="killed by a signal")
 @pytest.mark.parametrize("last", ["workload", "training"])
 def test_a_killed_pipeline_goes_on(
     tmp_path: Path, finished: Path, last: str, monkeypatch: pytest.MonkeyPatch
