@@ -15,7 +15,7 @@ SCRIPT = Path(__file__).parents[1] / "dashboard" / "scripts" / "measure.mjs"
 # At this pace ten simulated minutes of the usual load pass in about a minute of wall time.
 RACERS = ["round_robin", "random", "greedy", "hybrid_ml", "eft", "oracle"]
 CONDITIONS = {"frame_seconds": 0.1, "pace": 450, "schedulers": RACERS}
-WARM_SECONDS, SECONDS = 70, 60  # the page keeps 600 points: after the first minute nothing should grow
+WARM_SECONDS, SECONDS = 80, 60  # the page keeps 600 points: after the first minute nothing should grow
 
 
 def dashboard() -> list[Row]:
