@@ -25,12 +25,14 @@ def dashboard() -> list[Row]:
     kilobytes = sum(each.stat().st_size for each in packed) / 1000
     with served(**CONDITIONS) as port:
         seen = _measured(f"http://127.0.0.1:{port}/")
-    require(seen["frames_a_second"] > 8, f"only {seen['frames_a_second']:.1f} frames a second came")
+    rate = seen["frames_a_second"]  # a busy server sends fewer than it is asked for
+    require(rate > 5, f"only {rate:.1f} frames a second came")
+    scripting = 100 * seen["script_share"] * 10 / rate
     heap = (seen["heap_after"] / 1e6, seen["heap_before"] / 1e6)
     return [
         Row("dashboard, scripts and styles, gzipped, against 350 kB", kilobytes, 350.0, "kB", 1.0, at_most=True),
         Row("largest contentful paint against 1.5 s", seen["largest_paint_seconds"], 1.5, "s", 1.0, at_most=True),
-        Row("scripting at 10 Hz against 20 % of a core", 100 * seen["script_share"], 20.0, "%", 1.0, at_most=True),
+        Row("scripting at 10 Hz against 20 % of a core", scripting, 20.0, "%", 1.0, at_most=True),
         Row("heap after 10 simulated minutes against before", *heap, "MB", 1.05, at_most=True),
     ]
 
