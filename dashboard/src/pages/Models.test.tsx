@@ -25,7 +25,7 @@ test('what a model says about itself: accuracy apart from the rest', () => {
   const training = { retrains: 8, share_mae: 0.02, classes: ['cpu', 'gpu'], r2: null };
   expect(accuracyOf(training)).toEqual(['share error 0.0200']);
   expect(trainingOf(training)).toEqual(['retrains 8', 'classes cpu, gpu']);
-  expect([isCache('/root/.cache/x/models'), isCache('models'), isCache('/home/me/my-cache-of/models')]).toEqual([true, false, false]);
+  expect([isCache('/home/me/.cache/x/models'), isCache('models'), isCache('/home/me/my-cache-of/models')]).toEqual([true, false, false]);
 });
 
 test('models of runs link to their run; files that are damaged come first and say what to do', async () => {
