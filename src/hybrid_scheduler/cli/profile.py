@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -63,10 +61,10 @@ def _read(words: str) -> Profile:
 
 
 def _measure(sizes: str, device: str, kernels: str, threads: int | None, quick: bool, quiet: bool) -> Profile:
-    from hybrid_scheduler.profiling.profiler import HardwareProfiler
+    from hybrid_scheduler.profiling.profiler import HardwareProfiler, silent
 
     edges = _sizes_of(sizes)
-    with _silent(), show.progress("measuring", quiet=quiet) as progress:
+    with silent(), show.progress("measuring", quiet=quiet) as progress:
         profiler = HardwareProfiler(
             device,
             quick=quick,
@@ -87,18 +85,6 @@ def _sizes_of(text: str) -> list[int]:
         return [int(part) for part in text.split(",") if part.strip()]
     except ValueError:
         raise InputError(f"--sizes is '{text}', expected whole numbers with commas such as 256,512,1024") from None
-
-
-@contextmanager
-def _silent() -> Iterator[None]:
-    """Keep the profiler's log off the terminal: the progress bar and the table say the same."""
-    from loguru import logger
-
-    logger.disable("hybrid_scheduler.profiling")
-    try:
-        yield
-    finally:
-        logger.enable("hybrid_scheduler.profiling")
 
 
 def _print(found: Profile) -> None:

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
-from loguru import logger
-
 from hybrid_scheduler.pipeline.options import Options, Profiling
 from hybrid_scheduler.pipeline.phase import PROFILE, Found, Phase, Step, Work
 from hybrid_scheduler.profiling.profile import Profile
 from hybrid_scheduler.profiling.profile_file import load_profile, save
-from hybrid_scheduler.profiling.profiler import HardwareProfiler
+from hybrid_scheduler.profiling.profiler import HardwareProfiler, silent
 
 
 def measure_machine(work: Work) -> Found:
@@ -32,7 +27,7 @@ def measure_machine(work: Work) -> Found:
 
 
 def _measured(options: Profiling, step: Step) -> Profile:
-    with _silent():
+    with silent():
         profiler = HardwareProfiler(
             options.device,
             quick=options.brief,
@@ -41,16 +36,6 @@ def _measured(options: Profiling, step: Step) -> Profile:
             progress=lambda done, total, _what: step(done, total),
         )
         return profiler.profile_range(options.sizes)
-
-
-@contextmanager
-def _silent() -> Iterator[None]:
-    """Keep the profiler's log off the terminal, where a progress bar says the same."""
-    logger.disable("hybrid_scheduler.profiling")
-    try:
-        yield
-    finally:
-        logger.enable("hybrid_scheduler.profiling")
 
 
 def _brought(options: Options) -> tuple[str, ...]:

@@ -217,3 +217,13 @@ def _checked(sizes: tuple[int, ...], kernels: tuple[Kernel, ...]) -> tuple[int, 
             f"size {max(sizes)} needs {needed:,.0f} MB, this machine has {there:,.0f} MB: choose smaller sizes"
         )
     return sizes
+
+
+@contextmanager
+def silent() -> Iterator[None]:
+    """Keep the profiler's log off the terminal, where a progress bar says the same."""
+    logger.disable("hybrid_scheduler.profiling")
+    try:
+        yield
+    finally:
+        logger.enable("hybrid_scheduler.profiling")
