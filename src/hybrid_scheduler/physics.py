@@ -40,6 +40,22 @@ def class_times(tasks: Tasks, cluster: Cluster) -> Floats:
     return times
 
 
+def expected_times(tasks: Tasks, cluster: Cluster, true: Floats) -> Floats:
+    """Return the class times that are known before a task runs: the true ones, unless it carries others.
+
+    What a class cannot run is known beforehand: no expectation makes an infinite time finite or the reverse.
+    """
+    given = [(column, each.name) for column, each in enumerate(cluster.classes) if each.name in tasks.expected]
+    if not given:
+        return true
+    times = true.copy()
+    for column, name in given:
+        expected = tasks.expected[name]
+        usable = np.isfinite(expected) & np.isfinite(true[:, column])
+        times[usable, column] = expected[usable]
+    return times
+
+
 def _figures(cluster: Cluster) -> Floats:
     """Speed-up slope, 1 / speed and 1 / bandwidth of every class; CPUs transfer nothing."""
     rows = [

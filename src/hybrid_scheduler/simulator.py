@@ -16,7 +16,7 @@ from hybrid_scheduler.metrics import measure
 from hybrid_scheduler.model.cluster import Cluster
 from hybrid_scheduler.model.placements import RAN, Placements
 from hybrid_scheduler.model.tasks import Edges, Floats, Ints, Task, Tasks, no_edges
-from hybrid_scheduler.physics import class_times, rejections
+from hybrid_scheduler.physics import class_times, expected_times, rejections
 from hybrid_scheduler.view import view_of
 
 if TYPE_CHECKING:
@@ -76,7 +76,8 @@ class VirtualMultiGPU:
         Python even for a compiled scheduler.
         """
         true = class_times(tasks, self.cluster) if times is None else times
-        seen = true if scheduler.sighted else np.full((1, true.shape[1]), np.nan)
+        blind = np.full((1, true.shape[1]), np.nan)
+        seen = expected_times(tasks, self.cluster, true) if scheduler.sighted else blind
         out = _empty_placements(tasks, rejections(tasks, true, self.cluster))
         scheduler.prepare(tasks, seen, self.view)
         queue, steps = _queue(tasks, out, scheduler.order)

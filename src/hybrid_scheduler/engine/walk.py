@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from hybrid_scheduler.errors import InputError
@@ -48,10 +46,4 @@ def _in_order(tasks: Tasks) -> Tasks:
     """Return independent tasks in order of arrival; those that arrive together stay in order of the file."""
     if tasks.in_order or tasks.has_edges:
         return tasks
-    order = np.argsort(tasks.arrival_time, kind="stable")
-    columns = ("size", "compute_intensity", "memory_required", "arrival_time", "task_id", "duration_estimate")
-    return replace(
-        tasks,
-        **{name: getattr(tasks, name)[order] for name in columns},
-        measured={name: times[order] for name, times in tasks.measured.items()},
-    )
+    return tasks.in_order_of(np.argsort(tasks.arrival_time, kind="stable"))

@@ -17,11 +17,16 @@ Ints = npt.NDArray[np.int64]
 DURATION_SCALE = 1e-6
 """Seconds per unit of N^1.5: `k` of the base duration."""
 DURATION_EXPONENT = 1.5
+MEASURED, EXPECTED, FEATURE = "time_", "expected_", "feature_"
+"""How the names of columns in files begin that hold measured times, expected times and further features."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One task, as a person writes it down; `measured` maps device classes to seconds of the whole task."""
+    """One task, as a person writes it down; `measured` maps device classes to seconds of the whole task.
+
+    `expected` maps them to what is believed beforehand, where that differs; `features` are further facts known then.
+    """
 
     task_id: int
     size: float
@@ -31,6 +36,8 @@ class Task:
     dependencies: tuple[int, ...] = ()
     duration_estimate: float | None = None
     measured: Mapping[str, float] = field(default_factory=dict)
+    expected: Mapping[str, float] = field(default_factory=dict)
+    features: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -77,7 +84,11 @@ def base_duration(
 
 @dataclass(frozen=True, eq=False)
 class Tasks:
-    """Tasks as columns, one row per task, in any order of arrival."""
+    """Tasks as columns, one row per task, in any order of arrival.
+
+    `measured` are the seconds by device class that really pass, `expected` those that policies are told instead;
+    `features` are further columns that models may learn from.
+    """
 
     size: Floats
     compute_intensity: Floats
@@ -87,6 +98,8 @@ class Tasks:
     duration_estimate: Floats
     edges: Edges
     measured: Mapping[str, Floats] = field(default_factory=dict)
+    expected: Mapping[str, Floats] = field(default_factory=dict)
+    features: Mapping[str, Floats] = field(default_factory=dict)
 
     @classmethod
     def build(
@@ -99,6 +112,8 @@ class Tasks:
         duration_estimate: npt.ArrayLike | None = None,
         edges: Edges | None = None,
         measured: Mapping[str, npt.ArrayLike] | None = None,
+        expected: Mapping[str, npt.ArrayLike] | None = None,
+        features: Mapping[str, npt.ArrayLike] | None = None,
     ) -> Tasks:
         """Check the columns and build tasks; NaN or missing duration estimates follow the formula."""
         sizes = _column("size", size)
@@ -116,7 +131,9 @@ class Tasks:
             task_id=np.arange(count) if task_id is None else _ids(task_id, count),
             duration_estimate=base,
             edges=edges or no_edges(count),
-            measured={name: _column(f"time_{name}", times, count) for name, times in (measured or {}).items()},
+            measured=_columns(MEASURED, measured, count),
+            expected=_columns(EXPECTED, expected, count),
+            features=_columns(FEATURE, features, count),
         )
         _check(tasks)
         return tasks
@@ -127,8 +144,13 @@ class Tasks:
         if isinstance(tasks, Tasks):
             return tasks
         rows = list(tasks)
-        classes = sorted({name for task in rows for name in task.measured})
         nan = float("nan")
+
+        def gathered(kind: str) -> dict[str, list[float]]:
+            given = [getattr(task, kind) for task in rows]
+            names = sorted({name for each in given for name in each})
+            return {name: [each.get(name, nan) for each in given] for name in names}
+
         return cls.build(
             size=[task.size for task in rows],
             compute_intensity=[task.compute_intensity for task in rows],
@@ -137,7 +159,9 @@ class Tasks:
             task_id=[task.task_id for task in rows],
             duration_estimate=[nan if t.duration_estimate is None else t.duration_estimate for t in rows],
             edges=edges_from_ids([task.task_id for task in rows], [task.dependencies for task in rows]),
-            measured={name: [task.measured.get(name, nan) for task in rows] for name in classes},
+            measured=gathered("measured"),
+            expected=gathered("expected"),
+            features=gathered("features"),
         )
 
     def __len__(self) -> int:
@@ -155,7 +179,9 @@ class Tasks:
             arrival_time=float(self.arrival_time[row]),
             dependencies=tuple(int(i) for i in self.task_id[self.edges.of(row)]) if self.has_edges else (),
             duration_estimate=float(self.duration_estimate[row]),
-            measured={name: float(times[row]) for name, times in self.measured.items() if not np.isnan(times[row])},
+            measured=_known(self.measured, row),
+            expected=_known(self.expected, row),
+            features=_known(self.features, row),
         )
 
     @property
@@ -190,17 +216,30 @@ class Tasks:
         """Return independent tasks `first` … `last - 1` as tasks of their own."""
         if self.has_edges:
             raise InputError("tasks with dependencies cannot be cut into parts: simulate them whole")
-        cut = slice(first, last)
+        return self._taken(slice(first, last))
+
+    def in_order_of(self, rows: Ints) -> Tasks:
+        """Return independent tasks as they stand in `rows`, which may leave some out."""
+        if self.has_edges:
+            raise InputError("tasks with dependencies cannot be put into another order: use them as they stand")
+        return self._taken(rows)
+
+    def _taken(self, rows: slice | Ints) -> Tasks:
+        def each(columns: Mapping[str, Floats]) -> dict[str, Floats]:
+            return {name: column[rows] for name, column in columns.items()}
+
         return replace(
             self,
-            size=self.size[cut],
-            compute_intensity=self.compute_intensity[cut],
-            memory_required=self.memory_required[cut],
-            arrival_time=self.arrival_time[cut],
-            task_id=self.task_id[cut],
-            duration_estimate=self.duration_estimate[cut],
-            edges=no_edges(len(self.size[cut])),
-            measured={name: times[cut] for name, times in self.measured.items()},
+            size=self.size[rows],
+            compute_intensity=self.compute_intensity[rows],
+            memory_required=self.memory_required[rows],
+            arrival_time=self.arrival_time[rows],
+            task_id=self.task_id[rows],
+            duration_estimate=self.duration_estimate[rows],
+            edges=no_edges(len(self.size[rows])),
+            measured=each(self.measured),
+            expected=each(self.expected),
+            features=each(self.features),
         )
 
 
@@ -258,6 +297,14 @@ def _column(name: str, values: npt.ArrayLike, count: int | None = None) -> Float
     return column
 
 
+def _columns(prefix: str, given: Mapping[str, npt.ArrayLike] | None, count: int) -> dict[str, Floats]:
+    return {name: _column(f"{prefix}{name}", values, count) for name, values in (given or {}).items()}
+
+
+def _known(columns: Mapping[str, Floats], row: int) -> dict[str, float]:
+    return {name: float(column[row]) for name, column in columns.items() if not np.isnan(column[row])}
+
+
 def _ids(values: npt.ArrayLike, count: int) -> Ints:
     try:
         column = np.asarray(values)
@@ -282,7 +329,11 @@ def _check(tasks: Tasks) -> None:
     _require("arrival_time", arrival, np.isfinite(arrival) & (arrival >= 0), "seconds, 0 or more")
     _require("duration_estimate", base, np.isfinite(base) & (base > 0), "seconds above 0")
     for name, times in tasks.measured.items():
-        _require(f"time_{name}", times, np.isnan(times) | (times > 0), "seconds above 0, inf or empty")
+        _require(f"{MEASURED}{name}", times, np.isnan(times) | (times > 0), "seconds above 0, inf or empty")
+    for name, times in tasks.expected.items():
+        _require(f"{EXPECTED}{name}", times, np.isnan(times) | (times > 0), "seconds above 0, inf or empty")
+    for name, column in tasks.features.items():
+        _require(f"{FEATURE}{name}", column, ~np.isinf(column), "a number or empty")
     _check_ids(tasks.task_id)
     if tasks.has_edges:
         _ = tasks.topological  # raises on a cycle

@@ -128,6 +128,8 @@ def digest_of(tasks: Tasks) -> str:
         **{name: getattr(tasks, name) for name in ("arrival_time", "duration_estimate")},
         **{f"edges.{name}": getattr(tasks.edges, name) for name in ("start", "parents", "megabytes")},
         **{f"time_{name}": tasks.measured[name] for name in sorted(tasks.measured)},
+        **{f"expected_{name}": tasks.expected[name] for name in sorted(tasks.expected)},
+        **{f"feature_{name}": tasks.features[name] for name in sorted(tasks.features)},
     }
     for name, column in columns.items():
         digest.update(name.encode())
