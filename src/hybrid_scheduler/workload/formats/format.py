@@ -47,3 +47,4 @@ class Format:
     sniff: Callable[[bytes], bool]  # whether the first bytes of a file, unpacked, are of this format
     read: Callable[[Path, Sequence[Path]], Imported]  # the file, and companions such as a list of nodes
     companions: str = ""  # which further files it takes; empty: none
+    accompanies: Callable[[bytes], bool] | None = None  # whether first bytes are those of a companion
