@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from hybrid_scheduler.model.tasks import Floats
+from hybrid_scheduler.workload.tiles import cholesky as factorised
+from hybrid_scheduler.workload.tiles import dependencies
 
 
 @dataclass(frozen=True)
@@ -52,27 +54,17 @@ def fork_join(generator: np.random.Generator, count: int) -> Graph:
     return Graph(parents)
 
 
+PARALLEL = {"potrf": 0.1, "trsm": 0.6, "syrk": 0.8, "gemm": 1.0}
+"""Intensity of the kernels of a Cholesky factorisation, 0 … 1 of its range: POTRF is mostly serial."""
+
+
 def cholesky(generator: np.random.Generator, count: int) -> Graph:  # noqa: ARG001  # its shape is fixed
     """Return the largest tiled Cholesky factorisation with at most `count` tasks (t·(t+1)·(t+2)/6 of them)."""
     tiles = 1
     while (tiles + 1) * (tiles + 2) * (tiles + 3) // 6 <= count:
         tiles += 1
-    parents: list[list[int]] = []
-    intensity: list[float] = []
-    writer: dict[tuple[int, int], int] = {}  # the last task that wrote a tile
-
-    def add(tile: tuple[int, int], reads: list[tuple[int, int]], parallel: float) -> None:
-        before = {writer[each] for each in [*reads, tile] if each in writer}
-        writer[tile] = len(parents)
-        parents.append(sorted(before))
-        intensity.append(parallel)
-
-    for k in range(tiles):
-        add((k, k), [], 0.1)  # POTRF, mostly serial
-        for i in range(k + 1, tiles):
-            add((i, k), [(k, k)], 0.6)  # TRSM
-        for i in range(k + 1, tiles):
-            add((i, i), [(i, k)], 0.8)  # SYRK
-            for j in range(k + 1, i):
-                add((i, j), [(i, k), (j, k)], 1.0)  # GEMM
-    return Graph(parents, size=np.full(len(parents), 0.5), intensity=np.array(intensity))
+    steps = list(factorised(tiles))
+    parents, _ = dependencies(steps)
+    return Graph(
+        parents, size=np.full(len(steps), 0.5), intensity=np.array([PARALLEL[step.kernel] for step in steps])
+    )
