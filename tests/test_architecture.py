@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1] / "src" / "hybrid_scheduler"
 FLOORS = [
-    {"errors", "files", "compiling", "registry"},
+    {"errors", "files", "compiling", "registry", "workers"},
     {"model"},
     {"physics", "view", "metrics"},
     {"loop", "bounds"},
@@ -22,7 +22,7 @@ FLOORS = [
     {"lane", "training", "online_scheduler"},
     {"race", "capacity"},
     {"runs", "storage", "engine"},
-    {"experiments", "env"},
+    {"experiments", "env", "suite", "sweep"},
     {"studies"},
     {"reports", "settings"},
     {"pipeline"},
@@ -42,7 +42,7 @@ HOMES = {
     "typst": {"reports"},
     "typer": {"cli"},
     "rich": {"cli"},
-    "yaml": {"model", "settings"},
+    "yaml": {"model", "settings", "sweep"},
     "sqlalchemy": {"storage"},
     "alembic": {"storage"},
     "asyncpg": {"storage"},
@@ -54,7 +54,7 @@ HOMES = {
     "pydantic": {"server", "settings", "pipeline"},
     "pydantic_settings": {"settings"},
     "prometheus_client": {"server"},
-    "pyarrow": {"server", "workload"},
+    "pyarrow": {"server", "workload", "sweep"},
 }
 
 

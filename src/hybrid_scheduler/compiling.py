@@ -48,9 +48,30 @@ def jitable(function: F) -> F:
     return registered
 
 
+def rarely(function: F) -> F:
+    """Do the same for a function off the beaten track: its code stays out of the way of what is always run."""
+    from numba.extending import register_jitable
+
+    registered: F = register_jitable(**_FAST)(function)
+    return registered
+
+
+_cores: list[int] = []
+
+
+def cores() -> int:
+    """Return how many cores this process may use at once."""
+    return _cores[-1] if _cores else os.cpu_count() or 1
+
+
+def use_cores(count: int) -> None:
+    """Use so many cores from now on: processes that share a machine take one each."""
+    _cores.append(count)
+
+
 def in_threads(work: Callable[[int, int], None], count: int, least: int = 200_000) -> None:
     """Do compiled work on rows `first` … `last - 1`, on all cores if there are many rows."""
-    workers = min(os.cpu_count() or 1, count // least)
+    workers = min(cores(), count // least)
     if workers < 2:
         work(0, count)
         return

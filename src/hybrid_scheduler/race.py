@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ import numpy as np
 
 from hybrid_scheduler import registry
 from hybrid_scheduler.bounds import Bound, isolated_bound, lower_bound
+from hybrid_scheduler.compiling import cores
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.lane import Lane
 from hybrid_scheduler.metrics import Interval, bootstrap, device_utilisation, measure, paired, win_counts
@@ -35,7 +35,7 @@ def race(
         spec: Lane(ready(spec, cluster, seed, mode), VirtualMultiGPU(cluster=cluster, mode=mode))
         for spec in schedulers
     }
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with ThreadPoolExecutor(cores()) as pool:
         # Compiled lanes release the interpreter lock; no lane sees another, so their order cannot matter.
         results = list(pool.map(lambda lane: lane.run(tasks, times), lanes.values()))
     return {spec: (result, lane.seconds) for (spec, lane), result in zip(lanes.items(), results, strict=True)}

@@ -9,6 +9,7 @@ import typer
 
 from hybrid_scheduler import __version__
 from hybrid_scheduler.cli import (
+    bench_suite,
     bound,
     capacity,
     compare,
@@ -22,6 +23,7 @@ from hybrid_scheduler.cli import (
     report,
     schedulers,
     serve,
+    sweep,
     train,
 )
 from hybrid_scheduler.errors import SchedulerError
@@ -44,6 +46,8 @@ app.command("train")(train.train)
 app.command("models")(models.models)
 app.command("profile")(profile.profile)
 app.command("pipeline")(pipeline.pipeline)
+app.command("bench-suite")(bench_suite.bench_suite)
+app.command("sweep")(sweep.sweep)
 app.command("repeat")(repeat.repeat)
 app.command("plot")(plot.plot)
 app.command("report")(report.report)

@@ -1,0 +1,99 @@
+"""`hms bench-suite`: every policy on every instance of a directory, one scoreboard."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from hybrid_scheduler.cli import options, show
+from hybrid_scheduler.errors import InputError
+
+if TYPE_CHECKING:
+    from hybrid_scheduler.suite.scoreboard import Scoreboard
+
+Number = TypeVar("Number", int, float)
+MARKDOWN, CSV, PNG = "scoreboard.md", "scoreboard.csv", "scoreboard.png"
+
+
+def bench_suite(
+    places: Annotated[
+        list[str], typer.Argument(help="Directories of instances; files and workloads by name may stand beside them.")
+    ],
+    schedulers: options.Schedulers = "all",
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the scoreboard.")] = Path("scoreboard"),
+    seeds: options.Seeds = "1",
+    cluster: options.ClusterFile = None,
+    best: Annotated[
+        list[str] | None, typer.Option("--best", help="NAME=SECONDS: the best known makespan of an instance.")
+    ] = None,
+    time_limit: Annotated[
+        float, typer.Option("--time-limit", help="Seconds for one policy on one instance.")
+    ] = 120.0,
+    processes: Annotated[int | None, typer.Option("--processes", "-p", help="As many as there are cores.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+) -> None:
+    """Run every policy on every instance; write one table as Markdown, CSV and PNG."""
+    from hybrid_scheduler.files import new_directory, require_new
+    from hybrid_scheduler.model.cluster import Cluster
+    from hybrid_scheduler.reports.look import save_figure
+    from hybrid_scheduler.reports.scoreboard import plot_scoreboard
+    from hybrid_scheduler.suite.instances import found
+    from hybrid_scheduler.suite.markdown import write_markdown
+    from hybrid_scheduler.suite.scoreboard import write_csv
+    from hybrid_scheduler.suite.suite import Suite, run_suite
+
+    require_new(out)
+    collected = found(places, _best(best or []))
+    suite = Suite(
+        collected.instances,
+        options.schedulers_of(schedulers),
+        Cluster.from_yaml(cluster) if cluster else None,
+        options.seeds_of(seeds),
+        _above_zero("--processes", processes or os.cpu_count() or 1),
+        _above_zero("--time-limit", time_limit),
+    )
+    with show.progress("cells", quiet=quiet) as step:
+        board = run_suite(suite, step)
+    with new_directory(out) as folder:
+        write_csv(board, folder / CSV)
+        write_markdown(board, folder / MARKDOWN, shlex.join(["hms", *sys.argv[1:]]), collected.passed_over)
+        save_figure(plot_scoreboard(board), folder / PNG)
+    _print(board)
+    typer.echo(f"{len(board.lines)} instances, {len(collected.passed_over)} other files; all in {out}/{MARKDOWN}")
+
+
+def _above_zero(name: str, value: Number) -> Number:
+    if not value > 0:
+        raise InputError(f"{name} is {value}, expected a number above 0")
+    return value
+
+
+def _best(pairs: list[str]) -> dict[str, float]:
+    values = {}
+    for pair in pairs:
+        name, _, text = pair.rpartition("=")
+        try:
+            values[name] = float(text)
+        except ValueError:
+            values[name] = 0.0
+        if not name or not values[name] > 0:
+            raise InputError(
+                f"--best is '{pair}', expected an instance and seconds above 0, such as u_c_hihi.0=7.3e6"
+            )
+    return values
+
+
+def _print(board: Scoreboard) -> None:
+    from hybrid_scheduler.suite.markdown import number
+
+    rows = show.table("policy", "instances", "geometric mean", "worst", "shortest on", "seconds")
+    for each in board.standings():
+        ended = f"{each.instances} of {len(board.lines)}"
+        rows.add_row(each.policy, ended, number(each.mean), number(each.worst), str(each.wins), f"{each.seconds:.2f}")
+    show.console().print(rows)
+    typer.echo("makespan / best known value or certified bound, simulated; seconds measured")

@@ -1,0 +1,29 @@
+"""Jobs are done by worker processes, each once, and none can hold up the others."""
+
+import os
+import signal
+import time
+
+from hybrid_scheduler.errors import InputError
+from hybrid_scheduler.workers import carried_out
+
+
+def work(job: tuple[str, float]) -> str:
+    """Do what the job says; a function of a module, so that a process finds it."""
+    word, seconds = job
+    time.sleep(seconds)
+    if word == "refuse":
+        raise InputError("this job cannot be done")
+    if word == "die":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return word.upper()
+
+
+def test_every_job_has_one_outcome_whatever_becomes_of_its_worker():
+    jobs = [("one", 0.0), ("refuse", 0.0), ("die", 0.0), ("sleep", 60.0), ("two", 0.0), ("three", 0.0)]
+    outcomes = sorted(carried_out(work, jobs, processes=2, time_limit=4.0), key=lambda each: each.number)
+    assert [each.number for each in outcomes] == list(range(len(jobs)))
+    assert [each.value for each in outcomes] == ["ONE", None, None, None, "TWO", "THREE"]
+    assert [each.problem for each in outcomes] == [
+        "", "this job cannot be done", "its process died", "not done after 4 s", "", ""
+    ]  # fmt: skip
