@@ -216,7 +216,7 @@ def _looked_at(name: str, place: Path) -> Entry:
     try:
         form = reader.format_of(place)
         _refuse_long(form, place)
-        tasks = reader.READERS[form](place)
+        tasks = reader.read(place)
     except InputError as error:
         raise InputError(str(error).replace(str(place), name)) from None
     if len(tasks) > MOST_TASKS:

@@ -16,7 +16,7 @@ from hybrid_scheduler.server.errors import ConflictError
 from hybrid_scheduler.server.schemas.errors import ORDER, errors
 from hybrid_scheduler.server.schemas.workloads import Removed, WorkloadLine, Workloads, WorkloadShape
 from hybrid_scheduler.server.workloads import entry_line, preset_line, received, require_known, shape, used_files
-from hybrid_scheduler.workload.formats.reader import READERS
+from hybrid_scheduler.workload.formats.reader import formats
 from hybrid_scheduler.workload.library import NAME
 from hybrid_scheduler.workload.presets import PRESETS
 
@@ -37,7 +37,7 @@ async def listed(request: Request) -> Workloads:
     return Workloads(
         workloads=[*(entry_line(each, used) for each in entries), *map(preset_line, PRESETS)],
         most_bytes=manager.settings.max_upload_bytes,
-        formats=list(READERS),
+        formats=sorted(formats.table),
         problems=problems,
     )
 

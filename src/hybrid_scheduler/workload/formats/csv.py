@@ -7,14 +7,19 @@
 from __future__ import annotations
 
 import csv
+import io
 import math
 import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from hybrid_scheduler.errors import InputError, RowError
 from hybrid_scheduler.files import written_whole
 from hybrid_scheduler.model.tasks import Tasks, edges_from_ids
+from hybrid_scheduler.workload.formats.format import Format, Imported
+from hybrid_scheduler.workload.formats.opening import opened
+from hybrid_scheduler.workload.formats.own import MAPPING
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,14 +63,12 @@ def read(path: str | Path) -> Tasks:
     """Read tasks; an error names the file and the line."""
     lines: list[int] = []  # line of the file at which each row begins
     try:
-        with Path(path).open(encoding="utf-8-sig", newline="") as file:
-            return _tasks(file, lines)
+        with opened(path) as file, io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as text:
+            return _tasks(text, lines)
     except RowError as error:
         raise InputError(f"{path} line {lines[error.row]}: {error.reason}") from None
     except InputError as error:
-        raise InputError(f"{path}: {error}") from None
-    except FileNotFoundError:
-        raise InputError(f"{path} does not exist: check the path, or make one with hms generate") from None
+        raise InputError(named(path, str(error))) from None
     except UnicodeDecodeError:
         raise InputError(f"{path} is not UTF-8 text: save it as UTF-8") from None
     except csv.Error as error:
@@ -95,8 +98,9 @@ def _tasks(file: TextIO, lines: list[int]) -> Tasks:
     table = dict(zip(header, zip(*rows, strict=True), strict=True))
     ids = _ids(table["task_id"]) if "task_id" in table else list(range(len(rows)))
     parents = [parents_of(row, cell) if cell else [] for row, cell in enumerate(table.get("dependencies", ()))]
+    columns: dict[str, Any] = {name: _numbers(name, table[name]) for name in (*REQUIRED, *TIMES) if name in table}
     return Tasks.build(
-        **{name: _numbers(name, table[name]) for name in (*REQUIRED, *TIMES) if name in table},
+        **columns,
         task_id=ids,
         edges=edges_from_ids(ids, parents) if any(parents) else None,
         measured={
@@ -162,3 +166,23 @@ def parents_of(row: int, cell: str) -> list[int]:
     if all(_ID.fullmatch(part) for part in parts):
         return [int(part) for part in parts]
     raise RowError(row, f"dependencies are '{cell[:40]}', expected task ids such as 1;2")
+
+
+def named(path: str | Path, said: str) -> str:
+    """Begin what is said about a file with its name, unless it does already."""
+    return said if said.startswith(str(path)) else f"{path}: {said}"
+
+
+def sniff(head: bytes) -> bool:
+    """Whether the first line names the columns that tasks need."""
+    line = head.removeprefix(b"\xef\xbb\xbf").split(b"\n", 1)[0]
+    names = {name.strip(b'\r "\t') for name in line.split(b",")}
+    return bool(names & {b"size", b"task_size"}) and {b"compute_intensity", b"memory_required"} <= names
+
+
+def _imported(path: Path, _: Sequence[Path]) -> Imported:
+    tasks = read(path)
+    return Imported(tasks, len(tasks))
+
+
+FORMAT = Format("csv", "our own table of tasks as text", MAPPING, sniff, _imported)

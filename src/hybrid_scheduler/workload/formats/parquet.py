@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,10 @@ import numpy as np
 
 from hybrid_scheduler.errors import InputError, RowError
 from hybrid_scheduler.model.tasks import Floats, Tasks, edges_from_ids
-from hybrid_scheduler.workload.formats.csv import MEASURED, OPTIONAL, REQUIRED, TIMES, check_header, parents_of
+from hybrid_scheduler.workload.formats.csv import MEASURED, OPTIONAL, REQUIRED, TIMES, check_header, named, parents_of
+from hybrid_scheduler.workload.formats.format import Format, Imported
+from hybrid_scheduler.workload.formats.opening import seekable
+from hybrid_scheduler.workload.formats.own import MAPPING
 
 MAGIC = b"PAR1"
 MOST_ROWS = 10_000_000  # a small file can claim to hold any number of rows
@@ -22,34 +25,35 @@ def read(path: str | Path) -> Tasks:
     from pyarrow import parquet
 
     try:
-        with parquet.ParquetFile(path) as file:
+        with seekable(path) as bytes_, parquet.ParquetFile(bytes_) as file:
             return _tasks(file)
     except RowError as error:
         raise InputError(f"{path} row {error.row + 1}: {error.reason}") from None
     except InputError as error:
-        raise InputError(f"{path}: {error}") from None
+        raise InputError(named(path, str(error))) from None
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
         why = (str(error).splitlines() or [type(error).__name__])[0]
         raise InputError(f"{path} cannot be read as Parquet ({why[:200]}): write it again") from None
 
 
 def _tasks(file: Any) -> Tasks:
-    given = list(file.schema_arrow.names)
-    header = given if "size" in given else ["size" if name == "task_size" else name for name in given]
+    names = list(file.schema_arrow.names)
+    header = names if "size" in names else ["size" if name == "task_size" else name for name in names]
     check_header(header)
     if not 0 < (rows := file.metadata.num_rows) <= MOST_ROWS:
         raise InputError(f"there are {rows} tasks, expected 1 to {MOST_ROWS}: add or leave out some")
     wanted = {
         name: column
-        for name, column in zip(header, given, strict=True)
+        for name, column in zip(header, names, strict=True)
         if name in (*REQUIRED, *OPTIONAL) or name.startswith(MEASURED)
     }
     table = file.read(columns=list(wanted.values()))
     columns = {name: table.column(column) for name, column in wanted.items()}
     ids = _ids(columns["task_id"]) if "task_id" in columns else np.arange(rows)
     parents = list(_parents(columns["dependencies"])) if "dependencies" in columns else []
+    given: dict[str, Any] = {name: _numbers(name, columns[name]) for name in (*REQUIRED, *TIMES) if name in columns}
     return Tasks.build(
-        **{name: _numbers(name, columns[name]) for name in (*REQUIRED, *TIMES) if name in columns},
+        **given,
         task_id=ids,
         edges=edges_from_ids(ids.tolist(), parents) if any(parents) else None,
         measured={
@@ -85,3 +89,11 @@ def _parents(column: Any) -> Iterator[list[int]]:
             yield cell
         else:
             raise RowError(row, f"dependencies are '{str(cell)[:40]}', expected task ids such as 1;2")
+
+
+def _imported(path: Path, _: Sequence[Path]) -> Imported:
+    tasks = read(path)
+    return Imported(tasks, len(tasks))
+
+
+FORMAT = Format("parquet", "the same columns as Parquet", MAPPING, lambda head: head.startswith(MAGIC), _imported)
