@@ -26,6 +26,7 @@ BENCHMARKS = {
     "engine_speed": "live:engine_speed",
     "rest_reads": "rest:rest_reads",
     "websocket_fan_out": "fan_out:websocket_fan_out",
+    "sweep_two_processes": "sweeps:sweep_two_processes",
     "dashboard": "dashboard:dashboard",
 }
 """What can be measured, as module:function in this package; a function returns one row or more."""
