@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from docs.results.plan import PLAN, SEEDS, Run
+from docs.results.plan import PLAN, Run
 from docs.results.running import KEPT, folder_of, is_kept
 from hybrid_scheduler import __version__, runs, studies
 from hybrid_scheduler.experiments import Study
 from hybrid_scheduler.metrics import Interval, bootstrap
+from hybrid_scheduler.suite import folder as scoreboards
 
 MEASURES = (
     "makespan_over_bound",
@@ -26,6 +27,8 @@ MEASURES = (
     "cost",
 )
 """What is kept of a comparison."""
+SCORES = ("makespan_over_reference", "mean_turnaround", "energy", "cost")
+"""What is kept of a scoreboard."""
 DIGITS = 7  # enough for every table; all digits are in the run directories
 
 
@@ -64,7 +67,7 @@ def collect(plan: Iterable[Run] = PLAN, kept: Path = KEPT) -> dict[str, Finding]
 
 
 def _collect_one(run: Run, kept: Path) -> Finding:
-    seeds = tuple(seed for seed in range(SEEDS) if is_kept(run, seed, kept))
+    seeds = tuple(seed for seed in range(run.seeds) if is_kept(run, seed, kept))
     parts = [_study_of(folder_of(run, seed, kept), run.name) for seed in seeds]
     first = parts[0] if parts else Study(run.name, "", ())
     rows = [row for part in parts for row in part.rows]
@@ -77,11 +80,22 @@ def _study_of(folder: Path, name: str) -> Study:
     """Read a study, or a comparison as a study with its workload as the only x."""
     if studies.is_study(folder):
         return studies.load(folder)[0]
+    if scoreboards.is_scoreboard(folder):
+        return _scoreboard(folder, name)
     result = runs.load_result(folder)
     study = Study(name, "workload", MEASURES)
     for outcome in result.outcomes:
         for spec, figures in outcome.measures.items():
             study.add(spec, result.comparison.source.name, outcome.seed, **{key: figures[key] for key in MEASURES})
+    return study
+
+
+def _scoreboard(folder: Path, name: str) -> Study:
+    """Read a scoreboard as a study over instances; a policy that came to no end has NaN there."""
+    study = Study(name, "instance", SCORES)
+    for row in scoreboards.read_rows(folder):
+        figures = {key: float(row[key]) for key in SCORES}
+        study.add(row["policy"], f"{row['instance']} ({row['against']})", int(row["seed"]), **figures)
     return study
 
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 SEEDS = 10
 RACERS = "round_robin,random,greedy,hybrid_ml,rl_agent,oracle,eft,price"
+DATA = "DATA/"
+"""In a command: the folder with files of others; `HMS_DATA` says where it is."""
 ONE_DEVICE = "examples/one_device.py:only_cpu,examples/one_device.py:only_gpu"
 
 
@@ -15,6 +17,12 @@ class Run:
 
     name: str
     words: str  # the command without hms, its seeds and its folder
+    seeds: int = SEEDS  # fewer where seeds hardly matter, as for files that are what they are
+
+    @property
+    def needs_data(self) -> bool:
+        """Whether the command reads files of others, which the project does not ship."""
+        return DATA in self.words
 
     def command(self, seeds: str = str(SEEDS), folder: str = "DIR") -> list[str]:
         """Return the words of the command for some seeds and a folder."""
@@ -38,4 +46,7 @@ PLAN: tuple[Run, ...] = (
     Run("load", "experiment load"),
     Run("heavy", "experiment heavy"),
     Run("learning", "experiment learning"),
+    Run("braun", "bench-suite DATA/braun_etc", 3),
+    Run("pegasus", "bench-suite DATA/wf_pegasus_makeflow", 3),
+    Run("alibaba", "bench-suite DATA/alibaba_gpu_v2023", 3),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -9,7 +10,7 @@ from contextlib import contextmanager, redirect_stdout
 from io import StringIO
 from pathlib import Path
 
-from docs.results.plan import Run
+from docs.results.plan import DATA, Run
 from hybrid_scheduler import __version__
 from hybrid_scheduler.cli.main import app
 from hybrid_scheduler.runs import read_manifest
@@ -26,13 +27,25 @@ def folder_of(run: Run, seed: int, kept: Path = KEPT) -> Path:
 
 def run_missing(runs: Iterable[Run], seeds: int, say: Say, kept: Path = KEPT) -> None:
     """Run every command on every seed unless its folder is there; seed by seed, so that all commands get as far."""
-    chosen = list(runs)
+    chosen = [run for run in runs if _has_data(run, say)]
     for seed in range(seeds):
         for run in chosen:
-            if not is_kept(run, seed, kept):
+            if seed < run.seeds and not is_kept(run, seed, kept):
                 began = time.perf_counter()
                 run_once(run, seed, kept)
                 say(f"{run.name}, seed {seed}: {time.perf_counter() - began:.1f} s")
+
+
+def data_folder() -> Path:
+    """Return where the files of others are."""
+    return Path(os.environ.get("HMS_DATA") or ROOT.parent / "shared" / "data")
+
+
+def _has_data(run: Run, say: Say) -> bool:
+    here = not run.needs_data or data_folder().is_dir()
+    if not here:
+        say(f"{run.name}: left out, there is no folder of data; HMS_DATA says where it is")
+    return here
 
 
 def is_kept(run: Run, seed: int, kept: Path = KEPT) -> bool:
@@ -54,7 +67,9 @@ def run_once(run: Run, seed: int, kept: Path = KEPT) -> None:
 
 
 def _command(run: Run, seed: int, folder: Path) -> list[str]:
-    return run.command(f"{seed},", folder.as_posix())
+    """Return the words with the folder of data put in, which the page leaves open."""
+    data = f"{data_folder().as_posix()}/"
+    return [word.replace(DATA, data) for word in run.command(f"{seed},", folder.as_posix())]
 
 
 @contextmanager

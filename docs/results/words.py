@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from docs.results.findings import Finding
-from docs.results.plan import SEEDS
+from docs.results.plan import PLAN, SEEDS
 from hybrid_scheduler.metrics import Interval
 from hybrid_scheduler.reports.numbers import percent, with_interval
 
@@ -36,8 +36,9 @@ def seeds(numbers: Sequence[int]) -> str:
 
 def origin(finding: Finding) -> str:
     """Return the line below a heading: the command, its seeds, and that nothing here was measured on hardware."""
-    lacking = SEEDS - len(finding.seeds)
-    more = f"; {lacking} of {SEEDS} seeds still missing, `make results` adds them" if lacking > 0 else ""
+    wanted = next((run.seeds for run in PLAN if run.name == finding.name), SEEDS)
+    lacking = wanted - len(finding.seeds)
+    more = f"; {lacking} of {wanted} seeds still missing, `make results` adds them" if lacking > 0 else ""
     interval = "mean [95 % interval]" if len(finding.seeds) > 1 else "one seed, so no interval"
     words = f"seeds {seeds(finding.seeds)}{more}; {interval}; simulated; version {finding.version}"
     return f"`{finding.command}`: {words}."

@@ -10,6 +10,7 @@ import pytest
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.model.tasks import Tasks
 from hybrid_scheduler.reports.scoreboard import plot_scoreboard
+from hybrid_scheduler.suite.folder import CSV, read_rows, write
 from hybrid_scheduler.suite.instances import REFERENCES, found
 from hybrid_scheduler.suite.markdown import write_markdown
 from hybrid_scheduler.suite.score import Score
@@ -96,14 +97,14 @@ def test_who_came_to_no_end_stands_below_and_is_named(tmp_path):
     assert (eft.policy, eft.instances, eft.mean, eft.wins, eft.seconds) == ("eft", 2, 1.0, 2, 1.0)
     assert (slow.policy, slow.instances, slow.mean, slow.wins) == ("slow", 1, 2.0, 0)
     assert math.isnan(board.ratio("slow", board.lines[1]))
-    write_markdown(board, tmp_path / "board.md", "hms bench-suite x", {"LICENSE": "of no known format"})
+    write_markdown(board, tmp_path / "board.md", ["hms", "bench-suite", "my dir"], {"LICENSE": "of no known format"})
     text = (tmp_path / "board.md").read_text(encoding="utf-8")
     assert "| a | best known | 2.0000 | **1.0000** |" in text
     assert "| b | bound | – | **1.0000** |" in text
     assert "- slow on b: not done after 5 s" in text
     assert "9, skipped: 4 cancelled" in text
     assert "- LICENSE: of no known format" in text
-    assert "    hms bench-suite x" in text
+    assert "    hms bench-suite 'my dir'" in text
 
 
 def test_the_picture_has_a_field_for_every_cell():
@@ -111,3 +112,14 @@ def test_the_picture_has_a_field_for_every_cell():
     assert [each.get_text() for each in ax.texts] == ["1.000", "2.000", "1.000", "–"]
     assert [each.get_text() for each in ax.get_xticklabels()] == ["eft", "slow"]
     assert np.ma.count(ax.images[0].get_array()) == 3
+
+
+def test_a_kept_scoreboard_is_read_back_and_a_changed_one_refused(tmp_path):
+    write(hand_made(), tmp_path, ["hms", "bench-suite", "x"], {})
+    rows = read_rows(tmp_path)
+    assert [(row["instance"], row["policy"], row["makespan_over_reference"]) for row in rows] == [
+        ("a", "slow", "2.0"), ("a", "eft", "1.0"), ("b", "slow", "nan"), ("b", "eft", "1.0")
+    ]  # fmt: skip
+    (tmp_path / CSV).write_text("instance\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"scoreboard\.csv"):
+        read_rows(tmp_path)

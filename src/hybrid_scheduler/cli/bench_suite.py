@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from hybrid_scheduler.suite.scoreboard import Scoreboard
 
 Number = TypeVar("Number", int, float)
-MARKDOWN, CSV, PNG = "scoreboard.md", "scoreboard.csv", "scoreboard.png"
 
 
 def bench_suite(
@@ -42,9 +40,8 @@ def bench_suite(
     from hybrid_scheduler.model.cluster import Cluster
     from hybrid_scheduler.reports.look import save_figure
     from hybrid_scheduler.reports.scoreboard import plot_scoreboard
+    from hybrid_scheduler.suite.folder import MARKDOWN, PNG, write
     from hybrid_scheduler.suite.instances import found
-    from hybrid_scheduler.suite.markdown import write_markdown
-    from hybrid_scheduler.suite.scoreboard import write_csv
     from hybrid_scheduler.suite.suite import Suite, run_suite
 
     require_new(out)
@@ -60,8 +57,7 @@ def bench_suite(
     with show.progress("cells", quiet=quiet) as step:
         board = run_suite(suite, step)
     with new_directory(out) as folder:
-        write_csv(board, folder / CSV)
-        write_markdown(board, folder / MARKDOWN, shlex.join(["hms", *sys.argv[1:]]), collected.passed_over)
+        write(board, folder, ["hms", *sys.argv[1:]], collected.passed_over)
         save_figure(plot_scoreboard(board), folder / PNG)
     _print(board)
     typer.echo(f"{len(board.lines)} instances, {len(collected.passed_over)} other files; all in {out}/{MARKDOWN}")

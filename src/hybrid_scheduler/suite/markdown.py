@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -18,10 +19,12 @@ TITLES = {
 }
 
 
-def write_markdown(board: Scoreboard, path: str | Path, command: str, passed_over: Mapping[str, str]) -> None:
+def write_markdown(
+    board: Scoreboard, path: str | Path, command: Sequence[str], passed_over: Mapping[str, str]
+) -> None:
     """Write the whole scoreboard."""
     with written_whole(path) as scratch:
-        scratch.write_text("\n".join(_page(board, command, passed_over)) + "\n", encoding="utf-8")
+        scratch.write_text("\n".join(_page(board, shlex.join(command), passed_over)) + "\n", encoding="utf-8")
 
 
 def standings_table(board: Scoreboard) -> list[str]:

@@ -15,8 +15,8 @@ from hybrid_scheduler.simulator import VirtualMultiGPU
 from hybrid_scheduler.suite.instances import Instance
 from hybrid_scheduler.suite.score import Score, scored
 from hybrid_scheduler.suite.scoreboard import Line, Scoreboard
-from hybrid_scheduler.workers import carried_out
 from hybrid_scheduler.training import taught
+from hybrid_scheduler.workers import carried_out
 from hybrid_scheduler.workload.formats.format import Imported
 from hybrid_scheduler.workload.generator import WorkloadGenerator
 
