@@ -10,7 +10,8 @@ from pathlib import Path
 
 from hybrid_scheduler.model import Tasks
 from hybrid_scheduler.model.tasks import edges_from_ids
-from hybrid_scheduler.workload.formats import csv
+from hybrid_scheduler.workload.formats import csv, parquet
+from workload.formats import instances
 
 Sample = Callable[[Path], list[Path]]
 
@@ -38,9 +39,17 @@ def csv_file(folder: Path) -> list[Path]:
 
 def parquet_file(folder: Path) -> list[Path]:
     """Write the same as Parquet."""
-    csv.to_frame(own_tasks()).to_parquet(folder / "tasks.parquet", index=False)
+    parquet.write(own_tasks(), folder / "tasks.parquet")
     return [folder / "tasks.parquet"]
 
 
-SAMPLES: dict[str, Sample] = {"csv": csv_file, "parquet": parquet_file}
+SAMPLES: dict[str, Sample] = {
+    "csv": csv_file,
+    "parquet": parquet_file,
+    "wfcommons": instances.wfcommons_file,
+    "etc": instances.etc_file,
+    "kernels": instances.kernels_file,
+    "starpu": instances.starpu_file,
+    "gavel": instances.gavel_file,
+}
 """By name of the format; a test fails if a format of the registry has none."""

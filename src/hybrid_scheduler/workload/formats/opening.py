@@ -125,7 +125,7 @@ def text(path: str | Path, most: int = MOST_WHOLE) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise InputError(f"{path} line {line} is not UTF-8 text: save it as UTF-8") from None
+        raise InputError(f"{path} is not UTF-8 text in line {line}: save it as UTF-8") from None
 
 
 @contextmanager

@@ -1,22 +1,39 @@
-"""Tasks as Parquet: the columns of the CSV file, `dependencies` as text or as lists of ids."""
+"""Tasks as Parquet: the columns of the CSV file, `dependencies` and their megabytes as text or as lists."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from hybrid_scheduler.errors import InputError, RowError
-from hybrid_scheduler.model.tasks import Floats, Tasks, edges_from_ids
-from hybrid_scheduler.workload.formats.csv import MEASURED, OPTIONAL, REQUIRED, TIMES, check_header, named, parents_of
+from hybrid_scheduler.files import written_whole
+from hybrid_scheduler.model.tasks import Edges, Floats, Tasks, edges_from_ids
+from hybrid_scheduler.workload.formats import own
+from hybrid_scheduler.workload.formats.careful import named
+from hybrid_scheduler.workload.formats.csv import to_arrow
+from hybrid_scheduler.workload.formats.edges import (
+    DEPENDENCIES,
+    MEGABYTES,
+    edges_from_text,
+    megabytes_of,
+    parents_of,
+)
 from hybrid_scheduler.workload.formats.format import Format, Imported
 from hybrid_scheduler.workload.formats.opening import seekable
-from hybrid_scheduler.workload.formats.own import MAPPING
+from hybrid_scheduler.workload.formats.table import MOST_ROWS  # a small file can claim to hold any number of rows
 
 MAGIC = b"PAR1"
-MOST_ROWS = 10_000_000  # a small file can claim to hold any number of rows
+
+
+def write(tasks: Tasks, path: str | Path) -> None:
+    """Write a file that `read` turns into the same tasks, to the last bit."""
+    from pyarrow import parquet
+
+    with written_whole(path) as scratch:
+        parquet.write_table(to_arrow(tasks), scratch)
 
 
 def read(path: str | Path) -> Tasks:
@@ -25,7 +42,7 @@ def read(path: str | Path) -> Tasks:
     from pyarrow import parquet
 
     try:
-        with seekable(path) as bytes_, parquet.ParquetFile(bytes_) as file:
+        with seekable(path) as unpacked, parquet.ParquetFile(unpacked) as file:
             return _tasks(file)
     except RowError as error:
         raise InputError(f"{path} row {error.row + 1}: {error.reason}") from None
@@ -39,29 +56,16 @@ def read(path: str | Path) -> Tasks:
 def _tasks(file: Any) -> Tasks:
     names = list(file.schema_arrow.names)
     header = names if "size" in names else ["size" if name == "task_size" else name for name in names]
-    check_header(header)
+    own.check_header(header)
     if not 0 < (rows := file.metadata.num_rows) <= MOST_ROWS:
         raise InputError(f"there are {rows} tasks, expected 1 to {MOST_ROWS}: add or leave out some")
-    wanted = {
-        name: column
-        for name, column in zip(header, names, strict=True)
-        if name in (*REQUIRED, *OPTIONAL) or name.startswith(MEASURED)
-    }
+    wanted = {name: column for name, column in zip(header, names, strict=True) if own.is_ours(name)}
     table = file.read(columns=list(wanted.values()))
     columns = {name: table.column(column) for name, column in wanted.items()}
-    ids = _ids(columns["task_id"]) if "task_id" in columns else np.arange(rows)
-    parents = list(_parents(columns["dependencies"])) if "dependencies" in columns else []
-    given: dict[str, Any] = {name: _numbers(name, columns[name]) for name in (*REQUIRED, *TIMES) if name in columns}
-    return Tasks.build(
-        **given,
-        task_id=ids,
-        edges=edges_from_ids(ids.tolist(), parents) if any(parents) else None,
-        measured={
-            name.removeprefix(MEASURED): _numbers(name, column)
-            for name, column in columns.items()
-            if name.startswith(MEASURED)
-        },
-    )
+    ids = _ids(columns.pop("task_id")) if "task_id" in columns else np.arange(rows)
+    parents, megabytes = columns.pop(DEPENDENCIES, None), columns.pop(MEGABYTES, None)
+    edges = None if parents is None else _edges(ids, parents, megabytes)
+    return own.built({name: _numbers(name, column) for name, column in columns.items()}, ids, edges)
 
 
 def _numbers(name: str, column: Any) -> Floats:
@@ -81,14 +85,35 @@ def _ids(column: Any) -> Any:
     return column.cast(pa.int64()).to_numpy()
 
 
-def _parents(column: Any) -> Iterator[list[int]]:
-    for row, cell in enumerate(column.to_pylist()):
-        if cell is None or isinstance(cell, str):
-            yield parents_of(row, cell or "")
-        elif isinstance(cell, list) and all(isinstance(each, int) for each in cell):
-            yield cell
-        else:
-            raise RowError(row, f"dependencies are '{str(cell)[:40]}', expected task ids such as 1;2")
+def _edges(ids: Any, parents: Any, megabytes: Any | None) -> Edges | None:
+    if all(each is None or _is_text(each) for each in (parents, megabytes)):
+        return edges_from_text(ids, parents, megabytes)
+    rows = [_parents(row, cell) for row, cell in enumerate(parents.to_pylist())]
+    cells = [] if megabytes is None else megabytes.to_pylist()
+    weights = [_megabytes(row, cell, len(rows[row])) for row, cell in enumerate(cells)]
+    return edges_from_ids(ids.tolist(), rows, weights or None) if any(rows) else None
+
+
+def _is_text(column: Any) -> bool:
+    import pyarrow as pa
+
+    return column.type in (pa.string(), pa.large_string()) and not column.null_count
+
+
+def _parents(row: int, cell: Any) -> list[int]:
+    if cell is None or isinstance(cell, str):
+        return parents_of(row, cell or "")
+    if isinstance(cell, list) and all(isinstance(each, int) for each in cell):
+        return cell
+    raise RowError(row, f"dependencies are '{str(cell)[:40]}', expected task ids such as 1;2")
+
+
+def _megabytes(row: int, cell: Any, count: int) -> Sequence[float]:
+    if cell is None or isinstance(cell, str):
+        return megabytes_of(row, cell or "", count)
+    if isinstance(cell, list) and all(isinstance(each, int | float) for each in cell):
+        return megabytes_of(row, cell, count)
+    raise RowError(row, f"dependency_megabytes are '{str(cell)[:40]}', expected {count} numbers such as 0.5;3")
 
 
 def _imported(path: Path, _: Sequence[Path]) -> Imported:
@@ -96,4 +121,4 @@ def _imported(path: Path, _: Sequence[Path]) -> Imported:
     return Imported(tasks, len(tasks))
 
 
-FORMAT = Format("parquet", "the same columns as Parquet", MAPPING, lambda head: head.startswith(MAGIC), _imported)
+FORMAT = Format("parquet", "the same columns as Parquet", own.MAPPING, lambda head: head.startswith(MAGIC), _imported)

@@ -22,7 +22,7 @@ def _builtin(name: str) -> Entry:
 formats = Registry(
     "format",
     "hybrid_scheduler.formats",
-    tuple(map(_builtin, ("parquet", "csv"))),
+    tuple(map(_builtin, ("parquet", "csv", "wfcommons", "etc", "kernels", "starpu", "gavel"))),
     hint="docs/formats.md says what each is",
 )
 """By name; the first that knows the first bytes of a file reads it."""

@@ -1,0 +1,205 @@
+"""Reads tables of text as columns, in blocks: fast while a block is plain, cell by cell where it is not."""
+
+from __future__ import annotations
+
+import csv
+from array import array
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from hybrid_scheduler.errors import InputError, RowError
+from hybrid_scheduler.model.tasks import Floats, Ints
+from hybrid_scheduler.workload.formats import careful
+from hybrid_scheduler.workload.formats.careful import NUMBER, TEXT, WHOLE, Block, Kinds, header_of, named
+from hybrid_scheduler.workload.formats.opening import HEAD, opened
+
+MOST_ROWS = 10_000_000
+"""Rows that a file may have: each takes some eight bytes a column."""
+BLOCK = 8 << 20
+MISSING = ["", "NA"]
+
+
+class DoubtError(Exception):
+    """A block that must be read cell by cell to be sure what it means."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns of a file, and the line at which each row stands."""
+
+    path: Path
+    rows: int
+    columns: Mapping[str, Any]
+    lines: array[int] | None  # none: one row a line, below the header
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.columns
+
+    def numbers(self, name: str) -> Floats:
+        """Return a column of numbers."""
+        column: Floats = self.columns[name]
+        return column
+
+    def wholes(self, name: str) -> Ints:
+        """Return a column of whole numbers."""
+        column: Ints = self.columns[name]
+        return column
+
+    def line(self, row: int) -> int:
+        """Return the line at which a row begins."""
+        return row + 2 if self.lines is None else self.lines[row]
+
+    @contextmanager
+    def explained(self) -> Iterator[None]:
+        """Turn what is wrong with a row into what is wrong with a line of the file."""
+        try:
+            yield
+        except RowError as error:
+            raise InputError(f"{self.path} line {self.line(error.row)}: {error.reason}") from None
+        except InputError as error:
+            raise InputError(named(self.path, str(error))) from None
+
+
+def read_table(path: str | Path, kinds: Kinds) -> Table:
+    """Read the wanted columns of a table; an error names the file and the line."""
+    lines: array[int] | None = None
+    try:
+        with reading(path):
+            found = _gathered(path, _fast(path, kinds))
+    except DoubtError:
+        lines = array("q")
+        found = _gathered(path, careful.blocks(path, kinds, lines))
+    rows = len(next(iter(found.values()), ()))
+    return Table(Path(path), rows, found, lines)
+
+
+@contextmanager
+def reading(path: str | Path) -> Iterator[None]:
+    """Name the file in what goes wrong while it is read."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(named(path, str(error))) from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror or error}): check the path") from None
+
+
+def _gathered(path: str | Path, blocks: Iterator[Block]) -> Block:
+    """Join blocks into columns; more rows than can be used are refused while they come."""
+    parts: dict[str, list[Any]] = {}
+    rows = 0
+    for block in blocks:
+        rows += len(next(iter(block.values())))
+        require_few(path, rows)
+        for name, column in block.items():
+            parts.setdefault(name, []).append(column)
+    if not rows:
+        raise InputError(f"{path}: there are no tasks, only a header: add a line for every task")
+    return {name: _joined(parts.pop(name)) for name in list(parts)}
+
+
+def require_few(path: str | Path, rows: int) -> None:
+    """Refuse more rows than memory is meant for."""
+    if rows > MOST_ROWS:
+        raise InputError(f"{path} has more than {MOST_ROWS:,} rows, which is the limit: take a part of it")
+
+
+def _joined(parts: list[Any]) -> Any:
+    if isinstance(parts[0], np.ndarray):
+        return np.concatenate(parts)
+    import pyarrow as pa
+
+    return pa.chunked_array([chunk for part in parts for chunk in getattr(part, "chunks", [part])], pa.string())
+
+
+def whole_lines(file: IO[bytes], size: int = 0) -> Iterator[bytes]:
+    """Cut a stream into blocks that end with a line."""
+    rest = b""
+    while part := file.read(size or BLOCK):
+        cut = part.rfind(b"\n") + 1
+        if cut:
+            yield rest + part[:cut]
+            rest = part[cut:]
+        elif len(rest := rest + part) > 4 * BLOCK:
+            raise DoubtError
+    if rest:
+        yield rest
+
+
+def _fast(path: str | Path, kinds: Kinds) -> Iterator[Block]:
+    with opened(path) as file:
+        header = _plain_header(file)
+        wanted = kinds(header)
+        names = [f"{place}" for place in range(len(header))]
+        columns = {name: names[header.index(name)] for name in wanted}
+        converted = converter(names, {place: wanted[name] for name, place in columns.items()})
+        for block in whole_lines(file):
+            require_plain(block)
+            found = converted(block)
+            yield {name: found[place] for name, place in columns.items()}
+
+
+def _plain_header(file: IO[bytes]) -> list[str]:
+    line = file.readline(HEAD)
+    if not line.endswith(b"\n") or b'"' in line or b"\r" in line.removesuffix(b"\r\n"):
+        raise DoubtError
+    try:
+        text = line.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise DoubtError from None
+    return header_of(next(csv.reader([text], skipinitialspace=True), []))
+
+
+def require_plain(block: bytes) -> None:
+    """Doubt a block with something in it that Arrow and Python may understand differently."""
+    if b'"' in block or b"(" in block:
+        raise DoubtError
+    if (b"x" in block and b"0x" in block) or (b"X" in block and b"0X" in block):  # one byte is found faster than two
+        raise DoubtError
+    if b"\r" in block and block.count(b"\r") != block.count(b"\r\n"):
+        raise DoubtError
+    if not block.isascii():
+        try:
+            block.decode("utf-8")
+        except UnicodeDecodeError:
+            raise DoubtError from None
+
+
+def converter(
+    names: list[str], wanted: Mapping[str, str], delimiter: str = ",", empty_lines: bool = False
+) -> Callable[[bytes], Block]:
+    """Return what turns a block of plain lines into columns; it doubts a block that it cannot convert."""
+    import pyarrow as pa
+    from pyarrow import csv as arrow
+
+    types = {NUMBER: pa.float64(), WHOLE: pa.int64(), TEXT: pa.string()}
+    options = arrow.ReadOptions(column_names=names, block_size=1 << 20)
+    parsing = arrow.ParseOptions(delimiter=delimiter, ignore_empty_lines=empty_lines, quote_char=False)
+    converting = arrow.ConvertOptions(
+        column_types={name: types[kind] for name, kind in wanted.items()},
+        include_columns=list(wanted),
+        null_values=MISSING,
+        check_utf8=False,
+    )
+
+    def converted(block: bytes) -> Block:
+        try:
+            table = arrow.read_csv(pa.BufferReader(block), options, parsing, converting)
+        except pa.ArrowInvalid:
+            raise DoubtError from None
+        return {name: _column(table.column(name), kind) for name, kind in wanted.items()}
+
+    return converted
+
+
+def _column(column: Any, kind: str) -> Any:
+    if kind == TEXT:
+        return column
+    if kind == WHOLE and column.null_count:
+        raise DoubtError
+    return column.to_numpy()  # empty cells become NaN
