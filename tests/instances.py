@@ -88,7 +88,22 @@ def task_lists(draw: st.DrawFn, cluster: Cluster, most: int = 25) -> Tasks:
         arrival_time=generator.permutation(np.cumsum(generator.exponential(gap, count))) if gap else None,
         edges=edges_from_ids(list(range(count)), parents, megabytes),
         measured=measured,
+        expected=draw(expectations(cluster, count)),
     )
+
+
+@st.composite
+def expectations(
+    draw: st.DrawFn, cluster: Cluster, count: int
+) -> dict[str, np.ndarray[tuple[int], np.dtype[np.float64]]]:
+    """Draw what is believed of the tasks' times: often nothing, sometimes numbers of little truth."""
+    if draw(st.booleans()):
+        return {}
+    generator = np.random.default_rng(draw(st.integers(0, 2**32)))
+    told = {each.name: generator.uniform(0.01, 2.0, count) for each in cluster.classes if generator.random() < 0.8}
+    for column in told.values():
+        column[generator.random(count) < 0.2] = np.nan
+    return told
 
 
 @st.composite

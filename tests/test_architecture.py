@@ -14,14 +14,14 @@ ROOT = Path(__file__).parents[1] / "src" / "hybrid_scheduler"
 FLOORS = [
     {"errors", "files", "compiling", "registry", "workers"},
     {"model"},
-    {"physics", "view", "metrics"},
+    {"physics", "clocks", "view", "metrics"},
     {"loop", "bounds"},
     {"simulator", "optimum"},
     {"learning", "ml_models", "offline_trainer", "profiling", "profiler"},
     {"schedulers", "workload", "workload_generator"},
     {"lane", "training", "online_scheduler"},
     {"race", "capacity"},
-    {"runs", "storage", "engine"},
+    {"runs", "storage", "engine", "execution"},
     {"experiments", "env", "suite", "sweep"},
     {"studies"},
     {"reports", "settings"},
@@ -34,7 +34,7 @@ HOMES = {
     "numba": {"compiling", "physics", "bounds", "optimum", "loop", "schedulers", "learning"},
     "scipy": {"bounds", "optimum"},
     "sklearn": {"learning"},
-    "torch": {"learning", "schedulers", "reports", "profiling"},  # reports: its writer of TensorBoard events
+    "torch": {"learning", "schedulers", "reports", "profiling", "execution"},  # reports: its writer of TensorBoard events
     "gymnasium": {"env"},
     "xgboost": {"learning"},
     "pandas": {"workload", "learning"},

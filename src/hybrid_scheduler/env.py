@@ -104,8 +104,8 @@ class Episode:
 
     @property
     def view(self) -> View:
-        """The devices as they stand."""
-        return self._machine.view
+        """The devices as far as one can know when the task at hand arrives."""
+        return self._machine.view_at(float(self.tasks.arrival_time[min(self.row, len(self.tasks) - 1)]))
 
     @property
     def task(self) -> TaskView:

@@ -12,11 +12,12 @@ import numpy as np
 import numpy.typing as npt
 from numba.extending import register_jitable
 
+from hybrid_scheduler.clocks import Clocks, look, note
 from hybrid_scheduler.compiling import jitable
 from hybrid_scheduler.model.cluster import GPU
 from hybrid_scheduler.model.placements import RAN, SPILLED
 from hybrid_scheduler.model.tasks import Floats, Ints
-from hybrid_scheduler.view import TaskView, View, cpu_beside, soonest
+from hybrid_scheduler.view import TaskView, View, cpu_beside, earliest
 
 
 def decide(policy: Any, task: Any, view: View) -> Any:
@@ -38,6 +39,7 @@ class Columns(NamedTuple):
     child_start: Ints
     children: Ints
     seen: Floats  # times that the policy sees, one row for all if it sees none
+    expected: Floats  # times that the queues are believed by; those that really pass unless tasks carry others
     true: Floats  # times that really pass
 
 
@@ -88,16 +90,20 @@ def walk(  # both loops are called alike, so this one takes a window too
     queue: Queue,
     steps: int,
     view: View,
+    clocks: Clocks,
     out: Out,
     queued: bool,
     window: int,  # noqa: ARG001
 ) -> Fault:
     """Let the policy decide task by task in the order in which they become ready."""
+    believes = len(clocks.believed) > 0
     has_edges = len(tasks.parents) > 0
     moves_data = len(view.arrives) > 0
     sighted = len(tasks.seen) == len(tasks.size)
     for step in range(steps):
         row = next_row(queue, step, out)
+        if believes:
+            look(out.ready[row], clocks)
         if moves_data:
             find_arrivals(row, tasks, out, view)
         task = TaskView(
@@ -113,27 +119,38 @@ def walk(  # both loops are called alike, so this one takes a window too
         gpu_fraction, device = decide(policy, task, view)
         if not is_possible(gpu_fraction, device, view):
             return Fault(row, gpu_fraction, device)
-        place(row, gpu_fraction, device, tasks, view, out, queued)
+        place(row, gpu_fraction, device, tasks, view, clocks, out, queued)
         if has_edges:
             release(row, tasks, queue, out)
     return Fault(-1, 0.0, 0)
 
 
 def walk_batches(
-    policy: Any, tasks: Columns, queue: Queue, steps: int, view: View, out: Out, queued: bool, window: int
+    policy: Any,
+    tasks: Columns,
+    queue: Queue,
+    steps: int,
+    view: View,
+    clocks: Clocks,
+    out: Out,
+    queued: bool,
+    window: int,
 ) -> Fault:
-    """Let the policy decide in batches: whatever is ready when a device runs out of work."""
+    """Let the policy decide in batches: whatever is ready when a device really runs out of work."""
+    believes = len(clocks.believed) > 0
     has_edges = len(tasks.parents) > 0
     moves_data = len(view.arrives) > 0
     rows = np.empty(min(window, steps), np.int64)
     step = 0
     while step < steps:
         rows[0] = next_row(queue, step, out)
-        now = max(out.ready[rows[0]], view.free.min())
+        now = max(out.ready[rows[0]], clocks.free.min())
         count = 1
         while count < len(rows) and step + count < steps and next_is_ready(queue, step + count, now, out):
             rows[count] = next_row(queue, step + count, out)
             count += 1
+        if believes:
+            look(now, clocks)
         order, fractions, devices = decide(policy, batch_of(rows[:count], tasks, out), view)
         for position in order:
             row = rows[position]
@@ -141,7 +158,7 @@ def walk_batches(
                 return Fault(row, fractions[position], devices[position])
             if moves_data:
                 find_arrivals(row, tasks, out, view)
-            place(row, fractions[position], devices[position], tasks, view, out, queued)
+            place(row, fractions[position], devices[position], tasks, view, clocks, out, queued)
             if has_edges:
                 release(row, tasks, queue, out)
         step += count
@@ -172,13 +189,15 @@ def is_possible(gpu_fraction: float, device: int, view: View) -> bool:
 
 
 @jitable
-def place(row: int, gpu_fraction: float, device: int, tasks: Columns, view: View, out: Out, queued: bool) -> None:
+def place(
+    row: int, gpu_fraction: float, device: int, tasks: Columns, view: View, clocks: Clocks, out: Out, queued: bool
+) -> None:
     """Run a task where the policy said, or where it fits, and move the clocks of its devices."""
     times = tasks.true[row]
     memory = tasks.memory_required[row]
     whole = gpu_fraction == view.kind[device]  # all of it on the device that was named
     if whole and takes(1.0, device, times, memory, view):
-        run_whole(row, device, times, view, out, queued)
+        run_whole(row, device, tasks, view, clocks, out, queued)
         return
     share = gpu_fraction
     cpu = device if view.kind[device] != GPU else cpu_beside(view, device)
@@ -186,20 +205,20 @@ def place(row: int, gpu_fraction: float, device: int, tasks: Columns, view: View
         share = 0.0
         out.status[row] = SPILLED
     if share == 1.0:
-        run_whole(row, device, times, view, out, queued)
+        run_whole(row, device, tasks, view, clocks, out, queued)
     elif not takes(1.0 - share, cpu, times, memory, view):
         out.status[row] = SPILLED
-        run_whole(row, anywhere(times, memory, view), times, view, out, queued)
+        run_whole(row, anywhere(times, memory, view), tasks, view, clocks, out, queued)
     elif share == 0.0:
-        run_whole(row, cpu, times, view, out, queued)
+        run_whole(row, cpu, tasks, view, clocks, out, queued)
     else:
-        run_split(row, share, device, cpu, times, view, out, queued)
+        run_split(row, share, device, cpu, tasks, view, clocks, out, queued)
 
 
 @jitable
-def run_whole(row: int, device: int, times: Floats, view: View, out: Out, queued: bool) -> None:
+def run_whole(row: int, device: int, tasks: Columns, view: View, clocks: Clocks, out: Out, queued: bool) -> None:
     """Run a whole task on one device; without a branch on its kind, which a processor guesses wrong too often."""
-    start, end = occupy(device, times[view.device_class[device]], out.ready[row], view, queued)
+    start, end = occupy(row, device, 1.0, tasks, view, clocks, out, queued)
     on_gpu = view.kind[device] == GPU
     out.gpu_fraction[row] = 1.0 if on_gpu else 0.0
     out.gpu[row] = device if on_gpu else -1
@@ -210,11 +229,12 @@ def run_whole(row: int, device: int, times: Floats, view: View, out: Out, queued
 
 
 @jitable
-def run_split(row: int, share: float, gpu: int, cpu: int, times: Floats, view: View, out: Out, queued: bool) -> None:
+def run_split(
+    row: int, share: float, gpu: int, cpu: int, tasks: Columns, view: View, clocks: Clocks, out: Out, queued: bool
+) -> None:
     """Run a share on a GPU and the rest on a CPU, side by side."""
-    ready = out.ready[row]
-    gpu_start, gpu_end = occupy(gpu, share * times[view.device_class[gpu]], ready, view, queued)
-    cpu_start, cpu_end = occupy(cpu, (1.0 - share) * times[view.device_class[cpu]], ready, view, queued)
+    gpu_start, gpu_end = occupy(row, gpu, share, tasks, view, clocks, out, queued)
+    cpu_start, cpu_end = occupy(row, cpu, 1.0 - share, tasks, view, clocks, out, queued)
     out.gpu_fraction[row] = share
     out.gpu[row], out.cpu[row] = gpu, cpu
     out.gpu_start[row], out.cpu_start[row] = gpu_start, cpu_start
@@ -222,12 +242,18 @@ def run_split(row: int, share: float, gpu: int, cpu: int, times: Floats, view: V
 
 
 @jitable
-def occupy(device: int, seconds: float, ready: float, view: View, queued: bool) -> tuple[float, float]:
-    """Let a device work as soon as it can; return start and end."""
-    start = soonest(ready, view, device)
-    end = start + seconds
+def occupy(
+    row: int, device: int, share: float, tasks: Columns, view: View, clocks: Clocks, out: Out, queued: bool
+) -> tuple[float, float]:
+    """Let a device work on a share of a task as soon as it really can; return start and end."""
+    kind = view.device_class[device]
+    possible = earliest(out.ready[row], view, device)
+    start = max(possible, clocks.free[device])
+    end = start + share * tasks.true[row, kind]
     if queued:
-        view.free[device] = end
+        clocks.free[device] = end
+        if len(clocks.believed) > 0:
+            note(device, possible, start, end, share * tasks.expected[row, kind], clocks)
     return start, end
 
 

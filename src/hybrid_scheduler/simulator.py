@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hybrid_scheduler import registry
+from hybrid_scheduler.clocks import Clocks, believing_clocks, copied, forget, look, true_clocks, with_room
 from hybrid_scheduler.compiling import compiled_loop, interpreted_loop, is_compiled
 from hybrid_scheduler.errors import InputError, PolicyError
 from hybrid_scheduler.loop import Columns, Fault, Out, Queue, push, walk, walk_batches
@@ -17,7 +19,7 @@ from hybrid_scheduler.model.cluster import Cluster
 from hybrid_scheduler.model.placements import RAN, Placements
 from hybrid_scheduler.model.tasks import Edges, Floats, Ints, Task, Tasks, no_edges
 from hybrid_scheduler.physics import class_times, expected_times, rejections
-from hybrid_scheduler.view import view_of
+from hybrid_scheduler.view import View, view_of
 
 if TYPE_CHECKING:
     from hybrid_scheduler.schedulers.scheduler import Scheduler
@@ -41,11 +43,28 @@ class VirtualMultiGPU:
             raise InputError(f"mode is '{mode}', expected {' or '.join(MODES)}")
         self.cluster = cluster or Cluster.default(num_gpus, memory_per_gpu)
         self.queued = mode == "queued"
-        self.view = view_of(self.cluster, self.queued)
+        self.view = view_of(self.cluster, self.queued)  # its clocks are the true ones
+        self._clocks: Clocks | None = None  # with beliefs, from the first task on that carries expected times
 
     def reset(self) -> None:
         """Free every device and set its clock to 0."""
         self.view.free[:] = 0.0
+        self._clocks = None
+
+    def twin(self) -> VirtualMultiGPU:
+        """Return a copy with clocks of its own."""
+        other = copy(self)
+        other.view = self.view._replace(free=self.view.free.copy())
+        if self._clocks is not None:
+            other._clocks = copied(self._clocks, other.view.free)
+        return other
+
+    def view_at(self, now: float) -> View:
+        """Return what can be known of the devices at a time that is not before the last decision."""
+        if self._clocks is None:
+            return self.view
+        look(now, self._clocks)
+        return self.view._replace(free=self._clocks.believed)
 
     def fail(self, device: int) -> None:
         """Take a GPU away: nothing fits it any more. What it had taken is the caller's to place again."""
@@ -60,6 +79,8 @@ class VirtualMultiGPU:
             raise InputError(f"device {device} is no failed GPU")
         self.view.memory[device] = self.cluster.per_device("memory")[device]
         self.view.free[device] = now
+        if self._clocks is not None:
+            forget(self._clocks, device)
         self.view = self.view._replace(gpus=np.sort(np.append(self.view.gpus, device)))
 
     def run(self, tasks: Tasks | Iterable[Task], scheduler: Scheduler, *, interpreted: bool = False) -> Placements:
@@ -76,19 +97,22 @@ class VirtualMultiGPU:
         Python even for a compiled scheduler.
         """
         true = class_times(tasks, self.cluster) if times is None else times
-        blind = np.full((1, true.shape[1]), np.nan)
-        seen = expected_times(tasks, self.cluster, true) if scheduler.sighted else blind
+        expected = expected_times(tasks, self.cluster, true)
+        seen = expected if scheduler.sighted else np.full((1, true.shape[1]), np.nan)
         out = _empty_placements(tasks, rejections(tasks, true, self.cluster))
-        scheduler.prepare(tasks, seen, self.view)
+        clocks = self._clocks_for(len(tasks), expected is not true)
+        known = self.view_at(_first_arrival(tasks)) if self._clocks else self.view
+        scheduler.prepare(tasks, seen, known)
         queue, steps = _queue(tasks, out, scheduler.order)
-        view = self.view._replace(arrives=np.zeros(len(self.view.free) if tasks.edges.megabytes.any() else 0))
+        view = known._replace(arrives=np.zeros(len(known.free) if tasks.edges.megabytes.any() else 0))
         run, policy = _bound_loop(scheduler, interpreted)
         fault = run(
             policy,
-            _columns(tasks, seen, true),
+            _columns(tasks, seen, expected, true),
             queue,
             steps,
             view,
+            clocks,
             out,
             self.queued,
             int(scheduler.window),
@@ -96,6 +120,13 @@ class VirtualMultiGPU:
         if fault[0] >= 0:
             raise _policy_error(scheduler, Fault(*fault), tasks, self.cluster)
         return Placements(tasks=tasks, cluster=self.cluster, times=true, queued=self.queued, **out._asdict())
+
+    def _clocks_for(self, tasks: int, surprising: bool) -> Clocks:
+        """Return the clocks for a block of tasks; once something unforeseen is queued, beliefs are kept for all."""
+        if self._clocks is None and not (surprising and self.queued):
+            return true_clocks(self.view.free)
+        self._clocks = with_room(self._clocks or believing_clocks(self.view.free), 2 * tasks)  # a split takes two
+        return self._clocks
 
     def evaluate_baseline_schedulers(
         self, tasks: Tasks | Iterable[Task], schedulers: Iterable[str] = BASELINES, seed: int = 0
@@ -117,7 +148,7 @@ class VirtualMultiGPU:
         return results
 
 
-def _columns(tasks: Tasks, seen: Floats, true: Floats) -> Columns:
+def _columns(tasks: Tasks, seen: Floats, expected: Floats, true: Floats) -> Columns:
     children: Edges = tasks.children if tasks.has_edges else no_edges(0)
     return Columns(
         size=tasks.size,
@@ -131,8 +162,13 @@ def _columns(tasks: Tasks, seen: Floats, true: Floats) -> Columns:
         child_start=children.start,
         children=children.parents,
         seen=seen,
+        expected=expected,
         true=true,
     )
+
+
+def _first_arrival(tasks: Tasks) -> float:
+    return float(tasks.arrival_time.min()) if len(tasks) else 0.0
 
 
 def _empty_placements(tasks: Tasks, status: np.ndarray[Any, np.dtype[np.uint8]]) -> Out:

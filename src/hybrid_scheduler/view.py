@@ -30,7 +30,7 @@ class TaskView(NamedTuple):
 class View(NamedTuple):
     """The devices, one entry each: when they will be free and what they are."""
 
-    free: Floats  # when the work queued so far will have ended
+    free: Floats  # when the work queued so far will have ended, as far as that can be known
     arrives: Floats  # when the data of the task's parents can be there; empty if no data moves
     kind: Ints  # 0 CPU, 1 GPU
     device_class: Ints
@@ -74,10 +74,13 @@ def view_of(cluster: Cluster, queued: bool = True) -> View:
 @jitable
 def soonest(ready: float, view: View, device: int) -> float:
     """Return when a device can start something that is ready then, its data on the device."""
-    start = max(ready, view.free[device])
-    if len(view.arrives) > 0:
-        start = max(start, view.arrives[device])
-    return start
+    return max(earliest(ready, view, device), view.free[device])
+
+
+@jitable
+def earliest(ready: float, view: View, device: int) -> float:
+    """Return when something that is ready then could start on a free device: its data has to be there."""
+    return max(ready, view.arrives[device]) if len(view.arrives) > 0 else ready
 
 
 @jitable

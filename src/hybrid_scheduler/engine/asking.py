@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from copy import copy
 
 import numpy as np
 
 from hybrid_scheduler.lane import Lane
 from hybrid_scheduler.model.placements import RAN
 from hybrid_scheduler.model.tasks import Floats, Tasks
+from hybrid_scheduler.physics import expected_times
 from hybrid_scheduler.schedulers.explain import Explanation, explained
 from hybrid_scheduler.schedulers.scheduler import Scheduler
 from hybrid_scheduler.view import TaskView
@@ -50,13 +50,13 @@ def asked(lane: Lane, tasks: Tasks, times: Floats) -> Explanation:
 
 
 def _answer(lane: Lane, tasks: Tasks, times: Floats) -> Explanation:
-    twin, view = lane.scheduler.twin(), lane.machine.view
+    twin, machine = lane.scheduler.twin(), lane.machine.twin()
+    view = lane.machine.twin().view_at(float(tasks.arrival_time[0]))
     part = tasks.part(0, lane.scheduler.learn_every or len(tasks))  # as the lane will hand them over
-    machine = copy(lane.machine)
-    machine.view = view._replace(free=view.free.copy())
     # In the compiled loop, because interpreted the agent alone takes 50 ms.
     placed = machine.step(part, twin, times=times[: len(part)])
-    task = _first(part, times if twin.sighted else np.full_like(times, np.nan))
+    seen = expected_times(part, machine.cluster, times[: len(part)])
+    task = _first(part, seen if twin.sighted else np.full_like(seen, np.nan))
     if placed.status[0] != RAN or type(twin).explain is not Scheduler.explain:
         return twin.explain(task, view)  # where it wanted to go is not where it went
     return explained(twin, task, view, *placed.decision(0))
