@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import itertools
-import os
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -30,10 +27,10 @@ from hybrid_scheduler.model.tasks import edges_from_ids
 from hybrid_scheduler.optimum import optimum
 from hybrid_scheduler.physics import class_times, fastest
 from hybrid_scheduler.simulator import VirtualMultiGPU
+from hybrid_scheduler.workload.formats import kernels, reader
 from instances import TWO_NODES, machines, workload
+from workload.formats.real_data import DATA, needs_data, references
 
-DATA = Path(os.environ.get("HMS_DATA") or Path(__file__).parents[2] / "shared" / "data")
-needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="no folder of reference data (set HMS_DATA)")
 Matrix = np.ndarray[tuple[int, int], np.dtype[np.float64]]
 
 
@@ -184,28 +181,18 @@ def test_no_tasks_have_the_bound_zero() -> None:
     assert batch_work(tasks, Cluster.default()) == 0.0
 
 
-def reference() -> dict[str, dict[str, float]]:
-    with (DATA / "braun_etc" / "rcmax_reference.csv").open() as file:
-        rows = list(csv.DictReader(file))
-    return {row.pop("instance"): {key: float(value) for key, value in row.items()} for row in rows}
-
-
-def braun(name: str) -> Matrix:
-    return np.loadtxt(DATA / "braun_etc" / name).reshape(512, 16)
-
-
-def cgo17() -> Matrix:
-    with (DATA / "opencl_cpu_gpu_cgo17" / "opencl_cpu_gpu_times.csv").open() as file:
-        rows = list(csv.DictReader(file))
-    columns = [name for name in rows[0] if name.startswith("runtime")]
-    return np.array([[float(row[name]) for name in columns] for row in rows])
+def known_instance(*path: str) -> tuple[Tasks, Cluster]:
+    """Return tasks and machines of a file of reference data."""
+    found = reader.read_all([DATA.joinpath(*path)])
+    assert found.cluster is not None
+    return found.tasks, found.cluster
 
 
 @needs_data
 @pytest.mark.parametrize("name", [f"u_{c}_{h}.0" for c in "ci" for h in ("hihi", "hilo", "lohi", "lolo")])
 def test_braun_instances_are_bounded_within_one_per_cent(name: str) -> None:
-    known = reference()[name]
-    tasks, cluster = machines(braun(name))
+    known = references()[name]
+    tasks, cluster = known_instance("braun_etc", name)
     bound = lower_bound(tasks, cluster)
     assert verify_bound(bound, tasks, cluster)
     assert bound.makespan <= known["best_makespan"]
@@ -217,9 +204,9 @@ def test_braun_instances_are_bounded_within_one_per_cent(name: str) -> None:
 
 @needs_data
 def test_real_kernels_are_bounded_by_the_fractional_optimum() -> None:
-    # 23 291 s is the optimum of whole tasks, 1.5 % above what splitting could reach: a gap of the model itself.
-    known = reference()["cgo17"]
-    tasks, cluster = machines(cgo17())
+    # 23 291 ms is the optimum of whole tasks, 1.5 % above what splitting could reach: a gap of the model itself.
+    known = {name: value * kernels.SECONDS for name, value in references()["cgo17"].items()}
+    tasks, cluster = known_instance("opencl_cpu_gpu_cgo17", "opencl_cpu_gpu_times.csv")
     for bound in (lower_bound(tasks, cluster), whole_task_bound(tasks, cluster)):
         assert verify_bound(bound, tasks, cluster)
         assert known["lp_bound"] * (1 - 1e-6) <= bound.makespan <= known["best_makespan"]

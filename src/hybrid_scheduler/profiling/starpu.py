@@ -36,8 +36,8 @@ def read_starpu(folder: str | Path, machine: str) -> Profile:
 
 
 def _profile(bus: Path, machine: str, rows: list[dict[str, str]]) -> Profile:
-    cores, gpus = _counts(bus / f"{machine}.config")
-    bandwidth, latency = _matrix(bus / f"{machine}.bandwidth"), _matrix(bus / f"{machine}.latency")
+    cores, gpus = counts(_text(bus / f"{machine}.config"))
+    bandwidth, latency = (matrix(_text(bus / f"{machine}.{figure}")) for figure in ("bandwidth", "latency"))
     ways = {TO_DEVICE: (HOST, FIRST_GPU), TO_HOST: (FIRST_GPU, HOST)}
     links = tuple(Link(name, bandwidth[a][b], latency[a][b] / 1e6) for name, (a, b) in ways.items())
     name = f"{machine} (StarPU)"
@@ -76,12 +76,18 @@ def _rows(path: Path) -> list[dict[str, str]]:
         raise InputError(f"{path} cannot be read ({error.strerror}): give the folder that holds it") from None
 
 
-def _counts(path: Path) -> tuple[int, int]:
-    """Return the numbers of CPU cores and CUDA devices."""
-    lines = [each for each in path.read_text(encoding="utf-8").splitlines() if not each.startswith("#")]
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def counts(config: str) -> tuple[int, int]:
+    """Return the numbers of CPU cores and CUDA devices that a `.config` tells."""
+    lines = [each for each in config.splitlines() if not each.startswith("#")]
     return int(lines[0].split()[0]), int(lines[1].split()[0])
 
 
-def _matrix(path: Path) -> list[list[float]]:
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return [[float(each) for each in line.split()] for line in lines if line and not line.startswith("#")]
+def matrix(figures: str) -> list[list[float]]:
+    """Return the figures of a `.bandwidth` or `.latency` from every place (0: the host, then GPUs) to every other."""
+    return [
+        [float(each) for each in line.split()] for line in figures.splitlines() if line and not line.startswith("#")
+    ]

@@ -1,0 +1,107 @@
+"""Documents that are read in one piece, JSON or a table with a header: what is wrong is told with file and line."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hybrid_scheduler.errors import InputError, RowError
+from hybrid_scheduler.model.tasks import Floats
+from hybrid_scheduler.workload.formats import opening
+
+FLOAT = 4
+"""Bytes of a number, for sizes: N is the edge of a square matrix of such numbers with as many bytes."""
+
+
+def edge_of(traffic: Floats) -> Floats:
+    """Return the edge of a square matrix of so many bytes, at least 1: a size for work known by its bytes alone."""
+    edge: Floats = np.maximum(1.0, np.sqrt(traffic / FLOAT))
+    return edge
+
+
+def json_document(path: Path) -> Any:
+    """Return what a JSON file holds."""
+    content = opening.text(path)
+    try:
+        return json.loads(content)
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"{path} line {error.lineno} is no valid JSON ({error.msg.lower()}): it may be cut off, fetch it again"
+        ) from None
+    except (ValueError, RecursionError):
+        raise InputError(f"{path} is no JSON that can be read (a number or its depth is too great)") from None
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table of text: cells by column, and the line at which each row begins."""
+
+    path: Path
+    columns: dict[str, tuple[str, ...]]
+    lines: list[int]
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def refusal(self, row: int, said: str) -> InputError:
+        """Build the error about a row."""
+        return InputError(f"{self.path} line {self.lines[row]}: {said}")
+
+    def numbers(self, name: str) -> Floats:
+        """Return a column as finite numbers."""
+        return np.array([self._number(row, name, cell) for row, cell in enumerate(self.columns[name])])
+
+    def _number(self, row: int, name: str, cell: str) -> float:
+        try:
+            number = float(cell)
+        except ValueError:
+            number = math.nan
+        if not math.isfinite(number):
+            raise self.refusal(row, f"{name} is '{shown(cell)}', expected a number: correct or drop this line")
+        return number
+
+
+def shown(cell: str) -> str:
+    """Return the beginning of a cell on one line."""
+    return " ".join(cell[:40].split())
+
+
+def sheet(path: Path, needed: tuple[str, ...]) -> Sheet:
+    """Read a table separated by commas; a missing column or a line of another length is refused."""
+    reader = csv.reader(io.StringIO(opening.text(path), newline=""), strict=True)
+    rows, lines = [], []
+    try:
+        header = [name.strip() for name in next(reader, [])]
+        line = reader.line_num + 1
+        for cells in reader:
+            if len(cells) != len(header):
+                raise InputError(f"{path} line {line}: there are {len(cells)} fields, expected {len(header)}")
+            rows.append(cells)
+            lines.append(line)
+            line = reader.line_num + 1  # a quoted cell may span lines
+    except csv.Error as error:
+        raise InputError(f"{path} is no CSV table near line {reader.line_num} ({error}): correct it") from None
+    for name in (*needed, *header):
+        if header.count(name) != 1:
+            raise InputError(f"{path}: column '{shown(name)}' is there {header.count(name)} times, expected once")
+    if not rows:
+        raise InputError(f"{path}: there are no rows, only a header: add some")
+    return Sheet(path, dict(zip(header, zip(*rows, strict=True), strict=True)), lines)
+
+
+def header_of(head: bytes) -> set[bytes]:
+    """Return the names in the first line of a table, as its first bytes show it."""
+    line = head.removeprefix(b"\xef\xbb\xbf").split(b"\n", 1)[0]
+    return {name.strip(b'\r "\t') for name in line.split(b",")}
+
+
+def named(error: RowError, path: Path, what: str) -> InputError:
+    """Turn an error about a row of tasks into one about a thing in a file."""
+    return InputError(f"{path}: {what}: {error.reason}")

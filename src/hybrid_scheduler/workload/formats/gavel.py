@@ -1,0 +1,197 @@
+"""Gavel's traces of training jobs with its tables of throughputs (Narayanan et al. 2020).
+
+A trace is a table of jobs separated by tabs, a table of throughputs a JSON file: steps a second by type of GPU and
+by job, alone (`"null"`) or beside another job. A job takes total steps / throughput seconds.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hybrid_scheduler.errors import InputError
+from hybrid_scheduler.model.cluster import DEFAULT_CPU, DEFAULT_GPU, Cluster, Node
+from hybrid_scheduler.model.tasks import Tasks
+from hybrid_scheduler.workload.formats import opening
+from hybrid_scheduler.workload.formats.documents import json_document, shown
+from hybrid_scheduler.workload.formats.format import ASSUMED, IGNORED, MEASURED, Format, Imported, Mapped
+
+COMMON = ("job_type", "command", "num_steps_arg", "needs_data_dir", "total_steps")
+LAYOUTS = {
+    7: (*COMMON, "arrival_time", "scale_factor"),
+    9: (*COMMON, "scale_factor", "priority_weight", "SLO", "arrival_time"),
+    10: (
+        "job_type",
+        "command",
+        "working_directory",
+        *COMMON[2:],
+        "scale_factor",
+        "priority_weight",
+        "SLO",
+        "arrival_time",
+    ),
+}
+"""Columns of a trace by their number: three generations of Gavel."""
+GPUS = 36
+"""GPUs of each type: those of the cluster that Gavel's authors simulate."""
+SPREAD = "_unconsolidated"
+"""How the types end under which jobs on several servers are listed."""
+ALONE = "null"
+SEVERAL = "needs several GPUs at once, and a task takes one device"
+UNKNOWN = "of a job type without a throughput on any GPU"
+COMPANION = "Gavel's table of throughputs (JSON)"
+_JOB = re.compile(r"\('(.*)', (\d+)\)")
+_BATCH = re.compile(r"\(batch size (\d{1,15})\)")
+
+MAPPING = (
+    Mapped("total_steps, throughputs", "time_<type of GPU>", MEASURED, "steps / (steps a second alone on that GPU)"),
+    Mapped("throughputs of 0, missing", "time_<type of GPU>", MEASURED, "`inf`: the job does not run on that GPU"),
+    Mapped("", "time_cpu", ASSUMED, "`inf`: these jobs need a GPU"),
+    Mapped("arrival_time", "arrival_time", MEASURED, "seconds"),
+    Mapped("scale_factor", "", IGNORED, "jobs of several GPUs are skipped"),
+    Mapped("total_steps", "size", ASSUMED, "the number of steps"),
+    Mapped("job_type", "feature_batch_size", MEASURED, "as its name tells; empty if it does not"),
+    Mapped(
+        "job_type", "feature_model", MEASURED, "number of the model (the name without its batch size) by alphabet"
+    ),
+    Mapped("", "duration_estimate", ASSUMED, "mean over the GPUs that run the job"),
+    Mapped("", "compute_intensity, memory_required", ASSUMED, "0.5 and 0: not in the files"),
+    Mapped("throughputs beside another job", "", IGNORED, "devices take one task at a time"),
+    Mapped("throughputs of <type>_unconsolidated", "", IGNORED, "jobs on several servers"),
+    Mapped("", "cluster", ASSUMED, "36 GPUs of each type, as its authors simulate; a node for each type"),
+    Mapped("command, working_directory, num_steps_arg, needs_data_dir, priority_weight, SLO", "", IGNORED),
+)
+Rates = dict[str, dict[str, float]]
+"""Steps a second by type of GPU and job type."""
+
+
+@dataclass(frozen=True)
+class _Job:
+    kind: str
+    steps: float
+    scale: float
+    arrival: float
+
+
+def _read(path: Path, companions: Sequence[Path]) -> Imported:
+    tables = [each for each in (path, *companions) if accompanies(opening.head(each))]
+    traces = [each for each in (path, *companions) if each not in tables]
+    if len(tables) != 1 or len(traces) != 1:
+        raise InputError(
+            f"{path}: there are {len(traces)} traces and {len(tables)} tables of throughputs: give one of each"
+        )
+    trace, rates = traces[0], _rates(tables[0])
+    jobs = _jobs(trace)
+    known = {kind for by_job in rates.values() for kind, rate in by_job.items() if rate > 0}
+    single = [job for job in jobs if job.scale == 1]
+    kept = [job for job in single if job.kind in known]
+    if not kept:
+        raise InputError(
+            f"{trace}: no job takes one GPU and has a throughput in {tables[0].name}: give its own table"
+        )
+    skipped = +Counter({SEVERAL: len(jobs) - len(single), UNKNOWN: len(single) - len(kept)})
+    return Imported(_tasks(kept, rates), len(jobs), skipped, _cluster(list(rates)))
+
+
+def _tasks(jobs: list[_Job], rates: Rates) -> Tasks:
+    steps = np.array([job.steps for job in jobs])
+    speed = np.array([[by_job.get(job.kind, 0.0) for by_job in rates.values()] for job in jobs])
+    times = np.divide(steps[:, None], speed, out=np.full(speed.shape, math.inf), where=speed > 0)
+    batch = [_BATCH.search(job.kind) for job in jobs]
+    models = [_BATCH.sub("", job.kind).strip() for job in jobs]
+    numbers = {name: number for number, name in enumerate(sorted(set(models)))}
+    return Tasks.build(
+        size=steps,
+        compute_intensity=np.full(len(jobs), 0.5),
+        memory_required=np.zeros(len(jobs)),
+        arrival_time=[job.arrival for job in jobs],
+        duration_estimate=np.nanmean(np.where(np.isfinite(times), times, np.nan), axis=1),
+        measured={"cpu": np.full(len(jobs), math.inf), **dict(zip(rates, times.T, strict=True))},
+        features={
+            "batch_size": [float(found[1]) if found else math.nan for found in batch],
+            "model": [numbers[name] for name in models],
+        },
+    )
+
+
+def _cluster(types: list[str]) -> Cluster:
+    gpus = [replace(DEFAULT_GPU, name=name) for name in types]
+    return Cluster((DEFAULT_CPU, *gpus), tuple(Node({"cpu": 1, name: GPUS}) for name in types))
+
+
+def _jobs(path: Path) -> list[_Job]:
+    lines = [(line, content) for line, content in enumerate(opening.text(path).split("\n"), 1) if content.strip()]
+    layout = LAYOUTS.get(lines[0][1].count("\t") + 1, LAYOUTS[10]) if lines else ()
+    return [_job(path, line, content.split("\t"), layout) for line, content in lines]
+
+
+def _job(path: Path, line: int, cells: list[str], layout: tuple[str, ...]) -> _Job:
+    if len(cells) != len(layout):
+        raise InputError(f"{path} line {line}: there are {len(cells)} fields, expected {len(layout)}: correct it")
+    job = dict(zip(layout, cells, strict=True))
+
+    def number(name: str, least: float) -> float:
+        try:
+            value = float(job[name])
+        except ValueError:
+            value = math.nan
+        if not least <= value < 1e15:
+            raise InputError(
+                f"{path} line {line}: {name} is '{shown(job[name])}', expected a number from {least:g} on"
+            )
+        return value
+
+    return _Job(job["job_type"], number("total_steps", 1), number("scale_factor", 1), number("arrival_time", 0))
+
+
+def _rates(path: Path) -> Rates:
+    """Return throughputs of jobs that run alone on one GPU."""
+    data = json_document(path)
+    if not isinstance(data, dict) or not all(isinstance(each, dict) for each in data.values()):
+        raise InputError(f"{path}: expected throughputs by type of GPU and job: this is another kind of file")
+    found = {kind: _alone(path, kind, jobs) for kind, jobs in data.items() if not kind.endswith(SPREAD)}
+    if not found or not all(kind.isidentifier() and kind != "cpu" for kind in found):
+        raise InputError(f"{path}: the types of GPU are {', '.join(map(shown, found))}: expected names such as v100")
+    return found
+
+
+def _alone(path: Path, kind: str, jobs: dict[str, Any]) -> dict[str, float]:
+    found = {}
+    for name, beside in jobs.items():
+        matched = _JOB.fullmatch(name)
+        job, scale = (matched[1], matched[2]) if matched else (name, "1")
+        if scale != "1":
+            continue
+        rate = beside.get(ALONE) if isinstance(beside, dict) else None
+        if rate is None:
+            continue  # measured beside other jobs only
+        if isinstance(rate, bool) or not isinstance(rate, int | float) or not (rate == 0 or 1e-9 < rate < 1e15):
+            raise InputError(
+                f"{path}: {kind}, {shown(name)}: the throughput is {rate!r:.40}, expected steps a second"
+            )
+        found[job] = float(rate)
+    return found
+
+
+def accompanies(head: bytes) -> bool:
+    """Whether the first bytes are those of a table of throughputs."""
+    return head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{") and b'"null"' in head
+
+
+def sniff(head: bytes) -> bool:
+    """Whether the first line is a job of a trace, or this is the table of throughputs."""
+    cells = head.split(b"\n", 1)[0].rstrip(b"\r").split(b"\t")
+    if len(cells) not in LAYOUTS:
+        return accompanies(head)
+    job = dict(zip(LAYOUTS[len(cells)], cells, strict=True))
+    return all(re.fullmatch(rb"[0-9]+(\.[0-9]+)?", job[name].strip()) for name in ("total_steps", "scale_factor"))
+
+
+FORMAT = Format("gavel", "training jobs of Gavel with its throughputs", MAPPING, sniff, _read, COMPANION, accompanies)

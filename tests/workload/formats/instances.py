@@ -1,0 +1,122 @@
+"""Small files of instances, workflows and measured kernels, made here after the layouts of the real ones."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+
+def written(path: Path, content: str) -> Path:
+    path.write_text(content, encoding="utf-8")
+    return path
+
+
+def workflow() -> dict[str, Any]:
+    """Return a workflow of four tasks, as WfFormat 1.5 has it: b and c wait for a, d for both."""
+    plan = {
+        "a": ([], "in", "ab ac"),
+        "b": (["a"], "ab", "bd"),
+        "c": (["a"], "ac in", "cd"),
+        "d": (["b", "c"], "bd cd", ""),
+    }
+    runs = [
+        {"id": "a", "runtimeInSeconds": 2.5, "avgCPU": 90.0, "memoryInBytes": 3_000_000, "machines": ["one"]},
+        {"id": "b", "runtimeInSeconds": 1.0, "avgCPU": 250.0, "machines": ["one"]},
+        {"id": "c", "runtimeInSeconds": 0, "machines": ["two"]},
+        {"id": "d", "runtimeInSeconds": 4, "avgCPU": 12.5, "machines": ["two"]},
+    ]
+    return {
+        "name": "diamond",
+        "schemaVersion": "1.5",
+        "workflow": {
+            "specification": {
+                "tasks": [
+                    {
+                        "id": name,
+                        "name": name,
+                        "parents": parents,
+                        "children": [other for other in plan if name in plan[other][0]],
+                        "inputFiles": read.split(),
+                        "outputFiles": written_files.split(),
+                    }
+                    for name, (parents, read, written_files) in plan.items()
+                ],
+                "files": [
+                    {"id": name, "sizeInBytes": size}
+                    for name, size in {"in": 4_000_000, "ab": 500_000, "ac": 0, "bd": 1_000_000, "cd": 7}.items()
+                ],
+            },
+            "execution": {
+                "makespanInSeconds": 9.0,
+                "tasks": runs,
+                "machines": [{"nodeName": "one", "cpu": {"coreCount": 2}}, {"nodeName": "two"}],
+            },
+        },
+    }
+
+
+def wfcommons_file(folder: Path) -> list[Path]:
+    """Write a workflow."""
+    return [written(folder / "diamond.json", json.dumps(workflow(), indent=1))]
+
+
+def etc_file(folder: Path) -> list[Path]:
+    """Write three tasks on four machines, with a first line that tells so."""
+    return [written(folder / "small.etc", "3 4\n1.0 2.5 3.0 4.0\n4.5 3.0 2.0 1.0\n2.0 inf 7.0 1e3\n")]
+
+
+def kernels_file(folder: Path) -> list[Path]:
+    """Write a table of kernels on a CPU and two GPUs."""
+    content = (
+        "suite,benchmark,dataset,comp,rational,mem,localmem,coalesced,atomic,transfer_bytes_amd,transfer_bytes_nvidia,"
+        "wgsize_amd,wgsize_nvidia,runtime_cpu,runtime_gpu_amd,runtime_gpu_nvidia\n"
+        "one,one-sort-pass,small,12,2,4,0,4,0,4096,8192,256,128,1.5,0.5,0.25\n"
+        "one,one-sort-pass,large,12,2,4,0,4,0,400000000,400000000,256,128,900,80,75\n"
+        "two,two-scan,default,0,0,0,1,0,0,0,0,64,64,0.125,0.5,0.5\n"
+    )
+    return [written(folder / "kernels.csv", content)]
+
+
+STARPU = (
+    "machine,codelet,device_type,device_id,ncores,impl,footprint_hash,size_bytes,flops,mean_us,dev_us,n_samples,derived\n"
+    "left,gemm,cpu,0,1,0,aa,1200,2000.0,100.0,5.0,10,\n"
+    "left,gemm,cuda,0,1,0,aa,1200,2000.0,10.0,1.0,10,\n"
+    "left,gemm,cuda,1,1,0,aa,1200,2000.0,30.0,3.0,10,\n"
+    "left,syrk,cpu,0,1,0,ab,800,1000.0,50.0,2.5,10,gemm:aa/2\n"
+    "left,scal,cpu,0,1,0,ac,0,0.0,7.0,0.0,10,\n"
+    "right,gemm,cpu,0,1,0,aa,1200,2000.0,200.0,5.0,10,\n"
+    "right,gemm,cpu,0,4,0,aa,1200,2000.0,60.0,5.0,10,\n"
+    "right,gemm,opencl,0,1,0,aa,1200,2000.0,20.0,5.0,10,\n"
+    "far,gemm,cuda,0,1,0,aa,1200,2000.0,8.0,1.0,10,\n"
+)
+
+
+def starpu_file(folder: Path) -> list[Path]:
+    """Write a table of StarPU's measurements with the cores, GPUs and links of one of its machines."""
+    return [
+        written(folder / "times.csv", STARPU),
+        written(folder / "left.config", "# Current configuration\n12 # Number of CPUs\n2 # Number of CUDA devices\n"),
+        written(folder / "left.bandwidth", "# to 0\tto 1\n0.0\t6000.0\t5000.0\n6500.0\t0.0\t3000.0\n"),
+    ]
+
+
+def gavel_file(folder: Path) -> list[Path]:
+    """Write a trace of four jobs and a table of throughputs on two types of GPU."""
+    small, large = "ResNet-18 (batch size 128)", "LM (batch size 80)"
+    command = "python3 main.py --batch_size 128\tcifar10\t--num_steps\t1"
+    jobs = [(small, 3000, 1, 0.0), (large, 500, 1, 12.5), (small, 100, 4, 20.0), ("A3C", 10, 1, 21.0)]
+    lines = [f"{name}\t{command}\t{steps}\t{scale}\t1.0\t-1.0\t{time}\n" for name, steps, scale, time in jobs]
+    rates = {
+        "v100": {
+            f"('{small}', 1)": {"null": 30.0, f"('{large}', 1)": [12.0, 3.0]},
+            f"('{small}', 4)": {"null": 100.0},
+            f"('{large}', 1)": {"null": 5.0},
+        },
+        "k80": {f"('{small}', 1)": {"null": 10.0}, f"('{large}', 1)": {"null": 0.0}},
+        "v100_unconsolidated": {f"('{small}', 4)": {"null": 60.0}},
+    }
+    return [
+        written(folder / "jobs.trace", "".join(lines)),
+        written(folder / "throughputs.json", json.dumps(rates, indent=1)),
+    ]
