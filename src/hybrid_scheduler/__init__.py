@@ -9,8 +9,10 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Cluster": "model",
+    "Command": "execution.user_tasks",
     "Decision": "model",
     "DeviceClass": "model",
+    "HybridScheduler": "execution.hybrid_scheduler",
     "Placements": "model",
     "Scheduler": "schedulers.scheduler",
     "Task": "model",
@@ -21,13 +23,18 @@ _HOMES = {
     "WorkloadGenerator": "workload",
     "compare": "race",
     "compiled": "compiling",
+    "current_device": "execution.performing",
     "lower_bound": "bounds",
+    "task": "execution.user_tasks",
     "verify_bound": "bounds",
 }
 
 if TYPE_CHECKING:
     from hybrid_scheduler.bounds import lower_bound, verify_bound
     from hybrid_scheduler.compiling import compiled
+    from hybrid_scheduler.execution.hybrid_scheduler import HybridScheduler
+    from hybrid_scheduler.execution.performing import current_device
+    from hybrid_scheduler.execution.user_tasks import Command, task
     from hybrid_scheduler.model import Cluster, Decision, DeviceClass, Placements, Task, Tasks
     from hybrid_scheduler.race import compare
     from hybrid_scheduler.schedulers.scheduler import Scheduler
@@ -37,8 +44,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Cluster",
+    "Command",
     "Decision",
     "DeviceClass",
+    "HybridScheduler",
     "Placements",
     "Scheduler",
     "Task",
@@ -50,7 +59,9 @@ __all__ = [
     "__version__",
     "compare",
     "compiled",
+    "current_device",
     "lower_bound",
+    "task",
     "verify_bound",
 ]
 

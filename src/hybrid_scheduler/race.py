@@ -50,6 +50,7 @@ class Comparison:
     cluster: Cluster = field(default_factory=Cluster.default)
     mode: str = "queued"
     seeds: tuple[int, ...] = tuple(range(10))
+    measured: bool = False  # True: tasks really ran, nothing was simulated
 
     def __post_init__(self) -> None:
         if not self.schedulers:
@@ -69,6 +70,7 @@ class Comparison:
             "cluster": self.cluster.to_dict(),
             "mode": self.mode,
             "seeds": list(self.seeds),
+            **({"measured": True} if self.measured else {}),
         }
 
     @classmethod
@@ -80,6 +82,7 @@ class Comparison:
             cluster=Cluster.from_dict(data["cluster"]),
             mode=data["mode"],
             seeds=tuple(data["seeds"]),
+            measured=bool(data.get("measured", False)),
         )
 
 
@@ -135,6 +138,8 @@ class Result:
 
 def compare(comparison: Comparison, progress: Progress | None = None) -> Result:
     """Race all schedulers on every seed, with the same tasks for all (common random numbers)."""
+    if comparison.measured:
+        raise InputError("a run on real devices cannot be simulated bit for bit: run it again with hms run")
     outcomes = []
     for number, seed in enumerate(comparison.seeds):
         if progress:

@@ -225,3 +225,13 @@ schedulers = Registry(
     hint="hms schedulers shows the table",
     adapter="hybrid_scheduler.schedulers.scheduler:from_function",
 )
+
+backends = Registry(
+    "backend",
+    "hybrid_scheduler.backends",
+    (
+        Entry("local", "hybrid_scheduler.execution.local:LocalBackend", "one process per device of this machine"),
+        Entry("ray", "hybrid_scheduler.execution.ray_backend:RayBackend", "one Ray actor per device of a cluster"),
+    ),
+    hint="docs/execution.md says what each needs",
+)

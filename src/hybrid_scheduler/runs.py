@@ -7,6 +7,7 @@ import json
 import math
 import platform
 import sys
+from collections.abc import Mapping
 from importlib.metadata import version
 from io import StringIO
 from pathlib import Path
@@ -29,7 +30,7 @@ def to_document(result: Result) -> dict[str, Any]:
     schedulers = {spec: _scheduler_document(result, spec, several) for spec in comparison.schedulers}
     document: dict[str, Any] = {
         "version": __version__,
-        "simulated": True,
+        "simulated": not comparison.measured,
         "mode": comparison.mode,
         "seeds": list(comparison.seeds),
         "workload": {**first.workload, "load": comparison.source.load, "rate": comparison.source.rate},
@@ -111,18 +112,25 @@ def measures_table(result: Result) -> str:
     return out.getvalue()
 
 
-def save(result: Result, directory: str | Path, command: list[str]) -> Path:
-    """Write a run directory; it appears whole or not at all, and never replaces another."""
+def save(
+    result: Result, directory: str | Path, command: list[str], more: Mapping[str, str] | None = None
+) -> Path:
+    """Write a run directory, `more` files included; it appears whole or not at all, and never replaces another."""
     with new_directory(directory) as folder:
         (folder / RESULT).write_text(to_json(to_document(result)), encoding="utf-8")
         (folder / MEASURES).write_text(measures_table(result), encoding="utf-8")
+        for name, text in (more or {}).items():
+            (folder / name).write_text(text, encoding="utf-8")
         manifest = {
             "schema": SCHEMA,
             "version": __version__,
             "command": command,
             "comparison": result.comparison.to_dict(),
             "workloads": {str(outcome.seed): outcome.workload["digest"] for outcome in result.outcomes},
-            "sha256": {MEASURES: sha256(folder / MEASURES), **_policy_files(result.comparison)},
+            "sha256": {
+                **{name: sha256(folder / name) for name in (MEASURES, *(more or {}))},
+                **_policy_files(result.comparison),
+            },
             "environment": environment(),
         }
         (folder / MANIFEST).write_text(to_json(_portable(manifest)), encoding="utf-8")

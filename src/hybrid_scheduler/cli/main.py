@@ -26,6 +26,7 @@ from hybrid_scheduler.cli import (
     sweep,
     train,
 )
+from hybrid_scheduler.cli import run as run_command
 from hybrid_scheduler.errors import SchedulerError
 
 app = typer.Typer(
@@ -48,6 +49,7 @@ app.command("profile")(profile.profile)
 app.command("pipeline")(pipeline.pipeline)
 app.command("bench-suite")(bench_suite.bench_suite)
 app.command("sweep")(sweep.sweep)
+app.command("run")(run_command.run)
 app.command("repeat")(repeat.repeat)
 app.command("plot")(plot.plot)
 app.command("report")(report.report)

@@ -12,13 +12,14 @@ import numpy.typing as npt
 from hybrid_scheduler.model.cluster import Cluster
 from hybrid_scheduler.model.tasks import Floats, Tasks
 
-RAN, SPILLED, NO_MEMORY, NO_DEVICE, NO_PARENT, QUEUE_FULL = 0, 1, 2, 3, 4, 5
+RAN, SPILLED, NO_MEMORY, NO_DEVICE, NO_PARENT, QUEUE_FULL, LOST = 0, 1, 2, 3, 4, 5, 6
 REASONS = {
     NO_MEMORY: "it needs more memory than any device has",
     NO_DEVICE: "no device class can run it",
     NO_PARENT: "a task it depends on was rejected",
     QUEUE_FULL: "too many tasks were waiting already",
 }
+REAL_REASONS = {LOST: "its worker died every time it was tried"}  # beside those above, where tasks really run
 
 
 class Decision(NamedTuple):
@@ -44,6 +45,7 @@ class Placements:
     finish: Floats
     status: npt.NDArray[np.uint8]
     queued: bool = True  # False: the isolated race
+    measured: bool = False  # True: it really ran, and classes on which a task did not run hold learnt times
 
     def __len__(self) -> int:
         return len(self.finish)
@@ -133,7 +135,7 @@ class Placements:
 
     def reason(self, row: int) -> str:
         """Say why a row was rejected; empty if it ran."""
-        return REASONS.get(int(self.status[row]), "")
+        return (REASONS | REAL_REASONS).get(int(self.status[row]), "")
 
     def decision(self, row: int) -> Decision:
         """Return where a row really ran."""

@@ -56,6 +56,7 @@ class RLAgent(Scheduler):
     name = "rl_agent"
     sighted = False
     shared = ("_lessons", "_study", "curve", "_points")
+    remembered = ("state", "possible", "wait", "action")
 
     def __init__(
         self,

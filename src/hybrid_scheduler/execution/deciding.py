@@ -1,0 +1,147 @@
+"""Deciding for real: the policy of the simulation is asked by the loop of the simulation.
+
+The cluster that it sees is a simulated one whose clocks are set to what is believed of the real one, and the times
+are those that were learnt. What no simulation knows is added here: types of tasks that must be tried on a class
+first, work that cannot be split, and workers that are dead at the moment.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from hybrid_scheduler.engine.asking import asked
+from hybrid_scheduler.execution.backend import Backend
+from hybrid_scheduler.execution.beliefs import Beliefs
+from hybrid_scheduler.execution.devices import cluster_of
+from hybrid_scheduler.execution.jobs import Job
+from hybrid_scheduler.execution.measured_times import MeasuredTimes
+from hybrid_scheduler.execution.records import placements_of, tasks_of
+from hybrid_scheduler.lane import Lane
+from hybrid_scheduler.model.placements import RAN, Placements
+from hybrid_scheduler.model.tasks import Floats, Tasks
+from hybrid_scheduler.schedulers.explain import Explanation
+from hybrid_scheduler.schedulers.scheduler import Scheduler
+from hybrid_scheduler.simulator import VirtualMultiGPU
+
+
+class Choice(NamedTuple):
+    """Where a job goes: devices with their parts, none if it was rejected; `seconds` by class as predicted."""
+
+    status: int
+    parts: tuple[tuple[int, float], ...]
+    seconds: Floats
+
+
+class Decider:
+    """A policy, and what it is shown."""
+
+    def __init__(self, policy: Scheduler, backend: Backend, times: MeasuredTimes) -> None:
+        self.policy, self.times = policy, times
+        self.machine = VirtualMultiGPU(cluster=cluster_of(backend.devices))
+        self.cluster = self.machine.cluster
+        self.beliefs = Beliefs(len(backend.devices))
+        self.seconds, self.count = 0.0, 0  # spent on decisions, and how many
+        self._backend = backend
+        self._signatures = [
+            next(spec.signature for spec in backend.devices if spec.device_class == each.name)
+            for each in self.cluster.classes
+        ]
+        # A policy that neither sees times nor learns has no use for trials.
+        self._explores = policy.sighted or policy.learn_every > 0
+
+    # --- deciding ----------------------------------------------------------------------------------------------
+
+    def decide(self, jobs: Sequence[Job], now: float) -> list[Choice]:
+        """Let the policy decide on a block of jobs that are all ready now."""
+        begin = time.perf_counter()
+        predicted = self.predicted(jobs)
+        self.beliefs.fill(self.machine.view.free, now)
+        placed = self.machine.step(self._block(jobs, predicted, now), self.policy, times=predicted)
+        for row, job in enumerate(jobs):
+            job.remembered = {name: np.array(getattr(self.policy, name)[row]) for name in self.policy.remembered}
+        choices = [self._choice(job, placed, row, predicted[row]) for row, job in enumerate(jobs)]
+        self.seconds += time.perf_counter() - begin
+        self.count += len(jobs)
+        return choices
+
+    def predicted(self, jobs: Sequence[Job]) -> Floats:
+        """Return learnt seconds of jobs by class; infinite where a job has no implementation."""
+        rows = np.array([self.times.predict(job.work.name, self._signatures, job.size) for job in jobs])
+        for row, job in enumerate(jobs):
+            for column, each in enumerate(self.cluster.classes):
+                if not job.work.runs_on(each.kind):
+                    rows[row, column] = np.inf
+        return rows
+
+    def knows(self, job: Job, device: int) -> bool:
+        """Whether the job's type was ever timed on a device's class."""
+        return self.times.knows(job.work.name, self._signatures[self.cluster.class_index[device]])
+
+    def _block(self, jobs: Sequence[Job], predicted: Floats, now: float) -> Tasks:
+        tasks = tasks_of(jobs, np.full(len(jobs), now))
+        if np.isfinite(predicted).all():
+            return tasks
+        return replace(
+            tasks, measured={each.name: predicted[:, column] for column, each in enumerate(self.cluster.classes)}
+        )
+
+    def _choice(self, job: Job, placed: Placements, row: int, seconds: Floats) -> Choice:
+        if placed.rejected[row]:
+            return Choice(int(placed.status[row]), (), seconds)
+        gpu, cpu, share = int(placed.gpu[row]), int(placed.cpu[row]), float(placed.gpu_fraction[row])
+        tried = self._trial(job, seconds)
+        if tried >= 0:
+            return Choice(RAN, ((tried, 1.0),), seconds)
+        if 0.0 < share < 1.0 and job.work.can_split and self._backend.is_alive(gpu) and self._backend.is_alive(cpu):
+            return Choice(int(placed.status[row]), ((gpu, share), (cpu, 1.0 - share)), seconds)
+        # What cannot be split goes where most of it would have gone.
+        device = gpu if share >= 0.5 else cpu
+        return Choice(int(placed.status[row]), self.whole(job, device, seconds), seconds)
+
+    def _trial(self, job: Job, seconds: Floats) -> int:
+        """Return a device on which this type of task must be tried first, -1 if it was tried often enough."""
+        if not self._explores:
+            return -1
+        able = np.flatnonzero(np.isfinite(seconds))
+        wanted = self.times.wants(job.work.name, [self._signatures[column] for column in able])
+        if wanted < 0:
+            return -1
+        free = self.machine.view.free
+        fitting = [each for each in self._able(job, seconds) if self.cluster.class_index[each] == able[wanted]]
+        living = [each for each in fitting if self._backend.is_alive(each)]
+        return min(living, key=lambda device: float(free[device]), default=-1)
+
+    def whole(self, job: Job, device: int, seconds: Floats) -> tuple[tuple[int, float], ...]:
+        """Return the device for a whole job; if its worker is dead, the best one that lives; none if none is left."""
+        if self._backend.is_alive(device):
+            return ((device, 1.0),)
+        free, index = self.machine.view.free, self.cluster.class_index
+        able = self._able(job, seconds)
+        living = [each for each in able if self._backend.is_alive(each)]
+        if living:
+            return ((min(living, key=lambda each: float(free[each] + seconds[index[each]])), 1.0),)
+        return ((device, 1.0),) if device in able else ()  # all are down, and one may come back
+
+    def _able(self, job: Job, seconds: Floats) -> list[int]:
+        able = np.isfinite(seconds)[self.cluster.class_index] & (job.memory <= self.machine.view.memory)
+        devices: list[int] = np.flatnonzero(able).tolist()
+        return devices
+
+    # --- learning ----------------------------------------------------------------------------------------------
+
+    def learn(self, jobs: Sequence[Job]) -> None:
+        """Hand the policy a block of jobs that have ended, in the order in which they did."""
+        for name in self.policy.remembered:
+            setattr(self.policy, name, np.stack([job.remembered[name] for job in jobs]))
+        self.policy.learn(placements_of(jobs, self.cluster, self.predicted(jobs)))
+
+    def explain(self, job: Job, now: float) -> Explanation:
+        """Say where a job would go now and why; nothing is changed by the question."""
+        predicted = self.predicted([job])
+        self.beliefs.fill(self.machine.view.free, now)
+        return asked(Lane(self.policy, self.machine), self._block([job], predicted, now), predicted)

@@ -1,0 +1,137 @@
+"""The local backend: one warm, pinned process per device, and one thread here that hears them all."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import selectors
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from typing import ClassVar
+
+from hybrid_scheduler.errors import SchedulerError
+from hybrid_scheduler.execution.backend import Backend, Line
+from hybrid_scheduler.execution.calls import Answer, Call
+from hybrid_scheduler.execution.device_spec import DeviceSpec
+from hybrid_scheduler.execution.performing import environment
+from hybrid_scheduler.execution.worker import ANSWER, READY, REQUEST
+
+COMMAND = [sys.executable, "-m", "hybrid_scheduler.execution.worker"]
+FUTILE = 3  # workers in a row that died before they were ready: there will be no other
+TICK = 0.5  # seconds between two looks for devices that stay away
+
+
+class LocalBackend(Backend):
+    """Processes of this machine, one per device."""
+
+    name: ClassVar[str] = "local"
+
+    def __init__(self, devices: Sequence[DeviceSpec]) -> None:
+        super().__init__(devices)
+        self._cores = cores_by_device(self.devices)
+        self._workers: list[tuple[subprocess.Popen[bytes], Connection]] = []
+        self._selector = selectors.DefaultSelector()
+        self._bell, self._ears = socket.socketpair()
+        self._closing = False
+        self._thread = threading.Thread(target=self._hear, name="local-backend", daemon=True)
+
+    @property
+    def pids(self) -> list[int]:
+        """Process numbers of the workers, device by device."""
+        return [process.pid for process, _ in self._workers]
+
+    def _open(self) -> None:
+        self._selector.register(self._ears, selectors.EVENT_READ)
+        for line in self.lines:
+            self._workers.append(self._spawn(line))
+        self._thread.start()
+
+    def _spawn(self, line: Line) -> tuple[subprocess.Popen[bytes], Connection]:
+        ours, theirs = socket.socketpair()
+        spec = self.devices[line.device]
+        with theirs:
+            process = subprocess.Popen(  # noqa: S603  # our own interpreter and module
+                [*COMMAND, str(theirs.fileno())],
+                pass_fds=[theirs.fileno()],
+                env={**os.environ, **environment(spec)},
+                start_new_session=True,  # an interrupt from the keyboard is ours to handle
+            )
+        connection = Connection(ours.detach())
+        with suppress(OSError):  # it may be dead already, and is then heard of by the thread
+            connection.send_bytes(pickle.dumps((spec, sys.path, self._cores[line.device])))
+        self._selector.register(connection.fileno(), selectors.EVENT_READ, line)
+        return process, connection
+
+    def _post(self, line: Line, calls: list[Call]) -> None:
+        connection = self._workers[line.device][1]
+        with suppress(OSError):  # a dead worker is heard of by the thread, which posts its calls again
+            for call in calls:
+                head = REQUEST.pack(call.number, call.intensity, len(call.function))
+                connection.send_bytes(head + call.function + call.arguments)
+
+    def _hear(self) -> None:
+        while not self._closing:
+            for key, _ in self._selector.select(TICK):
+                if key.data is not None:
+                    self._hear_from(key.data)
+            self._move_stranded()
+
+    def _hear_from(self, line: Line) -> None:
+        process, connection = self._workers[line.device]
+        try:
+            message = connection.recv_bytes()
+        except (EOFError, OSError):
+            self._selector.unregister(connection.fileno())
+            connection.close()
+            process.kill()
+            process.wait()
+            self._replace(line)
+            return
+        number, outcome, start, end = ANSWER.unpack_from(message)
+        if number == READY:
+            self._came_up(line)
+        else:
+            self._answered(line, [(number, Answer(outcome, start, end, message[ANSWER.size :]))])
+
+    def _replace(self, line: Line) -> None:
+        self._died(line)
+        if self._closing:
+            return
+        if line.failures < FUTILE:
+            with self._lock:
+                self._workers[line.device] = self._spawn(line)
+        elif line.down_since is None:
+            line.down_since = 0.0  # long ago: its calls move elsewhere at once
+
+    def close(self) -> None:
+        """End the workers and the thread."""
+        self._closing = True
+        self._bell.send(b"!")
+        if self._thread.is_alive():
+            if threading.current_thread() is self._thread:
+                raise SchedulerError("a backend cannot be closed from a callback of its own: close it elsewhere")
+            self._thread.join()
+        for process, connection in self._workers:
+            connection.close()
+            process.kill()
+            process.wait()
+        for each in (self._selector, self._bell, self._ears):
+            each.close()
+
+
+def cores_by_device(devices: Sequence[DeviceSpec]) -> list[list[int]]:
+    """Deal the cores that this process may use to the devices, as many as they have threads, in turn."""
+    if not hasattr(os, "sched_getaffinity"):
+        return [[] for _ in devices]
+    cores = sorted(os.sched_getaffinity(0))
+    dealt, position = [], 0
+    for each in devices:
+        count = min(each.threads, len(cores))
+        dealt.append([cores[(position + number) % len(cores)] for number in range(count)])
+        position += count
+    return dealt

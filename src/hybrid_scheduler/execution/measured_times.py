@@ -1,0 +1,187 @@
+"""What was measured so far: seconds by (type of task × device class), learnt while tasks run.
+
+Robust by construction: medians and a Theil–Sen line in log-log, so that a spike moves nothing; the first call of a
+type on a fresh worker is warm-up and counts only while nothing better is known; a lasting change is noticed by the
+last observations lying on one side of what was expected, and then what came before is forgotten.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from hybrid_scheduler.model.tasks import Floats
+
+WINDOW = 64  # observations kept of a type on a class
+NEAR = 9  # nearest sizes that correct the line
+SPREAD = 0.2  # logarithm of sizes' spread from which a line is fitted
+RECENT = 8  # observations that can prove a change
+CHANGE = np.log(1.25)  # logarithm of the least change that counts
+STEEPEST = 4.0
+TRIES = 3  # of a type on a class before policies are trusted with it
+AGAIN = 300  # observations of a type after which a class that had none of them is tried once more
+GUESS = 0.01  # seconds, before anything was measured
+
+
+@dataclass
+class Track:
+    """Observations of one type on one class."""
+
+    log_size: deque[float] = field(default_factory=lambda: deque(maxlen=WINDOW))
+    log_seconds: deque[float] = field(default_factory=lambda: deque(maxlen=WINDOW))
+    cold: float | None = None  # log of the last warm-up call
+    seen: int = 0
+    changes: int = 0
+    _line: tuple[float, float] | None = None  # slope and intercept
+    _fitted: int = 0
+
+    def add(self, log_size: float, log_seconds: float) -> None:
+        """Take an observation; forget the older ones if the last few prove a change."""
+        self.log_size.append(log_size)
+        self.log_seconds.append(log_seconds)
+        self.seen += 1
+        if self._line is None or self.seen - self._fitted >= max(1, len(self.log_size) // 8):
+            self._fit()
+        if len(self.log_size) >= 2 * RECENT and self._has_changed():
+            for column in (self.log_size, self.log_seconds):
+                kept = list(column)[-RECENT:]
+                column.clear()
+                column.extend(kept)
+            self.changes += 1
+            self._fit()
+
+    def predict(self, log_size: float) -> float:
+        """Return the expected log of the seconds; NaN if nothing is known."""
+        if not self.log_size:
+            return float("nan") if self.cold is None else self.cold
+        slope, intercept = self._line or (0.0, float(np.median(self.log_seconds)))
+        if slope == 0.0:
+            return intercept
+        x, rest = np.array(self.log_size), self._residuals(slope, intercept)
+        near = np.argsort(np.abs(x - log_size), kind="stable")[:NEAR]
+        return float(slope * log_size + intercept + np.median(rest[near]))
+
+    def _residuals(self, slope: float, intercept: float) -> Floats:
+        rest: Floats = np.array(self.log_seconds) - slope * np.array(self.log_size) - intercept
+        return rest
+
+    def _fit(self) -> None:
+        x, y = np.array(self.log_size), np.array(self.log_seconds)
+        slope = 0.0
+        if len(x) >= 5 and np.subtract(*np.percentile(x, [90, 10])) > SPREAD:
+            first, second = np.triu_indices(len(x), 1)
+            apart = np.abs(x[second] - x[first]) > SPREAD / 2
+            rises = (y[second] - y[first])[apart] / (x[second] - x[first])[apart]
+            slope = float(np.clip(np.median(rises), 0.0, STEEPEST))
+        self._line, self._fitted = (slope, float(np.median(y - slope * x))), self.seen
+
+    def _has_changed(self) -> bool:
+        assert self._line is not None  # noqa: S101  # fitted by add
+        rest = self._residuals(*self._line)
+        old, new = rest[:-RECENT], rest[-RECENT:]
+        middle = float(np.median(old))
+        noise = 1.4826 * float(np.median(np.abs(old - middle)))
+        shift = new - middle
+        one_sided = max(int((shift > 0).sum()), int((shift < 0).sum())) >= RECENT - 1
+        return one_sided and abs(float(np.median(shift))) > max(CHANGE, 2.0 * noise)
+
+
+class MeasuredTimes:
+    """Tracks of every (type, class); a class is named by the signature of its devices."""
+
+    def __init__(self, tries: int = TRIES) -> None:
+        self.tries = tries
+        self.tracks: dict[tuple[str, str], Track] = {}
+        self._warm: set[tuple[str, str]] = set()  # (type, device) whose worker has run the type before
+        self._tried: dict[tuple[str, str], int] = {}
+        self._since: dict[tuple[str, str], int] = {}  # observations of the type since one on the class
+
+    def observe(self, kind: str, signature: str, device: str, size: float, seconds: float) -> None:
+        """Take a measured time of a whole task."""
+        track = self.tracks.setdefault((kind, signature), Track())
+        value = float(np.log(max(seconds, 1e-9)))
+        if (kind, device) not in self._warm:
+            self._warm.add((kind, device))
+            track.cold = value
+        else:
+            track.add(float(np.log(size)), value)
+        for other in self.tracks:
+            if other[0] == kind:
+                self._since[other] = 0 if other[1] == signature else self._since.get(other, 0) + 1
+
+    def cool(self, device: str) -> None:
+        """Note that a device has a new worker, whose first calls are warm-up again."""
+        self._warm = {each for each in self._warm if each[1] != device}
+
+    def knows(self, kind: str, signature: str) -> bool:
+        """Whether anything was measured of a type on a class, warm-up included."""
+        track = self.tracks.get((kind, signature))
+        return track is not None and (track.seen > 0 or track.cold is not None)
+
+    def predict(self, kind: str, signatures: Sequence[str], size: float) -> Floats:
+        """Return expected seconds by class; what was never measured is guessed from what was."""
+        log_size = float(np.log(size))
+        known = np.array(
+            [
+                track.predict(log_size) if (track := self.tracks.get((kind, name))) is not None else np.nan
+                for name in signatures
+            ]
+        )
+        missing = np.isnan(known)
+        if missing.any():
+            known = self._guessed(known, signatures)
+        seconds: Floats = np.exp(known)
+        return seconds
+
+    def _guessed(self, known: Floats, signatures: Sequence[str]) -> Floats:
+        """Fill gaps with the usual ratio between classes, or with the median of all that was measured."""
+        usual = np.array([self._usual(name) for name in signatures])
+        have = ~np.isnan(known)
+        if not have.any():
+            return np.where(np.isnan(usual), np.log(GUESS), usual)
+        apart = known[have] - usual[have]
+        level = float(np.nanmedian(apart)) if not np.isnan(apart).all() else np.nan
+        guess = usual + level
+        guess = np.where(np.isnan(guess), float(np.median(known[have])), guess)
+        return np.where(have, known, guess)
+
+    def _usual(self, signature: str) -> float:
+        """Return the median log of the seconds on a class."""
+        middles = [
+            float(np.median(t.log_seconds)) for key, t in self.tracks.items() if key[1] == signature and t.seen
+        ]
+        return float(np.median(middles)) if middles else float("nan")
+
+    def wants(self, kind: str, signatures: Sequence[str]) -> int:
+        """Return the class on which a type should be tried next, -1 if enough is known; each try is counted."""
+        for column, name in enumerate(signatures):
+            key = (kind, name)
+            tried = self._tried.get(key, 0)
+            track = self.tracks.get(key)
+            settled = track is not None and track.seen + 1 >= self.tries
+            stale = self._since.get(key, 0) >= AGAIN
+            if stale or (tried < self.tries and not settled):
+                self._tried[key] = tried + 1
+                self._since[key] = 0
+                return column
+        return -1
+
+    def plain(self) -> dict[str, Any]:
+        """Return plain data from which `of_plain` builds the same knowledge."""
+        return {
+            "tracks": [
+                {
+                    "type": kind,
+                    "class": signature,
+                    "log_size": list(track.log_size),
+                    "log_seconds": list(track.log_seconds),
+                    "cold": track.cold,
+                    "seen": track.seen,
+                }
+                for (kind, signature), track in sorted(self.tracks.items())
+            ]
+        }

@@ -1,0 +1,91 @@
+"""Performing a call on a device: load it, run it, wait for the device, say from when to when."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import time
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from hybrid_scheduler.execution.calls import ERROR, VALUE, packed, packed_error
+from hybrid_scheduler.execution.device_spec import DeviceSpec
+
+_here: list[DeviceSpec] = []
+
+
+def current_device() -> str:
+    """Return torch's name of the device that the calling task runs on; "cpu" outside a worker."""
+    return _here[-1].place if _here else "cpu"
+
+
+def pin(cores: list[int]) -> None:
+    """Keep this process on some cores where the system can."""
+    if cores and hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, cores)
+
+
+def environment(spec: DeviceSpec) -> dict[str, str]:
+    """Return the variables that tell numeric libraries how many threads they may use."""
+    names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
+    return dict.fromkeys(names, str(spec.threads))
+
+
+class Performer:
+    """Runs calls one after another on one device."""
+
+    def __init__(self, spec: DeviceSpec, clock: Callable[[], float] = time.perf_counter) -> None:
+        self.spec, self._clock = spec, clock
+        self._settle = _waiting_for(spec)
+        _here.append(spec)
+
+    def perform(self, function: bytes, arguments: bytes, intensity: float) -> tuple[int, float, float, bytes]:
+        """Run a call; return outcome, start, end and the pickled value or exception."""
+        start = self._clock()
+        try:
+            positional, named = pickle.loads(arguments)  # noqa: S301  # from our own parent
+            value = _loaded(function)(*positional, **named)
+            self._settle()
+        except BaseException as error:  # noqa: BLE001  # whatever a task raises belongs to its caller
+            return ERROR, start, self._stretched(start, intensity), packed_error(error)
+        end = self._stretched(start, intensity)
+        try:
+            return VALUE, start, end, packed(value)
+        except Exception as error:  # noqa: BLE001  # foreign reduce methods raise what they like
+            return ERROR, start, end, packed_error(error)
+
+    def _stretched(self, start: float, intensity: float) -> float:
+        """Let an emulated device sleep until it has been slow enough; return the time then."""
+        end = self._clock()
+        rest = (end - start) * (self.spec.stretch(intensity) - 1.0)
+        if rest <= 0.0:
+            return end
+        time.sleep(rest)
+        return self._clock()
+
+
+@lru_cache(maxsize=256)
+def _loaded(function: bytes) -> Callable[..., Any]:
+    """Load a function once; the same bytes are the same function."""
+    loaded: Callable[..., Any] = pickle.loads(function)  # noqa: S301  # from our own parent
+    return loaded
+
+
+def _waiting_for(spec: DeviceSpec) -> Callable[[], None]:
+    """Return what waits until an accelerator has done its work; this also wakes the accelerator."""
+    kind = spec.place.partition(":")[0]
+    if kind == "cpu":
+        return _nothing
+    import torch
+
+    module = getattr(torch, kind)
+    if kind != "mps":
+        module.set_device(spec.place)
+    torch.ones(1, device=spec.place)
+    waiting: Callable[[], None] = module.synchronize
+    return waiting
+
+
+def _nothing() -> None:
+    """Return at once: calls on the CPU are done when they return."""

@@ -1,0 +1,189 @@
+"""Work of one's own: functions marked `@task`, with an implementation per kind of device, and command lines."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, overload
+
+from hybrid_scheduler.errors import InputError, SchedulerError
+from hybrid_scheduler.execution.calls import packed
+
+KINDS = ("cpu", "gpu")
+Figure = float | Callable[..., float]
+Function = Callable[..., Any]
+
+
+class Work:
+    """What can be run: knows its type, its features and the function for a kind of device.
+
+    `size`, `intensity` and `memory` (MB) are numbers, or functions of the arguments of the call.
+    """
+
+    def __init__(
+        self,
+        function: Function,
+        size: Figure = 1.0,
+        intensity: Figure = 0.5,
+        memory: Figure = 0.0,
+        only: str | None = None,
+        name: str = "",
+    ) -> None:
+        if not callable(function):
+            raise InputError(f"{function!r} cannot be called: submit a function, a @task or a Command")
+        if only is not None and only not in KINDS:
+            raise InputError(f"task '{function!r}': only is {only!r}, expected cpu or gpu")
+        self.function = function
+        self.name = name or type_of(function)
+        self._figures = {"size": size, "intensity": intensity, "memory": memory}
+        self._by_kind: dict[str, Function] = {} if only is None else {only: function}
+        self._anywhere = only is None
+        self._share: Function | None = None
+        self._combine: Function = lambda gpu_part, cpu_part: (gpu_part, cpu_part)
+        self._packed: dict[Function, bytes] = {}
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function itself, here and now."""
+        return self.function(*args, **kwargs)
+
+    def on(self, kind: str) -> Callable[[Function], Function]:
+        """Mark the implementation for a kind of device: `@f.on("gpu")`."""
+        if kind not in KINDS:
+            raise InputError(f"task '{self.name}': no kind of device is called '{kind}', expected cpu or gpu")
+
+        def keep(function: Function) -> Function:
+            self._by_kind[kind] = function
+            return function
+
+        return keep
+
+    def share(self, function: Function) -> Function:
+        """Mark what runs the part from `begin` to `end`, 0 to 1, of the work: `f(begin, end, *args)`."""
+        self._share = function
+        return function
+
+    def combine(self, function: Function) -> Function:
+        """Mark what makes one result of the GPU's part, which comes first, and the CPU's."""
+        self._combine = function
+        return function
+
+    @property
+    def can_split(self) -> bool:
+        """Whether a GPU and a CPU can each take a part."""
+        return self._share is not None
+
+    def runs_on(self, kind: str) -> bool:
+        """Whether there is an implementation for a kind of device."""
+        return self._anywhere or kind in self._by_kind
+
+    def figure(self, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> float:
+        """Return size, intensity or memory of a call."""
+        given = self._figures[name]
+        value = given(*args, **kwargs) if callable(given) else given
+        low, high = (0.0, 1.0) if name == "intensity" else (0.0, float("inf"))
+        if not isinstance(value, int | float) or not low <= value <= high or (name == "size" and not value > 0):
+            raise InputError(f"task '{self.name}': {name} is {value!r}, expected {EXPECTED[name]}")
+        return float(value)
+
+    def bytes_for(self, kind: str) -> bytes:
+        """Return the pickled implementation for a kind of device."""
+        return self._bytes(self._by_kind.get(kind, self.function))
+
+    def share_bytes(self) -> bytes:
+        """Return the pickled function that runs a part."""
+        return self._bytes(self._share or self.function)
+
+    def _bytes(self, function: Function) -> bytes:
+        if function not in self._packed:
+            try:
+                self._packed[function] = packed(function)
+            except Exception as error:
+                raise InputError(
+                    f"task '{self.name}' cannot be sent to a worker ({error}): it must be picklable"
+                ) from error
+        return self._packed[function]
+
+    def together(self, gpu_part: Any, cpu_part: Any) -> Any:
+        """Make one result of two parts."""
+        return self._combine(gpu_part, cpu_part)
+
+
+EXPECTED = {"size": "a number above 0", "intensity": "a number from 0 to 1", "memory": "megabytes, 0 or more"}
+
+
+def type_of(function: Function) -> str:
+    """Return what times are remembered under: module and name."""
+    if isinstance(function, Command):
+        return f"command:{function.words[0]}"
+    inner = getattr(function, "func", function)  # functools.partial
+    name = getattr(inner, "__qualname__", type(inner).__qualname__)
+    return f"{getattr(inner, '__module__', '') or ''}.{name}".lstrip(".")
+
+
+@overload
+def task(function: Function, /) -> Work: ...
+
+
+@overload
+def task(
+    *, size: Figure = 1.0, intensity: Figure = 0.5, memory: Figure = 0.0, only: str | None = None
+) -> Callable[[Function], Work]: ...
+
+
+def task(
+    function: Function | None = None,
+    /,
+    *,
+    size: Figure = 1.0,
+    intensity: Figure = 0.5,
+    memory: Figure = 0.0,
+    only: str | None = None,
+) -> Work | Callable[[Function], Work]:
+    """Mark a function as a task: `@task` or `@task(size=len, intensity=0.9)`; it can still be called as before."""
+
+    def mark(marked: Function) -> Work:
+        return Work(marked, size, intensity, memory, only)
+
+    return mark if function is None else mark(function)
+
+
+class CommandError(SchedulerError):
+    """A command line that did not end well."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command line as a task; calling it runs it, further words may follow, the result is what it printed."""
+
+    words: Sequence[str]
+    timeout: float | None = None
+    environment: dict[str, str] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.words, str) or not self.words or not all(isinstance(each, str) for each in self.words):
+            raise InputError(f"a command is a list of words, got {self.words!r}: write Command(['prog', 'word'])")
+
+    def __hash__(self) -> int:
+        return hash(tuple(self.words))
+
+    def __call__(self, *more: object) -> str:
+        """Run it without a shell; an exit code other than 0 is an error that carries the end of what it said."""
+        line = [*self.words, *(str(each) for each in more)]
+        try:
+            done = subprocess.run(  # noqa: S603  # words of the caller's own program, no shell
+                line, capture_output=True, text=True, timeout=self.timeout, env=self.environment, check=False
+            )
+        except subprocess.TimeoutExpired:
+            raise CommandError(
+                f"command '{self.words[0]}' took longer than {self.timeout:g} s: raise timeout"
+            ) from None
+        except OSError as error:
+            raise CommandError(
+                f"command '{self.words[0]}' cannot be run ({error.strerror}): check its name"
+            ) from None
+        if done.returncode != 0:
+            raise CommandError(
+                f"command '{self.words[0]}' ended with {done.returncode}: {done.stderr.strip()[-300:]}"
+            )
+        return done.stdout
