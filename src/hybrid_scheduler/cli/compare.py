@@ -33,6 +33,7 @@ def compare(
     cluster: options.ClusterFile = None,
     gpus: options.Gpus = None,
     profile: options.ProfileFile = None,
+    noise: options.Noise = "",
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Keep the run in this new folder.")] = None,
     plot: Annotated[Path | None, typer.Option("--plot", help="Write a bar chart with intervals to this PNG.")] = None,
     json: options.Json = False,
@@ -43,7 +44,7 @@ def compare(
     from hybrid_scheduler.workload.source import Source
 
     comparison = race.Comparison(
-        source=Source.of(workload or ("profile" if profile else "mixed"), tasks, rate, load, profile),
+        source=Source.of(workload or ("profile" if profile else "mixed"), tasks, rate, load, profile, noise),
         schedulers=options.schedulers_of(schedulers),
         cluster=options.cluster_of(cluster, gpus, profile),
         mode=mode,
@@ -88,6 +89,13 @@ def _print(result: Result) -> None:
     )
     if comparison.source.profile:
         console.print(_origin(comparison.source.profile), markup=False)
+    if composed := comparison.source.composition():
+        from hybrid_scheduler.workload import composed_file
+
+        for line in composed_file.lines(composed):
+            console.print(line, markup=False, soft_wrap=True)
+    if comparison.source.noise:
+        console.print(comparison.source.noise_model().describe(), markup=False)
     if isolated:
         console.print("every device is always free; 1.000 is the closed-form optimum of each task\n")
     else:

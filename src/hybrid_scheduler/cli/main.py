@@ -13,6 +13,7 @@ from hybrid_scheduler.cli import (
     bound,
     capacity,
     compare,
+    compose,
     experiment,
     generate,
     models,
@@ -39,6 +40,7 @@ app = typer.Typer(
 )
 app.command("compare")(compare.compare)
 app.command("generate")(generate.generate)
+app.command("compose")(compose.compose)
 app.command("bound")(bound.bound)
 app.command("capacity")(capacity.capacity)
 app.command("schedulers")(schedulers.schedulers)

@@ -38,6 +38,13 @@ Gpus = Annotated[int | None, typer.Option("--gpus", help="Number of GPUs beside 
 ProfileFile = Annotated[
     Path | None, typer.Option("--profile", help="Simulate the machine that hms profile -o FILE measured.")
 ]
+Noise = Annotated[
+    str,
+    typer.Option(
+        "--noise",
+        help="Let times differ from estimates: a coefficient of variation (0.2), starpu:FOLDER, or a CSV of ratios.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 
 

@@ -171,6 +171,11 @@ class Cluster:
             "network": self.network,
         }
 
+    def to_yaml(self) -> str:
+        """Return the text of a cluster file from which `from_yaml` builds the same cluster."""
+        text: str = yaml.safe_dump(self.to_dict(), sort_keys=False)
+        return text
+
     @cached_property
     def devices(self) -> tuple[Device, ...]:
         """All devices in index order."""

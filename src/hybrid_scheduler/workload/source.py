@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,10 @@ from hybrid_scheduler.files import sha256
 from hybrid_scheduler.model.cluster import Cluster
 from hybrid_scheduler.model.tasks import Tasks
 from hybrid_scheduler.profiling.profile_file import load_profile
+from hybrid_scheduler.workload.composed_file import composition_of
 from hybrid_scheduler.workload.formats import reader
 from hybrid_scheduler.workload.generator import WorkloadGenerator, paced, statistics
+from hybrid_scheduler.workload.noise import STARPU, Noise, noise_of
 from hybrid_scheduler.workload.presets import PRESETS
 from hybrid_scheduler.workload.profiled import PROFILE, profiled
 
@@ -31,6 +33,8 @@ class Source:
     sha256: str = ""  # of the file, so that a repeated run reads the same bytes
     profile: str = ""  # path of a hardware profile whose machine is simulated
     profile_sha256: str = ""
+    noise: str = ""  # a number, starpu:FILE or a file of ratios: actual times then differ from the expected ones
+    noise_sha256: str = ""
 
     @classmethod
     def of(
@@ -40,8 +44,16 @@ class Source:
         rate: float | None = None,
         load: float | None = None,
         profile: str | Path | None = None,
+        noise: str = "",
     ) -> Source:
-        """Return the source that a person means: a preset, `profile` (its kernels), else a file."""
+        """Return the source that a person means: a preset, `profile` (its kernels), else a file; noisy or not."""
+        source = cls._quiet(name, num_tasks, rate, load, profile)
+        return source.with_noise(noise) if noise else source
+
+    @classmethod
+    def _quiet(
+        cls, name: str, num_tasks: int | None, rate: float | None, load: float | None, profile: str | Path | None
+    ) -> Source:
         if rate is not None and load is not None:
             raise InputError("both --rate and --load were given: give one of them")
         if num_tasks is not None and num_tasks < 1:
@@ -72,13 +84,29 @@ class Source:
         load_profile(profile)  # fails here, before any work, if it cannot be used
         return cls(name, num_tasks, rate, load, profile=str(profile.resolve()), profile_sha256=sha256(profile))
 
+    def with_noise(self, noise: str) -> Source:
+        """Return this source with noise; it keeps whole paths, so that a run can be repeated from another folder."""
+        model, prefix = noise_of(noise), STARPU if noise.startswith(STARPU) else ""
+        return replace(self, noise=f"{prefix}{model.path}" if model.path else noise, noise_sha256=model.sha256)
+
     @property
     def is_file(self) -> bool:
         """Whether the tasks come from a file; seeds then only differ in the schedulers' own lots."""
         return bool(self.sha256)
 
     def tasks(self, seed: int, cluster: Cluster) -> Tasks:
-        """Return the tasks of a seed."""
+        """Return the tasks of a seed; with noise they are expected to take other times than they will."""
+        tasks = self._tasks(seed, cluster)
+        return self.noise_model().applied(tasks, cluster, seed) if self.noise else tasks
+
+    def noise_model(self) -> Noise:
+        """Return the noise, made of the measurement that was there when the source was named."""
+        noise = noise_of(self.noise)
+        if noise.sha256 != self.noise_sha256:
+            raise InputError(f"{noise.path} is not the measurement that was used (its SHA-256 differs): restore it")
+        return noise
+
+    def _tasks(self, seed: int, cluster: Cluster) -> Tasks:
         if self.profile:
             _require_same(self.profile, self.profile_sha256)
             machine = load_profile(self.profile)
@@ -101,7 +129,15 @@ class Source:
     def describe(self, tasks: Tasks) -> dict[str, Any]:
         """Return the shape of a seed's tasks and a digest of their columns."""
         shape = {"source": self.name, **statistics(tasks), "digest": digest_of(tasks)}
+        if composed := self.composition():
+            shape["composition"] = composed
+        if self.noise:
+            shape["noise"] = self.noise_model().describe()
         return {**shape, "machine": load_profile(self.profile).sources} if self.profile else shape
+
+    def composition(self) -> dict[str, Any] | None:
+        """Return where the columns of a composed file come from; none for any other source."""
+        return composition_of(self.name, self.sha256) if self.is_file else None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data from which `from_dict` builds the same source."""
