@@ -52,6 +52,12 @@ lint: $(READY) $(NODE_READY) ## check style, types and the shape of the imports
 	@$(BIN)/mypy
 	@cd dashboard && npm run --silent check
 
+wheel: $(READY) $(WEB) ## build a wheel with the dashboard inside, into dist/
+	@$(BIN)/python -m hatchling build -t wheel
+
+sdist: $(READY) $(WEB) ## build the source archive, into dist/
+	@$(BIN)/python -m hatchling build -t sdist
+
 dashboard: $(WEB) ## build the dashboard into the package
 
 types: $(READY) $(NODE_READY) ## write the dashboard's types from the API's own description
@@ -59,6 +65,9 @@ types: $(READY) $(NODE_READY) ## write the dashboard's types from the API's own 
 
 bench: $(READY) $(WEB) ## measure speed against other tools, as ratios in one run
 	@$(BIN)/python -m benchmarks
+
+soak: $(READY) ## ten minutes at full speed with 200 clients while database and Redis come and go
+	@$(BIN)/python -m benchmarks.soak
 
 results: $(READY) ## run every experiment for ten seeds (hours; goes on after an interruption), write RESULTS.md
 	@$(BIN)/python -m docs.results
@@ -73,4 +82,4 @@ clean: ## remove .venv, node_modules, caches and what was built
 	@rm -rf $(VENV) dashboard/node_modules src/hybrid_scheduler/web benchmarks/build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	@find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.PHONY: help setup run test test-dashboard test-python test-browser lint dashboard types bench results docs lock clean
+.PHONY: help setup run test test-dashboard test-python test-browser lint wheel sdist dashboard types bench soak results docs lock clean

@@ -1,0 +1,138 @@
+"""`soak`: the server, its clients and its troubles, from the first frame to the count of rows."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.rows import require
+from benchmarks.soak.asker import Asker
+from benchmarks.soak.memory import Scale
+from benchmarks.soak.proxy import Proxy
+from benchmarks.soak.report import Report
+from benchmarks.soak.server import Server
+from benchmarks.soak.stored import Stored, stored
+from benchmarks.soak.troubles import Troubles
+from services import Postgres, Redis
+
+FIRST_TASKS, PATIENCE = 100, 120.0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How long, how many, how often."""
+
+    seconds: float = 600.0
+    clients: int = 200
+    every: float = 12.0  # seconds between two troubles
+    lasting: float = 3.0  # seconds that one lasts
+    warm_up: float = 120.0
+    schedulers: str = ""  # the server's own choice
+    growth_matters: bool = True
+
+
+def soak(plan: Plan) -> Report:
+    """Run the server with all that goes wrong, then count."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Postgres() as postgres,
+        Redis() as redis,
+        Proxy(postgres.port) as proxy,
+    ):
+        settings = {
+            "DATABASE_URL": f"postgresql://postgres@127.0.0.1:{proxy.port}/postgres",
+            "REDIS_URL": redis.url,
+            "SCHEDULERS": plan.schedulers,
+        }
+        with Server(Path(folder), settings) as server:
+            return _measured(plan, server, Troubles(proxy, postgres, redis), postgres.url())
+
+
+def _measured(plan: Plan, server: Server, troubles: Troubles, database: str) -> Report:
+    port = server.port
+    _until_tasks(port, FIRST_TASKS)
+    with Scale(server) as scale, Asker(port) as asker, _clients(port, plan) as watching:
+        require(watching.stdout is not None and watching.stdout.readline().strip() == "all", "not all clients joined")
+        begin, first = time.monotonic(), _placements(port)
+        troubles.go_on(plan.seconds, plan.every, plan.lasting)
+        seconds, last = time.monotonic() - begin, _placements(port)
+        frames: dict[str, float] = json.loads(watching.communicate(timeout=PATIENCE)[0])
+        lived = server.alive
+    ended = _ended(port)
+    figures = _figures(port)
+    found: Stored = stored(database, int(ended["run_id"]))
+    warm, end = scale.growth(plan.warm_up)
+    acknowledged, tasks = int(figures["hms_recorder_rows_total"]), int(ended["tasks_processed"])
+    quantiles = {f"{kind} p{q}": asker.quantile(kind, q / 100) for kind in ("memory", "database") for q in (50, 99)}
+    return Report(
+        seconds=seconds,
+        tasks=tasks,
+        placements_a_second=(last - first) / seconds,
+        warm_bytes=warm,
+        end_bytes=end,
+        rows_acknowledged=acknowledged,
+        rows_stored=found.rows,
+        rows_missing=found.missing(acknowledged, tasks),
+        rows_refused=int(figures["hms_recorder_refused_total"]),
+        frames=frames,
+        frames_a_second=frames["received"] / frames["clients"] / seconds,
+        rest=quantiles,
+        statuses=dict(asker.statuses),
+        failures=asker.failures,
+        troubles=dict(troubles.made),
+        server_lived=lived,
+        growth_matters=plan.growth_matters,
+    )
+
+
+def _clients(port: int, plan: Plan) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "benchmarks.soak.clients", str(port), str(plan.clients), str(plan.seconds)]
+    return subprocess.Popen(command, cwd=Path(__file__).parents[2], stdout=subprocess.PIPE, text=True)
+
+
+def _placements(port: int) -> float:
+    """Return how many tasks all schedulers together have placed so far."""
+    text = _ask(port, "GET", "/api/metrics")[1].decode()
+    return sum(float(value) for value in re.findall(r"^hms_placements_total{.*} (\S+)$", text, flags=re.M))
+
+
+def _status(port: int) -> dict[str, Any]:
+    status: dict[str, Any] = json.loads(_ask(port, "GET", "/api/status")[1])
+    return status
+
+
+def _until_tasks(port: int, count: int) -> None:
+    end = time.monotonic() + PATIENCE
+    while _status(port)["tasks_processed"] < count:
+        require(time.monotonic() < end, "the race does not move")
+        time.sleep(0.1)
+
+
+def _ended(port: int) -> dict[str, Any]:
+    """End the run and return how it stood."""
+    status, body = _ask(port, "POST", "/api/simulation/stop")
+    require(status == 200, f"the run could not be ended: {body.decode()}")
+    return _status(port)
+
+
+def _figures(port: int) -> dict[str, float]:
+    text = _ask(port, "GET", "/api/metrics")[1].decode()
+    return {name: float(value) for name, value in re.findall(r"^(\w+) ([\d.e+-]+)$", text, flags=re.M)}
+
+
+def _ask(port: int, method: str, path: str) -> tuple[int, bytes]:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+    try:
+        connection.request(method, path)
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+    finally:
+        connection.close()

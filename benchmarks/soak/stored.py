@@ -1,0 +1,48 @@
+"""What a run acknowledged, beside what its database holds."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any
+
+_TABLES = ("tasks", "scheduler_results", "training_data", "settings_changes")
+
+
+@dataclass(frozen=True)
+class Stored:
+    """The rows of a run in the database."""
+
+    rows: int  # in all tables
+    tasks: int
+    last_task: int
+    fewest_results: int  # of the scheduler that has the fewest
+
+    def missing(self, acknowledged: int, tasks: int) -> int:
+        """Return how many rows are not there that were acknowledged, or that placed tasks should have."""
+        gaps = abs(self.last_task + 1 - self.tasks)
+        return max(0, acknowledged - self.rows, tasks - self.tasks, tasks - self.fewest_results, gaps)
+
+
+def stored(url: str, run_id: int) -> Stored:
+    """Count the rows of a run."""
+    return asyncio.run(_count(url.replace("+asyncpg", ""), run_id))
+
+
+async def _count(url: str, run_id: int) -> Stored:
+    import asyncpg
+
+    connection: Any = await asyncpg.connect(url)
+    try:
+        counts = [
+            await connection.fetchval(f"SELECT count(*) FROM {table} WHERE run_id = $1", run_id)  # noqa: S608  # names of our own tables
+            for table in _TABLES
+        ]
+        last = await connection.fetchval("SELECT max(task_id) FROM tasks WHERE run_id = $1", run_id)
+        by_scheduler = await connection.fetch(
+            "SELECT count(*) AS rows FROM scheduler_results WHERE run_id = $1 GROUP BY scheduler_name", run_id
+        )
+    finally:
+        await connection.close()
+    fewest = min((int(row["rows"]) for row in by_scheduler), default=0)
+    return Stored(sum(counts), counts[0], -1 if last is None else int(last), fewest)
