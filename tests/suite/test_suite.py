@@ -71,7 +71,7 @@ def test_the_scoreboard_holds_makespans_against_best_known_values_and_bounds(fol
     assert board.ratio("eft", lines["slow"]) == pytest.approx(2.0)
     assert board.standings()[0].policy == "eft"
     write_csv(board, tmp_path / "scores.csv")
-    rows = list(csv.DictReader((tmp_path / "scores.csv").open(encoding="utf-8")))
+    rows = list(csv.DictReader((tmp_path / "scores.csv").read_text(encoding="utf-8").splitlines()))
     assert [(row["instance"], row["policy"]) for row in rows] == [
         (line.instance, policy) for line in board.lines for policy in ("eft", "round_robin")
     ]
