@@ -17,9 +17,11 @@ from hybrid_scheduler.compiling import cache_directory
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.lane import Lane
 from hybrid_scheduler.learning import agent_lessons, dqn, forest_lessons, labels, predictors
+from hybrid_scheduler.learning.known import says_more
 from hybrid_scheduler.learning.model_file import manifest_path
 from hybrid_scheduler.model.cluster import Cluster
-from hybrid_scheduler.schedulers import hybrid_ml, rl_agent
+from hybrid_scheduler.model.tasks import Tasks
+from hybrid_scheduler.schedulers import hybrid_ml, leaning, rl_agent
 from hybrid_scheduler.schedulers.hybrid_ml import HybridML
 from hybrid_scheduler.schedulers.rl_agent import AUTO, RLAgent
 from hybrid_scheduler.schedulers.scheduler import Scheduler
@@ -30,7 +32,7 @@ Progress = Callable[[int, int], None]
 LESSONS = ("mixed", "long_tail")
 LESSON_TASKS, LESSON_LOAD = (1000, 6000), 2.0  # of each preset: the forest's, the agent's
 LESSON_SEED = 1000  # far from the seeds that races use
-MODULES = (rl_agent, agent_lessons, dqn, hybrid_ml, forest_lessons, predictors, labels)
+MODULES = (rl_agent, agent_lessons, dqn, hybrid_ml, leaning, forest_lessons, predictors, labels)
 
 
 def trained(
@@ -57,6 +59,27 @@ def trained(
             Lane(policy, VirtualMultiGPU(cluster=cluster, mode=mode)).run(tasks)
     if progress:
         progress(len(presets), len(presets))
+    return policy
+
+
+def taught(spec: str, lessons: Sequence[Tasks], cluster: Cluster, seed: int = 0) -> Scheduler:
+    """Return a policy that knows what other tasks of the same kind have taught it, the nearest of them first.
+
+    Whoever asks must not hand over the tasks that it is to be tried on. A policy that does not learn comes as it is,
+    and without lessons one is as `ready` makes it.
+    """
+    if not lessons:
+        return ready(spec, cluster, seed)
+    policy: Scheduler = registry.schedulers.create(spec, seed=seed)
+    ordered = lessons[::-1]  # what comes last is remembered best
+    if isinstance(policy, HybridML) and any(map(says_more, ordered)):
+        policy.pretrain(ordered, cluster)
+        return policy
+    for tasks in ordered:
+        if isinstance(policy, RLAgent):
+            policy.pretrain(tasks, cluster)
+        elif policy.learn_every:
+            Lane(policy, VirtualMultiGPU(cluster=cluster)).run(tasks)
     return policy
 
 

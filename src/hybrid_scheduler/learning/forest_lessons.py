@@ -16,7 +16,9 @@ from hybrid_scheduler.learning.features import FEATURES, task_features
 from hybrid_scheduler.learning.guesses import errors
 from hybrid_scheduler.learning.insight import NAN, Reason, Retrain
 from hybrid_scheduler.learning.labels import isolated_labels, queued_labels
+from hybrid_scheduler.learning.learnt_times import LearntTimes
 from hybrid_scheduler.learning.predictors import Predictor, RandomForestPredictor
+from hybrid_scheduler.learning.times_lessons import SeenMore, TimesLessons
 from hybrid_scheduler.model.cluster import Cluster
 from hybrid_scheduler.model.placements import Placements
 from hybrid_scheduler.model.tasks import Floats
@@ -56,6 +58,7 @@ class Models:
     shape: dict[str, int] = field(default_factory=dict)  # devices by class where it learnt
     retrains: int = 0
     lesson: Retrain | None = None  # how the fit went; its wall time has no place in a file
+    more: LearntTimes | None = None  # in a file: what was learnt beside it of tasks that say more
 
 
 @dataclass
@@ -70,13 +73,16 @@ class ForestLessons:
     seed: int
     models: Models | None = None
     retrains: int = 0
+    more: TimesLessons | None = None  # for tasks that say more than the five features
     _since: int = 0  # the last fit
     _unchecked: int = 0
     _rows: Floats | None = None
     _times: Floats | None = None
 
-    def study(self, seen: Seen) -> Models | None:
+    def study(self, seen: Seen | SeenMore) -> Models | LearntTimes | None:
         """Add a block to the window; fit anew when it is time and worth it, and at once when the work has changed."""
+        if isinstance(seen, SeenMore):
+            return self.more.study(seen) if self.more else None
         if not len(seen.rows):
             return None
         self._remember(seen)

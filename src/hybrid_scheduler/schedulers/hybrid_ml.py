@@ -8,11 +8,16 @@ With queues the forest's share is a leaning, not a split: above the threshold a 
 things the forest cannot know are taken from the queues. The threshold moves with the difference between the
 queues, so that tasks on the fence even them out; and a task whose device is busy takes an idle one if by the
 *learned* times it would end there sooner.
+
+Tasks that say more than the five features (columns of their own, or who waits for whom) are learnt from in another
+way: their times are learnt with how sure that is (`learning/learnt_times.py`). Those that stand alone go where they
+cost all tasks least (`dispatch.py`), graphs are planned ahead (`learnt_plan.py`).
 """
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -26,16 +31,22 @@ from hybrid_scheduler.learning.features import FEATURES, task_features
 from hybrid_scheduler.learning.forest_lessons import CHECK, ForestLessons, Models, Seen
 from hybrid_scheduler.learning.guesses import Guesses
 from hybrid_scheduler.learning.insight import NAN, RETRAINS, ForestHistory, ForestInsight, Retrain
+from hybrid_scheduler.learning.known import Known, says_more
+from hybrid_scheduler.learning.learnt_times import LearntTimes
 from hybrid_scheduler.learning.model_file import load_model, save_model
 from hybrid_scheduler.learning.predictors import Predictor, RandomForestPredictor
-from hybrid_scheduler.model.cluster import GPU
+from hybrid_scheduler.learning.times_lessons import SeenMore, TimesLessons
+from hybrid_scheduler.model.cluster import GPU, Cluster
 from hybrid_scheduler.model.placements import Placements
 from hybrid_scheduler.model.tasks import Floats, Tasks
+from hybrid_scheduler.schedulers.dispatch import kept_or_left, least_cost
+from hybrid_scheduler.schedulers.leaning import lean
+from hybrid_scheduler.schedulers.learnt_plan import plan
 from hybrid_scheduler.schedulers.scheduler import Scheduler
-from hybrid_scheduler.view import TaskView, View, start_on
+from hybrid_scheduler.view import TaskView, View
 
-LEAN = 0.02  # threshold moved per mean task of difference between the queues
-TIME_UNIT, ENERGY_UNIT = 10.0, 500.0
+LEANS, WEIGHS, FOLLOWS = 0, 1, 2  # how it decides: by the forest's share, by learnt times, by a plan of a graph
+RULES = ("least", "earliest")
 
 
 class HybridML(Scheduler):
@@ -43,7 +54,7 @@ class HybridML(Scheduler):
 
     name = "hybrid_ml"
     sighted = False
-    shared = ("_lessons", "_models", "_study", "_guesses", "_retrains")
+    shared = ("_lessons", "_models", "_times", "_study", "_guesses", "_retrains")
 
     def __init__(
         self,
@@ -55,9 +66,12 @@ class HybridML(Scheduler):
         tolerance: Annotated[float, "mean error of the shares that is put up with"] = 0.1,
         online: Annotated[bool, "whether it learns while it runs"] = True,
         beside: Annotated[int, "learn in another process: this many tasks later, -1 as soon as it can be, 0 not"] = 0,
+        rule: Annotated[str, "by learnt times: least cost to all tasks, or earliest end of this one"] = "least",
         model: Annotated[str, "model file to start from"] = "",
         seed: Annotated[int, "seed of the forest"] = 0,
     ) -> None:
+        if rule not in RULES:
+            raise InputError(f"hybrid_ml: rule is '{rule}', expected {' or '.join(RULES)}")
         for name, value in (("retrain_interval", retrain_interval), ("window_size", window_size)):
             if value < 1:
                 raise InputError(f"hybrid_ml: {name} is {value}, expected a whole number above 0")
@@ -66,8 +80,15 @@ class HybridML(Scheduler):
         self.typical = 1.0
         self.share = np.empty(0)
         self.seconds = np.empty((0, 1))
+        self.way, self.selfless = LEANS, float(rule == "least")
+        self.square, self.belongs, self.work = np.empty((0, 1)), np.ones(1), 1.0
+        self.stream = np.zeros(2)  # tasks weighed so far, and when the first of them was ready
+        self.device = np.empty(0, np.int64)
+        self._seed = seed
+        self._times: LearntTimes | None = None
         self.learn_every = min(CHECK, retrain_interval) if online else 0
         self._lessons = ForestLessons(retrain_interval, window_size, n_estimators, max_depth, tolerance, seed)
+        self._lessons.more = TimesLessons(max(1, retrain_interval // 2), seed)
         self._models: Models | None = None
         self._study = Study(self._lessons, beside)
         self._guesses, self._retrains = Guesses(), deque[Retrain](maxlen=RETRAINS)
@@ -78,7 +99,30 @@ class HybridML(Scheduler):
     # --- deciding ----------------------------------------------------------------------------------------------
 
     def prepare(self, tasks: Tasks, times: Floats, view: View) -> None:
-        """Predict a block at once: shares and seconds by class."""
+        """Predict a block at once: shares and seconds by class; plan a graph."""
+        more = says_more(tasks)
+        if self._times is not None and (more or self._models is None):
+            self._expect(self._times, tasks, view)
+        else:
+            self._lean(tasks, view)
+        self.order = None
+        if tasks.has_edges and self.timed and view.queued:
+            self.device, self.order = plan(tasks, self.seconds, view, self._seed)
+            self.way = FOLLOWS
+
+    def _expect(self, learnt: LearntTimes, tasks: Tasks, view: View) -> None:
+        """Take times from what was learnt of tasks that say more than the five features."""
+        _check_classes(learnt.classes, view)
+        self.seconds, self.square = learnt.predict(Known.of(tasks))
+        self.way, self.timed = WEIGHS, True
+        self.belongs, self.work, self.typical = learnt.share, learnt.work, learnt.typical
+        gpu = np.isin(np.arange(self.seconds.shape[1]), view.device_class[view.kind == GPU])
+        on_cpu, on_gpu = (self.seconds[:, each].min(axis=1, initial=np.inf) for each in (~gpu, gpu))
+        self.share = 1.0 / (1.0 + on_gpu / on_cpu)  # both shares end together
+
+    def _lean(self, tasks: Tasks, view: View) -> None:
+        """Take shares and times from the forests of the five features."""
+        self.way = LEANS
         if self._models is None:
             # Nothing is known yet: lean like the greedy rule, and trust no times.
             self.share = tasks.compute_intensity
@@ -89,51 +133,20 @@ class HybridML(Scheduler):
         if self._models is not None and self._models.seconds is not None:
             self.seconds = np.exp(self._models.seconds.predict(task_features(tasks))).reshape(len(tasks), -1)
             self.typical = self._models.typical
-            known, present = self.seconds.shape[1], int(view.device_class.max()) + 1
-            if known < present:
-                raise InputError(
-                    f"hybrid_ml's model knows the {known} device classes {', '.join(self._models.classes)}, this "
-                    f"cluster has {present}: train it for this cluster with hms train"
-                )
+            _check_classes(self._models.classes, view)
         else:
             self.seconds = np.ones((len(tasks), int(view.device_class.max()) + 1))
 
     @compiled
     def choose(self, task: TaskView, view: View) -> tuple[float, int]:
-        """Lean to a GPU or a CPU by the forest, then let the queues speak."""
-        seconds, share = self.seconds[task.row], self.share[task.row]
-        gpu, cpu = -1, -1
-        cheapest, earliest = np.inf, np.inf
-        for device in range(len(view.free)):
-            if task.memory_required > view.memory[device]:
-                continue
-            needed = seconds[view.device_class[device]]
-            finish = start_on(task, view, device) + needed
-            if view.kind[device] == GPU:
-                time, energy = finish - task.ready_time, view.watts[device] * needed
-                cost = (1.0 - self.energy_weight) * time / TIME_UNIT + self.energy_weight * energy / ENERGY_UNIT
-                if cost < cheapest:
-                    gpu, cheapest = device, cost
-            elif finish < earliest:
-                cpu, earliest = device, finish
-        if gpu < 0:
-            return 0.0, max(cpu, 0)
-        if not view.queued or cpu < 0:
-            return (share if cpu >= 0 else 1.0), gpu
-        now = task.ready_time
-        gpu_wait, cpu_wait = max(view.free[gpu] - now, 0.0), max(view.free[cpu] - now, 0.0)
-        lean = (1.0 - self.pull) * LEAN  # queues may be uneven where energy counts
-        threshold = 0.5 + lean * (gpu_wait - cpu_wait) / self.typical if self.timed else 0.5
-        threshold = min(max(threshold, 0.05), 0.95)
-        device, other = (gpu, cpu) if share >= threshold else (cpu, gpu)
-        if self.timed and view.free[device] > now and view.free[other] <= now:
-            here, there = seconds[view.device_class[device]], seconds[view.device_class[other]]
-            saved = view.free[device] + here - (now + there)
-            # Joules become seconds at the power of the device that the forest wants.
-            wasted = (view.watts[other] * there - view.watts[device] * here) / max(view.watts[device], 1e-9)
-            if (1.0 - self.pull) * saved > self.pull * wasted:
-                device = other
-        return float(view.kind[device]), device
+        """Lean to a GPU or a CPU by the forest, then let the queues speak; or weigh, or follow the plan."""
+        if self.way == FOLLOWS:
+            planned = kept_or_left(self, task, view)
+            return float(view.kind[planned]), planned
+        if self.way == WEIGHS and view.queued:
+            weighed = least_cost(self, task, view)
+            return float(view.kind[weighed]), weighed
+        return lean(self, task, view)
 
     # --- learning ----------------------------------------------------------------------------------------------
 
@@ -141,16 +154,24 @@ class HybridML(Scheduler):
         """Let the pupil study a block: here and now, or beside the decisions."""
         if self.timed and self.seconds.shape == placements.times.shape:
             self._guesses.add(self.seconds, placements.times)
-        seen = Seen.of(placements, self.pull)
-        models: Models | None = self._study.study(seen, len(seen.rows))
+        seen = SeenMore.of(placements) if says_more(placements.tasks) else Seen.of(placements, self.pull)
+        models: Models | LearntTimes | None = self._study.study(seen, len(seen.times))
         if models is not None:
             self._take(models, int(placements.tasks.task_id[-1]))
 
-    def _take(self, models: Models, task: int) -> None:
-        self._models = models
+    def _take(self, models: Models | LearntTimes, task: int) -> None:
         self._version += 1
+        if isinstance(models, LearntTimes):
+            self._times = models
+            return
+        self._models = models
         if models.lesson is not None:
             self._retrains.append(replace(models.lesson, task=task))
+
+    def pretrain(self, lessons: Sequence[Tasks], cluster: Cluster) -> None:
+        """Learn all that is known of tasks whose times have been measured; nothing has to run."""
+        assert self._lessons.more is not None  # noqa: S101  # set when it was built
+        self._times = self._lessons.more.taught(SeenMore.known_of(tasks, cluster) for tasks in lessons)
 
     def weigh_energy(self, weight: float) -> None:
         """Weigh energy against time; up to a half that only chooses among GPUs, beyond it, it also pulls tasks."""
@@ -169,37 +190,37 @@ class HybridML(Scheduler):
     # --- files and explanations --------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> None:
-        """Write the forests and their manifest."""
-        if self._models is None:
+        """Write what was learnt and its manifest."""
+        kept: Models | LearntTimes | None = self._times
+        if self._models is not None:
+            kept = replace(self._models, lesson=None, more=self._times)
+        if kept is None:
             raise InputError("hybrid_ml has learnt nothing yet: train it before saving, with hms train")
-        training = {"retrains": self._models.retrains, "classes": list(self._models.classes)}
-        save_model(
-            replace(self._models, lesson=None),
-            path,
-            kind=self.name,
-            features=FEATURES,
-            training=training,
-            cluster=self._models.shape,
-        )
+        training = {"retrains": kept.retrains, "classes": list(kept.classes)}
+        features = FEATURES if self._times is None else self._times.names
+        save_model(kept, path, kind=self.name, features=features, training=training, cluster=kept.shape)
 
     def load(self, path: str | Path) -> None:
-        """Read forests that `save` or `hms train` wrote."""
+        """Read what `save` or `hms train` wrote."""
         models = load_model(path, kind=self.name)
-        if not isinstance(models, Models):
+        if not isinstance(models, Models | LearntTimes):
             raise InputError(f"{path} holds no forests of hybrid_ml: train them with hms train")
-        self._models = self._lessons.models = models
-        self._lessons.retrains = models.retrains
+        self.use(models)
 
     @property
     def knows(self) -> bool:
         """Whether there is a forest to decide by."""
-        return self._models is not None
+        return self._models is not None or self._times is not None
 
-    def use(self, model: Predictor | Models) -> None:
+    def use(self, model: Predictor | Models | LearntTimes) -> None:
         """Decide by what was trained elsewhere; with a model of the shares alone, times stay unknown."""
+        if isinstance(model, LearntTimes):
+            self._times = model
+            return
         models = model if isinstance(model, Models) else Models(share=model)
         self._models = self._lessons.models = models
         self._lessons.retrains = models.retrains
+        self._times = models.more or self._times
 
     def expected_seconds(self, task: TaskView) -> Floats:
         """Return the learned seconds of a task of the current block."""
@@ -224,12 +245,13 @@ class HybridML(Scheduler):
         models = self._models
         last = self._retrains[-1] if self._retrains else None
         seconds_mae, seconds_r2 = self._guesses.errors()
+        importance = self._times.feature_importance() if self._times else {}
         return ForestInsight(
             version=self._version,
             beside=self._study.beside,
-            retrains=models.retrains if models else 0,
+            retrains=(models.retrains if models else 0) + (self._times.retrains if self._times else 0),
             last_retrain=last.task if last else None,
-            feature_importance=models.share.feature_importance() if models else {},
+            feature_importance=models.share.feature_importance() if models else importance,
             share_mae=last.mae if last else NAN,
             share_r2=last.r2 if last else NAN,
             share_tested=last.tested if last else 0,
@@ -242,3 +264,12 @@ class HybridML(Scheduler):
     def history(self) -> ForestHistory:
         """Return how the last fits went."""
         return ForestHistory(list(self._retrains))
+
+
+def _check_classes(known: tuple[str, ...], view: View) -> None:
+    present = int(view.device_class.max()) + 1
+    if len(known) < present:
+        raise InputError(
+            f"hybrid_ml's model knows the {len(known)} device classes {', '.join(known)}, this "
+            f"cluster has {present}: train it for this cluster with hms train"
+        )
