@@ -27,6 +27,7 @@ FLOORS = [
     {"reports", "settings"},
     {"pipeline"},
     {"server"},
+    {"doctor"},
     {"cli"},
 ]
 """From the ground up: a room may call on its own floor and on those below."""

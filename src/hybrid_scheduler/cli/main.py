@@ -14,6 +14,7 @@ from hybrid_scheduler.cli import (
     capacity,
     compare,
     compose,
+    doctor,
     experiment,
     generate,
     models,
@@ -26,6 +27,7 @@ from hybrid_scheduler.cli import (
     serve,
     sweep,
     train,
+    validate,
 )
 from hybrid_scheduler.cli import run as run_command
 from hybrid_scheduler.errors import SchedulerError
@@ -50,12 +52,14 @@ app.command("models")(models.models)
 app.command("profile")(profile.profile)
 app.command("pipeline")(pipeline.pipeline)
 app.command("bench-suite")(bench_suite.bench_suite)
+app.command("validate")(validate.validate)
 app.command("sweep")(sweep.sweep)
 app.command("run")(run_command.run)
 app.command("repeat")(repeat.repeat)
 app.command("plot")(plot.plot)
 app.command("report")(report.report)
 app.command("serve")(serve.serve)
+app.command("doctor")(doctor.doctor)
 
 
 @app.callback(invoke_without_command=True)
