@@ -14,6 +14,9 @@ VALUE, ERROR, LOST, CANCELLED = 0, 1, 2, 3
 """How a call ends: with a value, with an exception, with its worker every time, or before it began."""
 
 
+PLAIN = {bool, int, float, str, bytes, type(None)}
+
+
 class WorkerLostError(SchedulerError):
     """A task whose worker died every time it was tried, or for which no device is left."""
 
@@ -70,8 +73,17 @@ class Answer:
         return error
 
 
+def packed_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bytes:
+    """Pickle arguments; plain ones the quick way."""
+    if not kwargs and all(type(each) in PLAIN for each in args):
+        return pickle.dumps((args, kwargs), protocol=5)
+    return packed((args, kwargs))
+
+
 def packed(value: Any) -> bytes:
     """Pickle anything, things of the main script included, which no worker could import."""
+    if type(value) in PLAIN:
+        return pickle.dumps(value, protocol=5)
     import cloudpickle
 
     blob: bytes = cloudpickle.dumps(value, protocol=5)

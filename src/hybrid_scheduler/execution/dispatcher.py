@@ -113,6 +113,11 @@ class Dispatcher:
             jobs = [self._waiting.popleft() for _ in range(count)]
             self._decide([job for job in jobs if not self._is_cancelled(job)])
 
+    def _runs_dry(self) -> bool:
+        """Whether more should be decided on: in blocks, which cost a policy less than one job at a time."""
+        few = any(self.decider.beliefs.waiting(device) < 2 for device in range(len(self.backend.devices)))
+        return few or 2 * len(self._open) <= self._ahead
+
     def _has_idle_device(self) -> bool:
         return any(not self.decider.beliefs.waiting(device) for device in range(len(self.backend.devices)))
 
@@ -194,7 +199,8 @@ class Dispatcher:
                     self._observe(job, share)
                 if job.is_done:
                     self._settle(job)
-            self._decide_waiting()
+            if self._runs_dry():
+                self._decide_waiting()
         self._resolve_ended()
 
     def _observe(self, job: Job, share: Share) -> None:

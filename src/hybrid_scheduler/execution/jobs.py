@@ -6,7 +6,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
-from hybrid_scheduler.execution.calls import ERROR, VALUE, Answer, Call, WorkerLostError, packed
+from hybrid_scheduler.execution.calls import ERROR, VALUE, Answer, Call, WorkerLostError, packed_arguments
 from hybrid_scheduler.execution.user_tasks import Work
 
 NAN = float("nan")
@@ -77,10 +77,10 @@ class Job:
         """Return what to send to the share's device."""
         if share.part < 1.0:
             begin, end = (0.0, self.gpu_fraction) if share.on_gpu else (self.gpu_fraction, 1.0)
-            function, arguments = self.work.share_bytes(), packed(((begin, end, *self.args), self.kwargs))
+            function, arguments = self.work.share_bytes(), packed_arguments((begin, end, *self.args), self.kwargs)
         else:
             kind = "gpu" if share.on_gpu else "cpu"
-            function, arguments = self.work.bytes_for(kind), packed((self.args, self.kwargs))
+            function, arguments = self.work.bytes_for(kind), packed_arguments(self.args, self.kwargs)
         intensity = self.intensity if self.nominal is None else self.nominal
         return Call(number, share.device, function, arguments, intensity, expected, self.begin, tag=(self, share))
 

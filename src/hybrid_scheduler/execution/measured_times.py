@@ -20,6 +20,7 @@ WINDOW = 64  # observations kept of a type on a class
 NEAR = 9  # nearest sizes that correct the line
 SPREAD = 0.2  # logarithm of sizes' spread from which a line is fitted
 RECENT = 8  # observations that can prove a change
+LOOK = 4  # observations between two looks for a change
 CHANGE = np.log(1.25)  # logarithm of the least change that counts
 STEEPEST = 4.0
 TRIES = 3  # of a type on a class before policies are trusted with it
@@ -46,7 +47,7 @@ class Track:
         self.seen += 1
         if self._line is None or self.seen - self._fitted >= max(1, len(self.log_size) // 8):
             self._fit()
-        if len(self.log_size) >= 2 * RECENT and self._has_changed():
+        if len(self.log_size) >= 2 * RECENT and self.seen % LOOK == 0 and self._has_changed():
             for column in (self.log_size, self.log_seconds):
                 kept = list(column)[-RECENT:]
                 column.clear()

@@ -7,11 +7,14 @@ import pickle
 import time
 from collections.abc import Callable
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from hybrid_scheduler.execution.calls import ERROR, VALUE, packed, packed_error
 from hybrid_scheduler.execution.device_spec import DeviceSpec
 
+SCHEDULE = Path("/proc/thread-self/schedstat")
+"""Linux: nanoseconds that the thread ran, nanoseconds that it waited for a core, and how often it ran."""
 _here: list[DeviceSpec] = []
 
 
@@ -38,11 +41,13 @@ class Performer:
     def __init__(self, spec: DeviceSpec, clock: Callable[[], float] = time.perf_counter) -> None:
         self.spec, self._clock = spec, clock
         self._settle = _waiting_for(spec)
+        self._waited = 0.0
         _here.append(spec)
 
     def perform(self, function: bytes, arguments: bytes, intensity: float) -> tuple[int, float, float, bytes]:
         """Run a call; return outcome, start, end and the pickled value or exception."""
         start = self._clock()
+        self._waited = _waiting_time() if self.spec.emulated else 0.0
         try:
             positional, named = pickle.loads(arguments)  # noqa: S301  # from our own parent
             value = _loaded(function)(*positional, **named)
@@ -58,11 +63,23 @@ class Performer:
     def _stretched(self, start: float, intensity: float) -> float:
         """Let an emulated device sleep until it has been slow enough; return the time then."""
         end = self._clock()
-        rest = (end - start) * (self.spec.stretch(intensity) - 1.0)
+        if not self.spec.emulated:
+            return end
+        # A real device does not become slower because this machine is busy: waiting for a core is not stretched.
+        own = end - start - (_waiting_time() - self._waited)
+        rest = own * self.spec.stretch(intensity) - (end - start)
         if rest <= 0.0:
             return end
         time.sleep(rest)
         return self._clock()
+
+
+def _waiting_time() -> float:
+    """Return how long this thread has waited for a core so far; 0 on systems that do not tell."""
+    try:
+        return int(SCHEDULE.read_text(encoding="ascii").split()[1]) / 1e9
+    except (OSError, ValueError, IndexError):
+        return 0.0
 
 
 @lru_cache(maxsize=256)

@@ -1,0 +1,166 @@
+"""The Ray backend: one actor per device, wherever in a cluster Ray finds the resources for it.
+
+Ray keeps actors apart, finds places and notices deaths; which calls are tried again is decided here, as for local
+processes. A CPU device asks Ray for as many CPUs as it has threads, a GPU device for one GPU; the GPUs of emulated
+devices are logical ones (`ray start --num-gpus=1`).
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from queue import Empty, SimpleQueue
+from typing import Annotated, Any, ClassVar
+
+from hybrid_scheduler.errors import InputError
+from hybrid_scheduler.execution.backend import Backend, Line
+from hybrid_scheduler.execution.calls import Answer, Call
+from hybrid_scheduler.execution.device_spec import DeviceSpec
+from hybrid_scheduler.execution.ray_actor import DeviceActor
+
+FUTILE = 3  # actors in a row that could not be made: there will be no other
+TICK = 0.25  # seconds between two looks for devices that stay away
+SAME_CLOCK = 0.005  # seconds by which two clocks may differ and still be one: asking takes that long
+HURRY = 10.0  # seconds for an actor that is there to tell its clock
+QUIET = {
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # actors without a GPU keep their environment; Ray's coming default
+    "RAY_USAGE_STATS_ENABLED": "0",
+}
+LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}  # a cluster of this machine alone listens to nobody else
+
+
+class RayBackend(Backend):
+    """Actors of a Ray cluster, one per device."""
+
+    name: ClassVar[str] = "ray"
+    depth = 16  # a call through Ray takes longer than one through a pipe, so more are under way
+
+    def __init__(
+        self,
+        devices: Sequence[DeviceSpec],
+        address: Annotated[str, "of a cluster such as 10.0.0.1:6379; a local one is started if it is empty"] = "",
+    ) -> None:
+        super().__init__(devices)
+        self._address = address
+        self._actors: list[Any] = [None] * len(self.devices)
+        self._late = [0.0] * len(self.devices)  # what to add to an actor's clock
+        self._heard: SimpleQueue[tuple[Line, Any, Any] | None] = SimpleQueue()
+        self._closing = self._started_ray = False
+        self._thread = threading.Thread(target=self._hear, name="ray-backend", daemon=True)
+
+    def _open(self) -> None:
+        self._connect()
+        for line in self.lines:
+            self._make(line)
+        self._thread.start()
+
+    def _connect(self) -> None:
+        if not self._address:
+            os.environ.update(LOOPBACK)  # read when Ray is imported
+        ray = _ray()
+        if ray.is_initialized():
+            return
+        options: dict[str, Any] = {"address": self._address}
+        if not self._address:
+            cpus = sum(each.threads for each in self.devices if each.kind == "cpu")
+            gpus = sum(each.kind == "gpu" for each in self.devices)
+            options = {"address": "local", "num_cpus": cpus, "num_gpus": gpus, "include_dashboard": False}
+        try:
+            ray.init(**options, log_to_driver=False, logging_level=logging.ERROR)
+        except (ConnectionError, ValueError, RuntimeError) as error:
+            where = self._address or "on this machine"
+            raise InputError(f"no Ray cluster {where} ({error}): start one with ray start --head") from None
+        self._started_ray = True
+
+    def _make(self, line: Line) -> None:
+        """Ask Ray for an actor; whether and when it finds a place for it is heard of later."""
+        spec = self.devices[line.device]
+        resources = {"num_gpus": 1, "num_cpus": 0} if spec.kind == "gpu" else {"num_cpus": spec.threads}
+        actor = _ray().remote(DeviceActor).options(max_restarts=0, **resources).remote(spec, sys.path)
+        self._actors[line.device] = actor
+        self._listen_to(line, actor, actor.clock.remote())
+
+    def _listen_to(self, line: Line, actor: Any, reference: Any) -> None:
+        reference.future().add_done_callback(lambda future: self._heard.put((line, actor, future)))
+
+    def _post(self, line: Line, calls: list[Call]) -> None:
+        actor = self._actors[line.device]
+        batch = [(call.number, call.function, call.arguments, call.intensity) for call in calls]
+        self._listen_to(line, actor, actor.perform.remote(batch))
+
+    def _hear(self) -> None:
+        while not self._closing:
+            try:
+                heard = self._heard.get(timeout=TICK)
+            except Empty:
+                heard = None
+            if heard is not None and self._actors[heard[0].device] is heard[1]:
+                self._hear_from(*heard)
+            self._move_stranded()
+
+    def _hear_from(self, line: Line, actor: Any, future: Any) -> None:
+        error = future.exception()
+        if error is not None:
+            self._replace(line)
+        elif not line.is_up:
+            self._meet(line, actor)
+        else:
+            late = self._late[line.device]
+            replies = future.result()
+            self._answered(
+                line, [(each[0], Answer(each[1], each[2] + late, each[3] + late, each[4])) for each in replies]
+            )
+
+    def _meet(self, line: Line, actor: Any) -> None:
+        """Compare clocks with a new actor, then let it work."""
+        ray, before = _ray(), time.perf_counter()
+        try:
+            theirs = ray.get(actor.clock.remote(), timeout=HURRY)
+        except (ray.exceptions.RayError, TimeoutError):
+            self._replace(line)
+            return
+        apart = (before + time.perf_counter()) / 2 - theirs
+        self._late[line.device] = 0.0 if abs(apart) < SAME_CLOCK else apart
+        self._came_up(line)
+
+    def _replace(self, line: Line) -> None:
+        self._died(line)
+        if self._closing:
+            return
+        if line.failures < FUTILE:
+            with self._lock:
+                self._make(line)
+        else:
+            line.down_since = 0.0  # long ago: its calls move elsewhere at once
+
+    def close(self) -> None:
+        """End the actors, and the cluster if it was started here."""
+        self._closing = True
+        self._heard.put(None)
+        if self._thread.is_alive():
+            self._thread.join()
+        ray = _ray()
+        if not ray.is_initialized():
+            return
+        for actor in self._actors:
+            if actor is not None:
+                ray.kill(actor)
+        if self._started_ray:
+            ray.shutdown()
+
+
+def _ray() -> Any:
+    """Return Ray, told to keep quiet before it is imported."""
+    for name, value in QUIET.items():
+        os.environ.setdefault(name, value)
+    try:
+        import ray
+    except ImportError:
+        raise InputError(
+            "the backend ray needs Ray: pip install 'hybrid-ml-scheduler[ray]', or use the backend local"
+        ) from None
+    return ray

@@ -1,0 +1,163 @@
+"""Validation: the same tasks simulated with calibrated times and executed, and how far the two are apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+
+import numpy as np
+
+from hybrid_scheduler.execution.backend import Backend
+from hybrid_scheduler.execution.devices import cluster_of
+from hybrid_scheduler.execution.dispatcher import Dispatcher
+from hybrid_scheduler.execution.execution_lane import ExecutionLane, Pace
+from hybrid_scheduler.execution.hybrid_scheduler import made_policy
+from hybrid_scheduler.execution.jobs import Job
+from hybrid_scheduler.execution.kernel_tasks import kernel_of, kernel_work, nominal_intensity
+from hybrid_scheduler.execution.measured_times import MeasuredTimes
+from hybrid_scheduler.lane import Lane
+from hybrid_scheduler.model.placements import Placements
+from hybrid_scheduler.model.tasks import Floats, Tasks
+from hybrid_scheduler.profiling.energy import Meter
+from hybrid_scheduler.schedulers.round_robin import RoundRobin
+from hybrid_scheduler.simulator import VirtualMultiGPU
+from hybrid_scheduler.training import ready
+
+SIZES, REPEATS = 6, 5
+"""Of every kernel: how many sizes are timed on every device, and how often."""
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Validation:
+    """One scheduler on one seed, simulated and measured; joules are None where no meter can be read."""
+
+    scheduler: str
+    seed: int
+    simulated: Placements
+    measured: Placements
+    joules: float | None = None
+
+    @property
+    def makespan_error(self) -> float:
+        """Simulated over measured makespan, minus 1."""
+        return self.simulated.makespan / self.measured.makespan - 1.0
+
+    @property
+    def turnaround_error(self) -> float:
+        """Simulated over measured mean turnaround, minus 1."""
+        means = [float(np.nanmean(each.turnaround)) for each in (self.simulated, self.measured)]
+        return means[0] / means[1] - 1.0
+
+    @property
+    def energy_error(self) -> float:
+        """Simulated over metered energy, minus 1; NaN where no meter can be read."""
+        return float("nan") if not self.joules else float(self.simulated.energy.sum()) / self.joules - 1.0
+
+    @property
+    def task_seconds(self) -> tuple[Floats, Floats]:
+        """Calibrated and measured seconds of every whole task, each on the class where it really ran."""
+        real = self.measured
+        rows = np.flatnonzero(real.ran & ((real.gpu_fraction == 0.0) | (real.gpu_fraction == 1.0)))
+        device = np.where(real.gpu_fraction[rows] == 1.0, real.gpu[rows], real.cpu[rows])
+        column = real.cluster.class_index[device]
+        return self.simulated.times[rows, column], real.times[rows, column]
+
+    @property
+    def task_errors(self) -> Floats:
+        """Calibrated over measured seconds of every whole task, minus 1."""
+        calibrated, measured = self.task_seconds
+        errors: Floats = calibrated / measured - 1.0
+        return errors
+
+
+def calibrated(backend: Backend, tasks: Tasks, pace: Pace, progress: Progress | None = None) -> MeasuredTimes:
+    """Time every kernel that the tasks use, at sizes across theirs, on every device, all devices at work at once."""
+    times = MeasuredTimes()
+    dispatcher = Dispatcher(RoundRobin(), backend, times)
+    dispatcher.start()
+    kernels = sorted({kernel_of(float(each)) for each in tasks.compute_intensity})
+    sizes = np.unique(np.quantile(tasks.size, np.linspace(0.0, 1.0, SIZES)))
+    rounds = [(kernel, float(size)) for _ in range(REPEATS) for kernel in kernels for size in sizes]
+    number = 0
+    for done, (kernel, size) in enumerate(rounds):
+        for device in range(len(backend.devices)):
+            number += 1
+            dispatcher.warm(_job(number, kernel, size, pace), device)
+        if done % len(sizes) == 0:  # not all at once: calls that wait are only memory
+            dispatcher.wait()
+        if progress:
+            progress(done + 1, len(rounds))
+    dispatcher.wait()
+    return times
+
+
+def _job(number: int, kernel: str, size: float, pace: Pace) -> Job:
+    intensity = nominal_intensity(kernel)
+    job = Job(-number, kernel_work(kernel), (kernel, pace.edge(size)), {}, size, intensity, 0.0, 0.0, 0.0)
+    job.nominal = intensity
+    return job
+
+
+def validated(
+    spec: str,
+    seed: int,
+    tasks: Tasks,
+    backend: Backend,
+    times: MeasuredTimes,
+    pace: Pace,
+    meter: Meter | None = None,
+    progress: Progress | None = None,
+) -> Validation:
+    """Simulate the tasks with the calibrated times, then run them; both begin with the same knowledge."""
+    with ExecutionLane(made_policy(spec, backend, seed), backend, pace, deepcopy(times)) as lane:
+        simulated = _simulated(spec, seed, pace.arrivals(tasks), times, backend)
+        before = meter.joules() if meter else None
+        measured = lane.run(tasks, progress)
+        after = meter.joules() if meter else None
+    joules = after - before if before is not None and after is not None else None
+    return Validation(spec, seed, simulated, measured, joules)
+
+
+def _simulated(spec: str, seed: int, tasks: Tasks, times: MeasuredTimes, backend: Backend) -> Placements:
+    cluster = cluster_of(backend.devices)
+    return Lane(ready(spec, cluster, seed), VirtualMultiGPU(cluster=cluster)).run(
+        tasks, expected(tasks, times, backend)
+    )
+
+
+def expected(tasks: Tasks, times: MeasuredTimes, backend: Backend) -> Floats:
+    """Return the calibrated seconds of tasks by class."""
+    names = [each.name for each in cluster_of(backend.devices).classes]
+    signatures = [_signature(backend, name) for name in names]
+    kinds = [kernel_work(kernel_of(float(each))).name for each in tasks.compute_intensity]
+    return np.array(
+        [times.predict(kind, signatures, float(size)) for kind, size in zip(kinds, tasks.size, strict=True)]
+    )
+
+
+def _signature(backend: Backend, name: str) -> str:
+    return next(each.signature for each in backend.devices if each.device_class == name)
+
+
+def summary(validations: Sequence[Validation]) -> list[dict[str, float | str]]:
+    """Return a line per scheduler: means over the seeds, and the worst makespan error."""
+    lines: list[dict[str, float | str]] = []
+    for spec in dict.fromkeys(each.scheduler for each in validations):
+        mine = [each for each in validations if each.scheduler == spec]
+        errors = np.concatenate([np.abs(each.task_errors) for each in mine])
+        lines.append(
+            {
+                "scheduler": spec,
+                "simulated_makespan": float(np.mean([each.simulated.makespan for each in mine])),
+                "measured_makespan": float(np.mean([each.measured.makespan for each in mine])),
+                "makespan_error": float(np.mean([each.makespan_error for each in mine])),
+                "worst_makespan_error": max((each.makespan_error for each in mine), key=abs),
+                "turnaround_error": float(np.mean([each.turnaround_error for each in mine])),
+                "median_task_error": float(np.median(errors)) if len(errors) else float("nan"),
+                "p90_task_error": float(np.quantile(errors, 0.9)) if len(errors) else float("nan"),
+                "energy_error": float(np.mean([each.energy_error for each in mine])),
+            }
+        )
+    return lines

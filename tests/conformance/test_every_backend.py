@@ -1,0 +1,149 @@
+"""What every registered backend must do, plug-ins included: calls go in, each comes out exactly once."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+import real_tasks
+from hybrid_scheduler import registry
+from hybrid_scheduler.errors import InputError
+from hybrid_scheduler.execution.backend import Backend
+from hybrid_scheduler.execution.calls import CANCELLED, ERROR, LOST, VALUE, Answer, Call, packed, packed_arguments
+from hybrid_scheduler.execution.devices import devices_of
+
+NAMES = sorted(registry.backends.table)
+DEVICES = "cpu,gpu=emulated:slowdown=2"
+
+
+class Desk:
+    """Sends calls to a backend and keeps what comes back."""
+
+    def __init__(self, backend: Backend) -> None:
+        self.backend = backend
+        self.ended: list[tuple[Call, Answer]] = []
+        self._news = threading.Condition()
+        self._sent = 0
+        backend.listen(self._hear)
+
+    def _hear(self, call: Call, answer: Answer) -> None:
+        with self._news:
+            self.ended.append((call, answer))
+            self._news.notify_all()
+
+    def send(
+        self, device: int, function: Callable[..., object], *args: object, future: Future[None] | None = None
+    ) -> int:
+        begin = future.set_running_or_notify_cancel if future else None
+        call = Call(self._sent, device, packed(function), packed_arguments(args, {}), 0.5, float("nan"), begin)
+        self._sent += 1
+        self.backend.send(call)
+        return call.number
+
+    def answers(self, seconds: float = 60.0) -> dict[int, Answer]:
+        """Wait until all calls have ended and return their answers; none may have ended twice."""
+        with self._news:
+            assert self._news.wait_for(lambda: len(self.ended) >= self._sent, seconds), "calls are missing"
+            numbers = [call.number for call, _ in self.ended]
+            assert len(numbers) == len(set(numbers))
+            return {call.number: answer for call, answer in self.ended}
+
+
+@pytest.fixture(scope="module", params=NAMES)
+def backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
+    made: Backend = registry.backends.create(request.param, devices=devices_of(DEVICES))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def desk(backend: Backend) -> Desk:
+    return Desk(backend)
+
+
+def test_says_that_it_measures_and_what_its_devices_are(backend: Backend) -> None:
+    assert backend.measured
+    assert [each.label for each in backend.devices] == ["cpu", "gpu (emulated)"]
+
+
+def test_gives_every_call_one_answer_from_its_own_device(desk: Desk) -> None:
+    numbers = [[desk.send(device, real_tasks.worker_number) for _ in range(10)] for device in (0, 1)]
+    answers = desk.answers()
+    workers = [{answers[number].value() for number in each} for each in numbers]
+    assert [len(each) for each in workers] == [1, 1]
+    assert workers[0] != workers[1]
+
+
+def test_calls_of_a_device_run_one_after_another_by_our_clock(desk: Desk) -> None:
+    before = time.perf_counter()
+    numbers = [desk.send(0, real_tasks.nap, 0.01) for _ in range(8)]
+    answers = desk.answers()
+    spans = [(answers[number].start, answers[number].end) for number in numbers]
+    assert before - 0.01 < spans[0][0]
+    assert spans[-1][1] < time.perf_counter() + 0.01
+    assert all(end - start >= 0.01 for start, end in spans)
+    assert all(later[0] >= earlier[1] for earlier, later in pairwise(spans))
+
+
+def test_an_emulated_device_is_slower_by_its_factor(desk: Desk) -> None:
+    first, second = desk.send(0, real_tasks.nap, 0.1), desk.send(1, real_tasks.nap, 0.1)
+    answers = desk.answers()
+    assert answers[second].end - answers[second].start >= 0.2
+    assert answers[first].end - answers[first].start < 0.2
+
+
+def test_exceptions_come_back_with_their_traceback(desk: Desk) -> None:
+    number = desk.send(0, real_tasks.complain, "fig")
+    answer = desk.answers()[number]
+    assert answer.outcome == ERROR
+    error = answer.error()
+    assert isinstance(error, KeyError)
+    assert "in complain" in str(error.__cause__)
+
+
+def test_what_was_cancelled_before_it_began_never_runs(desk: Desk, tmp_path: Path) -> None:
+    desk.send(0, real_tasks.nap, 0.2)
+    future: Future[None] = Future()
+    number = desk.send(0, real_tasks.die_once, str(tmp_path / "never"), future=future)
+    future.cancel()
+    assert desk.answers()[number].outcome == CANCELLED
+    assert not (tmp_path / "never").exists()
+
+
+def test_survives_the_death_of_a_worker(desk: Desk) -> None:
+    worker = desk.send(0, real_tasks.worker_number)
+    pid = desk.answers()[worker].value()
+    restarts = desk.backend.restarts
+    numbers = [desk.send(0, real_tasks.nap, 0.02, value) for value in range(20)]
+    time.sleep(0.1)
+    os.kill(pid, 9)
+    answers = desk.answers()
+    assert [answers[number].value() for number in numbers] == list(range(20))
+    assert desk.backend.restarts == restarts + 1
+
+
+def test_a_call_that_kills_every_worker_is_given_up_and_the_next_one_runs(desk: Desk) -> None:
+    deadly, harmless = desk.send(0, real_tasks.kill_worker), desk.send(0, real_tasks.double, 4)
+    answers = desk.answers()
+    assert answers[deadly].outcome == LOST
+    assert answers[harmless].outcome == VALUE
+    assert answers[harmless].value() == 8
+
+
+def test_an_unknown_backend_is_named_with_the_known_ones() -> None:
+    with pytest.raises(LookupError, match="did you mean 'local'"):
+        registry.backends.load("locale")
+
+
+def test_only_a_cluster_takes_an_address() -> None:
+    from hybrid_scheduler.execution.hybrid_scheduler import made_backend
+
+    with pytest.raises(InputError, match="'local' takes no address"):
+        made_backend("local", devices_of("cpu"), "127.0.0.1:1")
