@@ -1,0 +1,134 @@
+"""`hms validate`: the same tasks simulated and executed, and how far the simulation was from the measurement."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hybrid_scheduler.cli import options, show
+from hybrid_scheduler.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hybrid_scheduler.execution.validation import Validation
+
+CSV, PNG, SUMMARY = "tasks.csv", "validation.png", "summary.json"
+
+
+def validate(
+    workload: Annotated[str, typer.Argument(help="A preset or a file of tasks.")] = "mixed",
+    scheduler: Annotated[
+        str, typer.Option("--scheduler", "--schedulers", "-s", help="Names with commas.")
+    ] = "eft,greedy,hybrid_ml",
+    tasks: options.Tasks = 200,
+    devices: Annotated[str, typer.Option("--devices", help="auto, emulated, or a list as for hms run.")] = "emulated",
+    backend: Annotated[str, typer.Option("--backend", help="local (processes) or ray (actors).")] = "local",
+    address: Annotated[str | None, typer.Option("--address", help="Of a Ray cluster; a local one if absent.")] = None,
+    scale: Annotated[float, typer.Option("--scale", help="Edge of a kernel's arrays per unit of size.")] = 0.1,
+    at_once: Annotated[bool, typer.Option("--at-once/--as-they-come", help="Submit every task at the start.")] = True,
+    seeds: Annotated[str, typer.Option("--seeds", help="How many seeds (1), or a list such as 3,7.")] = "1",
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Keep tasks, summary and picture here.")] = None,
+    json: options.Json = False,
+) -> None:
+    """Calibrate the devices, then simulate and run the same tasks; print the error of the simulation."""
+    from hybrid_scheduler.execution.devices import cluster_of, devices_of
+    from hybrid_scheduler.execution.execution_lane import Pace
+    from hybrid_scheduler.execution.hybrid_scheduler import made_backend
+    from hybrid_scheduler.execution.validation import calibrated, summary, validated
+    from hybrid_scheduler.files import require_new
+    from hybrid_scheduler.profiling.energy import cpu_meter
+    from hybrid_scheduler.runs import to_json
+    from hybrid_scheduler.workload.source import Source
+
+    if not 0 < scale < float("inf"):
+        raise InputError(f"--scale is {scale:g}, expected a number above 0")
+    if out:
+        require_new(out)
+    specs, names = devices_of(devices), options.schedulers_of(scheduler)
+    cluster, source, pace = cluster_of(specs), Source.of(workload, tasks), Pace(at_once=at_once, scale=scale)
+    columns = {seed: source.tasks(seed, cluster) for seed in options.seeds_of(seeds)}
+    show.give_lessons(names, cluster, "queued", quiet=json)
+    meter, no_meter = cpu_meter()
+    found: list[Validation] = []
+    machine = made_backend(backend, specs, address)
+    try:
+        with show.progress("calibrating", quiet=json) as step:
+            times = calibrated(machine, next(iter(columns.values())), pace, step)
+        for seed, each in columns.items():
+            for name in names:
+                with show.progress(f"{name}, seed {seed}", quiet=json) as step:
+                    found.append(validated(name, seed, each, machine, times, pace, meter, step))
+    finally:
+        machine.close()
+    labels = ", ".join(each.label for each in specs)
+    if out:
+        _write(found, out, labels)
+    if json:
+        typer.echo(to_json({"command": ["hms", *sys.argv[1:]], "devices": labels, "schedulers": summary(found)}))
+        return
+    _print(found, labels, no_meter)
+    if out:
+        typer.echo(f"wrote {out}")
+
+
+def _write(found: Sequence[Validation], out: Path, labels: str) -> None:
+    from hybrid_scheduler.execution.validation import summary
+    from hybrid_scheduler.files import new_directory
+    from hybrid_scheduler.reports.look import save_figure
+    from hybrid_scheduler.reports.validation import plot_validation
+    from hybrid_scheduler.runs import environment, to_json
+
+    with new_directory(out) as folder:
+        with (folder / CSV).open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(["seed", "scheduler", "task_id", "simulated_finish", "measured_finish"])
+            for each in found:
+                ids = each.measured.tasks.task_id.tolist()
+                ends = zip(each.simulated.finish.tolist(), each.measured.finish.tolist(), strict=True)
+                writer.writerows(
+                    [each.seed, each.scheduler, number, *pair] for number, pair in zip(ids, ends, strict=True)
+                )
+        document = {
+            "command": ["hms", *sys.argv[1:]],
+            "devices": labels,
+            "schedulers": summary(found),
+            "environment": environment(),
+        }
+        (folder / SUMMARY).write_text(to_json(document), encoding="utf-8")
+        save_figure(plot_validation(found, labels), folder / PNG)
+
+
+def _print(found: Sequence[Validation], labels: str, no_meter: str) -> None:
+    from hybrid_scheduler.execution.validation import summary
+
+    console, first = show.console(), found[0]
+    seeds = len({each.seed for each in found})
+    console.print(
+        f"{len(first.measured):,} tasks, {seeds} seed{'s' if seeds > 1 else ''}; devices: {labels}",
+        soft_wrap=True,
+        markup=False,
+    )
+    table = show.table("scheduler", "simulated", "measured", "error", "worst", "turnaround", "per task", "p90")
+    for line in summary(found):
+        figures = {name: value for name, value in line.items() if isinstance(value, float)}
+        table.add_row(
+            str(line["scheduler"])[:16],
+            show.quantity(figures["simulated_makespan"], "s"),
+            show.quantity(figures["measured_makespan"], "s"),
+            *(f"{figures[name]:+.1%}" for name in ("makespan_error", "worst_makespan_error", "turnaround_error")),
+            *(f"{figures[name]:.1%}" for name in ("median_task_error", "p90_task_error")),
+        )
+    console.print(table)
+    energy = [each.energy_error for each in found if each.joules]
+    said = f"energy {sum(energy) / len(energy):+.1%}" if energy else f"energy was not measured: {no_meter}"
+    for words in (
+        "error: simulated / measured makespan - 1, mean and worst seed; turnaround likewise;",
+        "per task: calibrated against measured seconds where it ran, median and p90",
+        said,
+    ):
+        console.print(words, soft_wrap=True, markup=False)
