@@ -14,6 +14,12 @@ from hybrid_scheduler.workload.formats.format import Format, Imported
 FALLBACK = "csv"
 """What is nothing else is taken for CSV, whose reader says what is wrong with it."""
 
+NAMES = (
+    *("parquet", "csv", "alibaba", "swf", "philly", "requests"),
+    *("wfcommons", "etc", "kernels", "starpu", "gavel"),
+)
+"""Formats of this package, each in the module of its name; those that come first are asked first."""
+
 
 def _builtin(name: str) -> Entry:
     return Entry(name, f"hybrid_scheduler.workload.formats.{name}:FORMAT")
@@ -22,7 +28,7 @@ def _builtin(name: str) -> Entry:
 formats = Registry(
     "format",
     "hybrid_scheduler.formats",
-    tuple(map(_builtin, ("parquet", "csv", "wfcommons", "etc", "kernels", "starpu", "gavel"))),
+    tuple(map(_builtin, NAMES)),
     hint="docs/formats.md says what each is",
 )
 """By name; the first that knows the first bytes of a file reads it."""
@@ -45,14 +51,20 @@ def told(path: str | Path) -> Format | None:
     return next((each for each in known() if each.sniff(head)), None)
 
 
-def sniffed(path: str | Path) -> Format:
-    """Return the format of a file."""
-    return told(path) or format_named(FALLBACK)
-
-
 def format_of(path: str | Path) -> str:
     """Return the name of the format of a file."""
     return sniffed(path).name
+
+
+def sniffed(path: str | Path) -> Format:
+    """Return the format of a file; one that only goes with others is refused."""
+    form = told(path)
+    if form is None:
+        head = opening.head(path)
+        for each in known():
+            if each.accompanies and each.accompanies(head):
+                raise InputError(f"{path} goes with a file of the format {each.name}: give that file too")
+    return form or format_named(FALLBACK)
 
 
 def format_for(paths: Sequence[str | Path], name: str = "") -> Format:
@@ -65,16 +77,17 @@ def format_for(paths: Sequence[str | Path], name: str = "") -> Format:
     if len(found) > 1:
         said = ", ".join(f"{path} is {name}" for name, (_, path) in found.items())
         raise InputError(f"{said}: read files of different formats one after the other")
-    return next(iter(found.values()))[0] if found else format_named(FALLBACK)
+    return next(iter(found.values()))[0] if found else sniffed(paths[0])
 
 
 def read_all(paths: Sequence[str | Path], name: str = "") -> Imported:
     """Read a file with those that belong to it, such as pods with a list of nodes, in any order."""
     form = format_for(paths, name)
-    first, *others = map(Path, paths)
-    if others and not form.companions:
-        raise InputError(f"{others[0]}: the format {form.name} takes one file: give {first} alone")
-    return form.read(first, others)
+    if len(paths) > 1 and not form.companions:
+        raise InputError(f"{paths[1]}: the format {form.name} takes one file: give {paths[0]} alone")
+    files = [Path(path) for path in paths]
+    main = next((each for each in files if len(files) > 1 and form.sniff(opening.head(each))), files[0])
+    return form.read(main, [each for each in files if each is not main])
 
 
 def read(path: str | Path) -> Tasks:

@@ -55,12 +55,13 @@ class Table:
         return row + 2 if self.lines is None else self.lines[row]
 
     @contextmanager
-    def explained(self) -> Iterator[None]:
-        """Turn what is wrong with a row into what is wrong with a line of the file."""
+    def explained(self, rows: Ints | None = None) -> Iterator[None]:
+        """Turn what is wrong with a row, or with one of those that were kept, into what is wrong with a line."""
         try:
             yield
         except RowError as error:
-            raise InputError(f"{self.path} line {self.line(error.row)}: {error.reason}") from None
+            row = error.row if rows is None else int(rows[error.row])
+            raise InputError(f"{self.path} line {self.line(row)}: {error.reason}") from None
         except InputError as error:
             raise InputError(named(self.path, str(error))) from None
 

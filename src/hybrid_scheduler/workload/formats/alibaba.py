@@ -1,0 +1,151 @@
+"""Alibaba's GPU trace of 2023: pods become tasks on the classes of devices that the list of nodes names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from hybrid_scheduler.errors import InputError
+from hybrid_scheduler.model.tasks import Floats, Ints, Tasks
+from hybrid_scheduler.workload.formats import alibaba_nodes
+from hybrid_scheduler.workload.formats.alibaba_nodes import MEGABYTES_PER_MIB, Kind, is_nodes, read_nodes
+from hybrid_scheduler.workload.formats.careful import NUMBER, TEXT
+from hybrid_scheduler.workload.formats.format import ASSUMED, IGNORED, MEASURED, Format, Imported, Mapped
+from hybrid_scheduler.workload.formats.own import names_in, shown
+from hybrid_scheduler.workload.formats.sieve import (
+    Mask,
+    Sieve,
+    from_first,
+    repeated,
+    require,
+    require_amounts,
+    require_counts,
+)
+from hybrid_scheduler.workload.formats.table import Table, read_table
+
+AMOUNTS = ("cpu_milli", "memory_mib", "gpu_milli", "creation_time", "deletion_time")
+NEEDED = (*AMOUNTS, "num_gpu", "scheduled_time")
+MAPPING = (
+    Mapped("creation_time", "arrival_time", MEASURED, "seconds, counted from the first pod"),
+    Mapped(
+        "deletion_time, scheduled_time", "duration", MEASURED, "deletion − scheduled; pods never scheduled skipped"
+    ),
+    Mapped("num_gpu, gpu_milli", "time_<GPU class>", MEASURED, "duration · share of one GPU (gpu_milli / 1000)"),
+    Mapped("num_gpu", "tasks", ASSUMED, "a pod of g GPUs is g tasks that arrive together; starting together is lost"),
+    Mapped(
+        "cpu_milli", "time_<CPU class>", ASSUMED, "pods without GPU: duration · share of a node's cores, as a fluid"
+    ),
+    Mapped("gpu_spec", "inf", MEASURED, "GPU models that the pod does not take cannot run it"),
+    Mapped(
+        "cpu_milli, num_gpu", "inf", MEASURED, "nodes with too few cores or GPUs cannot run it, nor CPUs a GPU pod"
+    ),
+    Mapped("memory_mib", "memory_required", MEASURED, "MiB · 1.048576; a node's memory is the limit"),
+    Mapped("cpu_milli, gpu_milli, num_gpu", "feature_…", MEASURED, "known before the pod runs"),
+    Mapped(
+        "nodes: sn, cpu_milli, memory_mib, gpu, model", "cluster", MEASURED, "a class per kind of node, CPU and GPU"
+    ),
+    Mapped("", "time_<GPU class>", ASSUMED, "the same on all models: the file has one duration, of an unknown model"),
+    Mapped("", "size", ASSUMED, "thousandths of a GPU, or of a core, that the pod asks for: no duration is in it"),
+    Mapped("", "compute_intensity", ASSUMED, "1 with a GPU, 0 without"),
+    Mapped("", "watts, prices", ASSUMED, "the defaults of the product"),
+    Mapped("", "classes cpu and gpu", ASSUMED, "without a list of nodes: one core, and a GPU of any model"),
+    Mapped("name, qos, pod_phase", "", IGNORED),
+)
+ONE_CORE = {"cpu": Kind(1000.0, np.inf, 0, ""), "gpu": Kind(np.inf, np.inf, 4096, "any")}
+"""What pods run on if no node is known."""
+
+
+def sniff(head: bytes) -> bool:
+    """Whether the first line names the columns of pods."""
+    return set(NEEDED) <= names_in(head)
+
+
+def _read(path: Path, companions: Sequence[Path]) -> Imported:
+    for each in companions[1:]:
+        raise InputError(f"{each}: pods take one list of nodes: give one")
+    nodes = read_nodes(companions[0]) if companions else None
+    table = read_table(path, _kinds)
+    with table.explained():
+        _check(table)
+        sieve = Sieve(table.rows)
+        duration = _durations(table, sieve)
+        rows = sieve.rows
+        tasks = _tasks(table, rows, duration, nodes.kinds if nodes else ONE_CORE)
+    return Imported(tasks, table.rows, sieve.skipped, nodes.cluster if nodes else None)
+
+
+def _kinds(header: list[str]) -> dict[str, str]:
+    for name in NEEDED:
+        if name not in header:
+            raise InputError(f"column '{name}' is missing, found {shown(header)}: pods need {', '.join(NEEDED)}")
+    return {**dict.fromkeys(NEEDED, NUMBER), **({"gpu_spec": TEXT} if "gpu_spec" in header else {})}
+
+
+def _check(table: Table) -> None:
+    for name in AMOUNTS:
+        require_amounts(name, table.numbers(name))
+    require_counts("num_gpu", table.numbers("num_gpu"))
+    scheduled = table.numbers("scheduled_time")
+    require("scheduled_time", scheduled, ~(scheduled < 0) & ~np.isinf(scheduled), "seconds, 0 or more, or empty")
+
+
+def _durations(table: Table, sieve: Sieve) -> Floats:
+    scheduled = table.numbers("scheduled_time")
+    duration = table.numbers("deletion_time") - scheduled
+    gpus, shares = table.numbers("num_gpu"), table.numbers("gpu_milli")
+    sieve.skip(np.isnan(scheduled), "never scheduled, so its duration is not known")
+    sieve.skip(duration <= 0, "ran for 0 s")
+    sieve.skip((gpus > 0) & (shares == 0), "asks for 0 of a GPU")
+    sieve.skip((gpus == 0) & (table.numbers("cpu_milli") == 0), "asks for no core and no GPU")
+    return duration
+
+
+def _tasks(table: Table, rows: Ints, duration: Floats, kinds: Mapping[str, Kind]) -> Tasks:
+    rows = repeated(rows, np.maximum(table.numbers("num_gpu")[rows], 1))
+    cores, gpus, shares = (table.numbers(name)[rows] for name in ("cpu_milli", "num_gpu", "gpu_milli"))
+    on_gpu, seconds = gpus > 0, duration[rows]
+    gpu_seconds = seconds * shares / 1000
+    allowed = _allowed(table, rows, {kind.model for kind in kinds.values() if kind.gpus})
+    measured = {}
+    for name, kind in kinds.items():
+        if kind.gpus:
+            runs = on_gpu & (gpus <= kind.gpus) & (cores <= kind.cores) & allowed[kind.model]
+            measured[name] = np.where(runs, gpu_seconds, np.inf)
+        else:
+            # A pod that asks for more cores than a node has cannot run there; one core stands for as many as needed.
+            runs = ~on_gpu & ((cores <= kind.cores) | (kinds is ONE_CORE))
+            measured[name] = np.where(runs, seconds * (cores / kind.cores), np.inf)
+    return Tasks.build(
+        size=np.where(on_gpu, shares, cores),
+        compute_intensity=on_gpu.astype(float),
+        memory_required=table.numbers("memory_mib")[rows] * MEGABYTES_PER_MIB,
+        arrival_time=from_first(table.numbers("creation_time")[rows]),
+        duration_estimate=np.where(on_gpu, gpu_seconds, seconds * cores / 1000),
+        measured=measured,
+        features={"cpu_milli": cores, "num_gpu": gpus, "gpu_milli": shares},
+    )
+
+
+def _allowed(table: Table, rows: Ints, models: set[str]) -> dict[str, Mask]:
+    """Say for every model of GPU which rows take it; an empty `gpu_spec` takes all."""
+    if "gpu_spec" not in table:
+        return {model: np.ones(len(rows), bool) for model in models}
+    found = table.columns["gpu_spec"].combine_chunks().dictionary_encode()
+    words = [set(filter(None, word.strip().split("|"))) for word in found.dictionary.to_pylist()]
+    codes = found.indices.to_numpy()[rows]
+    return {
+        model: np.array([not word or model in word or model == "any" for word in words])[codes] for model in models
+    }
+
+
+FORMAT = Format(
+    "alibaba",
+    "Alibaba GPU trace 2023: a list of pods, with its list of nodes",
+    MAPPING,
+    sniff,
+    _read,
+    f"a list of nodes ({', '.join(alibaba_nodes.NEEDED)})",
+    is_nodes,
+)
