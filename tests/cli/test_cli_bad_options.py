@@ -19,7 +19,7 @@ REJECTED: dict[str, tuple[str, list[str]]] = {
     "a mistyped scheduler": ("compare -s oracel", ["'oracel'", "did you mean 'oracle'?", "hms schedulers"]),
     "a mistyped scheduler among good ones": ("compare -s eft,gredy,heft", ["'gredy'", "did you mean 'greedy'?"]),
     "a mistyped scheduler of capacity": ("capacity -s oracel --seeds 1", ["'oracel'", "did you mean 'oracle'?"]),
-    "an unknown preset": ("compare zzz", ["unknown preset 'zzz'", PRESETS, "path of a CSV or Parquet file"]),
+    "an unknown preset": ("compare zzz", ["unknown preset 'zzz'", PRESETS, "a file that hms import can read"]),
     "a mistyped preset": ("compare mixd", ["'mixd'", "did you mean 'mixed'?", PRESETS]),
     "a mistyped preset of generate": ("generate chol --out tasks.csv", ["'chol'", "'cholesky'?", PRESETS]),
     "a mistyped preset of bound": ("bound layerd", ["'layerd'", "did you mean 'layered'?", PRESETS]),

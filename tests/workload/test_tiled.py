@@ -12,38 +12,15 @@ from hybrid_scheduler.bounds import lower_bound
 from hybrid_scheduler.errors import InputError, UnknownNameError
 from hybrid_scheduler.simulator import VirtualMultiGPU
 from hybrid_scheduler.workload.tiled import TiledSpec, tiled
-from workload.formats.instances import STARPU as STARPU_TABLE
+from workload.formats.instances import starpu_folder
 from workload.formats.real_data import DATA, needs_data
 
 STARPU = DATA / "starpu_perfmodels"
-LU = "starpu_slu_lu_model_"
-MICROSECONDS = {  # by codelet: tiles that it touches, on a core, on each of two GPUs
-    "chol_model_potrf": (1, 40, (30, 30)),
-    "chol_model_trsm": (2, 60, (20, 22)),
-    "chol_model_syrk": (2, 50, (5, 5)),
-    "chol_model_gemm": (3, 100, (10, 10)),
-    f"{LU}getrf": (1, 90, (80, 80)),
-    f"{LU}trsm_ll": (2, 60, (20, 20)),
-    f"{LU}trsm_ru": (2, 61, (21, 21)),
-    f"{LU}gemm": (3, 100, (12, 12)),
-}
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Write a folder as StarPU's figures are kept: one machine, tiles of 10 × 10, and copies of them at 5 × 5."""
-    lines = [STARPU_TABLE.split("\n")[0]]
-    for codelet, (operands, core, gpus) in MICROSECONDS.items():
-        for edge, derived in ((10, "gemm/2" if "syrk" in codelet else ""), (5, "a copy")):
-            where = f"f{edge}{operands},{operands * edge**2 * 4},0"
-            lines.append(f"box,{codelet},cpu,0,1,0,{where},{core},{core / 10},9,{derived}")
-            lines += [f"box,{codelet},cuda,{n},1,0,{where},{gpu},1,9,{derived}" for n, gpu in enumerate(gpus)]
-    lines.append("dark,chol_model_gemm,cuda,0,1,0,f,1200,0,7,1,9,")
-    (tmp_path / "starpu_kernel_times.csv").write_text("\n".join(lines), encoding="utf-8")
-    (tmp_path / "bus").mkdir()
-    (tmp_path / "bus" / "box.config").write_text("# counts\n12 # CPUs\n2 # CUDA\n", encoding="utf-8")
-    (tmp_path / "bus" / "box.bandwidth").write_text("# MB/s\n0 6000 5000\n6000 0 1\n5000 1 0\n", encoding="utf-8")
-    return tmp_path
+    return starpu_folder(tmp_path)
 
 
 def test_kernels_take_the_times_of_their_codelets(folder: Path) -> None:

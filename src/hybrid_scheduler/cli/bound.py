@@ -31,8 +31,8 @@ def bound(
     from hybrid_scheduler.runs import to_json
     from hybrid_scheduler.workload.source import Source
 
-    machine = options.cluster_of(cluster, gpus)
     source = Source.of(workload, tasks, rate, load)
+    machine = options.cluster_of(cluster, gpus, source=source)
     columns = source.tasks(seed, machine)
     found = lower_bound(columns, machine)
     checked = verify_bound(found, columns, machine)

@@ -18,8 +18,8 @@ def compare(
     workload: Annotated[
         str,
         typer.Argument(
-            help="A preset, 'profile' (the kernels of --profile) or a CSV file of tasks; mixed if absent, "
-            "with --profile its kernels."
+            help="A preset, 'profile' (the kernels of --profile), a file that hms import can read, or "
+            "cholesky@FOLDER:MACHINE:TILES (lu, qr) with StarPU's times; mixed if absent, with --profile its kernels."
         ),
     ] = "",
     schedulers: options.Schedulers = "",
@@ -43,10 +43,11 @@ def compare(
     from hybrid_scheduler.files import require_new
     from hybrid_scheduler.workload.source import Source
 
+    source = Source.of(workload or ("profile" if profile else "mixed"), tasks, rate, load, profile, noise)
     comparison = race.Comparison(
-        source=Source.of(workload or ("profile" if profile else "mixed"), tasks, rate, load, profile, noise),
+        source=source,
         schedulers=options.schedulers_of(schedulers),
-        cluster=options.cluster_of(cluster, gpus, profile),
+        cluster=options.cluster_of(cluster, gpus, profile, source),
         mode=mode,
         seeds=options.seeds_of(seeds),
     )
@@ -83,7 +84,7 @@ def _print(result: Result) -> None:
     bound = sum(outcome.bound.makespan for outcome in result.outcomes) / len(result.outcomes)
     seeds = f"{len(comparison.seeds)} seed{'s' if len(comparison.seeds) > 1 else ''}"
     console.print(
-        f"[bold]{escape(Path(comparison.source.name).name)}[/bold]: {first.workload['num_tasks']:,} tasks, "
+        f"[bold]{escape(comparison.source.title)}[/bold]: {first.workload['num_tasks']:,} tasks, "
         f"{_pace(result)}, {comparison.cluster.describe()}, {comparison.mode}, {seeds}, simulated",
         soft_wrap=True,
     )

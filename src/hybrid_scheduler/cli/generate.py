@@ -14,8 +14,8 @@ def generate(
     preset: Annotated[
         str,
         typer.Argument(
-            help="mixed, long_tail, pareto, gpu_friendly, cpu_friendly, bursty, heavy, "
-            "layered, fork_join or cholesky."
+            help="mixed, long_tail, pareto, gpu_friendly, cpu_friendly, bursty, heavy, layered, fork_join, "
+            "cholesky, or cholesky@FOLDER:MACHINE:TILES[:TILE_SIZE] (lu, qr) with kernel times of StarPU."
         ),
     ] = "mixed",
     out: Annotated[Path, typer.Option("--out", "-o", help="The CSV file to write.")] = Path("tasks.csv"),
@@ -28,9 +28,16 @@ def generate(
 ) -> None:
     """Draw tasks and write them to a CSV file."""
     from hybrid_scheduler.workload import WorkloadGenerator
+    from hybrid_scheduler.workload.source import Source
+    from hybrid_scheduler.workload.tiled import TiledSpec
 
     generator = WorkloadGenerator(seed)
-    generator.generate_preset(preset, tasks, rate=rate, load=load, cluster=options.cluster_of(cluster, gpus))
+    spec = TiledSpec.of(preset)
+    if spec:
+        source = Source.of(preset, tasks, rate, load)
+        generator.tasks = source.tasks(seed, options.cluster_of(cluster, gpus, source=source))
+    else:
+        generator.generate_preset(preset, tasks, rate=rate, load=load, cluster=options.cluster_of(cluster, gpus))
     generator.save_workload(out)
     figures = generator.get_statistics()
     typer.echo(
@@ -40,3 +47,5 @@ def generate(
         f"last arrival {show.quantity(figures['total_duration'], 's')}, "
         f"{figures['num_dependencies']:,} dependencies"
     )
+    if spec and (assumed := spec.build().assumed):
+        typer.echo(f"assumed: {assumed}")

@@ -11,12 +11,13 @@ from hybrid_scheduler.errors import InputError
 
 if TYPE_CHECKING:
     from hybrid_scheduler.model.cluster import Cluster
+    from hybrid_scheduler.workload.source import Source
 
 Workload = Annotated[
     str,
     typer.Argument(
         help="A preset (mixed, long_tail, pareto, gpu_friendly, cpu_friendly, bursty, heavy, layered, fork_join, "
-        "cholesky) or a CSV file of tasks."
+        "cholesky), a file that hms import can read, or cholesky@FOLDER:MACHINE:TILES (lu, qr) with StarPU's times."
     ),
 ]
 Schedulers = Annotated[
@@ -69,8 +70,10 @@ def schedulers_of(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip()) or tuple(registry.schedulers.featured)
 
 
-def cluster_of(path: Path | None, gpus: int | None, profile: Path | None = None) -> Cluster:
-    """Return the cluster of a file, the machine of a profile, or one CPU with `gpus` GPUs."""
+def cluster_of(
+    path: Path | None, gpus: int | None, profile: Path | None = None, source: Source | None = None
+) -> Cluster:
+    """Return the cluster of a file, the machine of a profile or of the tasks, or one CPU with `gpus` GPUs."""
     from hybrid_scheduler.model.cluster import Cluster
 
     if path is not None and gpus is not None:
@@ -86,4 +89,5 @@ def cluster_of(path: Path | None, gpus: int | None, profile: Path | None = None)
         from hybrid_scheduler.profiling.profile_file import load_profile
 
         return machine_of(load_profile(profile), gpus)
-    return Cluster.default(4 if gpus is None else gpus)
+    own = source.cluster() if source and gpus is None else None
+    return own or Cluster.default(4 if gpus is None else gpus)

@@ -35,7 +35,7 @@ def build(material: RunMaterial, progress: Progress) -> Document:
     result = material.result
     source, first = result.comparison.source, result.outcomes[0]
     load = f" at load {source.load:g}" if source.load is not None else ""
-    title = f"{Path(source.name).stem}{load}: {_who(result)}"
+    title = f"{Path(source.title).stem}{load}: {_who(result)}"
     subtitle = (
         f"{first.workload['num_tasks']:,} tasks a seed, {result.comparison.cluster.describe()}, "
         f"{result.comparison.mode}, {count(len(result.outcomes), 'seed')}. **Simulated.**"
@@ -160,7 +160,7 @@ def _setup(result: Result) -> list[Block]:
     prices = ", ".join(f"{name} {price:.3g}" for name, price in bounds[0].prices.items() if price)
     rate = shape["arrival_rate"]
     rows = (
-        ("workload", f"`{Path(comparison.source.name).name}`, {shape['num_tasks']:,} tasks a seed"),
+        ("workload", f"`{comparison.source.title}`, {shape['num_tasks']:,} tasks a seed"),
         ("arrivals", "all at once" if rate == float("inf") else f"{rate:.3g} tasks/s{_load(result)}"),
         ("sizes", f"{shape['min_size']:.4g} to {shape['max_size']:.4g}, mean {shape['avg_size']:.4g}"),
         ("mean base duration", quantity(shape["avg_duration"], "s")),

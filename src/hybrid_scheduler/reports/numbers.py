@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -65,7 +64,7 @@ def describe(result: Result) -> str:
     load = f", load {comparison.source.load:g}" if comparison.source.load is not None else ""
     tasks = f"{result.outcomes[0].workload['num_tasks']:,} tasks"
     where = f"{comparison.cluster.describe()}, {comparison.mode}, {count(len(result.outcomes), 'seed')}"
-    return f"{Path(comparison.source.name).name}, {tasks}{load}, {where}"
+    return f"{comparison.source.title}, {tasks}{load}, {where}"
 
 
 def count(number: int, noun: str) -> str:

@@ -32,8 +32,9 @@ class Instance:
     def read(self, cluster: Cluster | None) -> tuple[Imported, Cluster]:
         """Return what the files hold, and the cluster: the given one, the file's own, or the default."""
         if not self.paths:
-            machine = cluster or Cluster.default()
-            tasks = Source.of(self.name).tasks(0, machine)
+            source = Source.of(self.name)
+            machine = cluster or source.cluster() or Cluster.default()
+            tasks = source.tasks(0, machine)
             return Imported(tasks, len(tasks), cluster=machine), machine
         found = reader.read_all(self.paths, self.format)
         return found, cluster or found.cluster or Cluster.default()

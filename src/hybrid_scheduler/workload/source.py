@@ -20,11 +20,15 @@ from hybrid_scheduler.workload.generator import WorkloadGenerator, paced, statis
 from hybrid_scheduler.workload.noise import STARPU, Noise, noise_of
 from hybrid_scheduler.workload.presets import PRESETS
 from hybrid_scheduler.workload.profiled import PROFILE, profiled
+from hybrid_scheduler.workload.tiled import TiledSpec
+
+WITHOUT_MACHINES = ("csv", "parquet")
+"""Our own tables: they need not be read to know that they name no machines."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """A preset's name or a file's path, with how many tasks and how fast they come."""
+    """A preset's name, a file's path or a factorisation, with how many tasks and how fast they come."""
 
     name: str
     num_tasks: int | None = None
@@ -64,13 +68,16 @@ class Source:
             return cls._on_profile(name, num_tasks, rate, load, Path(profile))
         if name in PRESETS:
             return cls(name, num_tasks, rate, load)
+        if spec := TiledSpec.of(name):
+            spec.build()  # fails here, before any work, if it cannot be used
+            return cls(str(spec.resolved()), num_tasks, rate, load, spec.digest())
         path = Path(name)
         if path.is_dir():
             raise InputError(f"{name} is a directory: give the path of a file in it")
         if not path.is_file():
             if path.suffix or len(path.parts) > 1:
                 raise InputError(f"{name} does not exist: check the path, or make one with hms generate")
-            raise unknown_name("preset", name, PRESETS, "or give the path of a CSV or Parquet file")
+            raise unknown_name("preset", name, PRESETS, "or give the path of a file that hms import can read")
         return cls(str(path.resolve()), num_tasks, rate, load, sha256(path))
 
     @classmethod
@@ -118,13 +125,35 @@ class Source:
             return generator.generate_preset(
                 self.name, self.num_tasks, rate=self.rate, load=self.load, cluster=cluster
             )
-        _require_same(self.name, self.sha256)
-        tasks = reader.read(self.name)
+        tasks, _ = self._contents()
         if self.num_tasks is not None and self.num_tasks < len(tasks):
             tasks = tasks.part(0, self.num_tasks)
         if self.rate is None and self.load is None:
             return tasks
         return paced(tasks, cluster, rate=self.rate, load=self.load)
+
+    def _contents(self) -> tuple[Tasks, Cluster | None]:
+        """Return the tasks and the machines of a file, or of a factorisation with measured times."""
+        if spec := TiledSpec.of(self.name):
+            if spec.digest() != self.sha256:
+                raise InputError(f"{spec.folder} does not hold the measurements that were compared: restore them")
+            built = spec.build()
+            return built.tasks, built.cluster
+        _require_same(self.name, self.sha256)
+        found = reader.read_all([self.name])
+        return found.tasks, found.cluster
+
+    def cluster(self) -> Cluster | None:
+        """Return the machines that belong to the tasks; none if the source names no machines."""
+        if not self.is_file or (Path(self.name).is_file() and reader.format_of(self.name) in WITHOUT_MACHINES):
+            return None
+        return self._contents()[1]
+
+    @property
+    def title(self) -> str:
+        """A short name for people."""
+        spec = TiledSpec.of(self.name)
+        return f"{spec.factorisation}:{spec.machine}:{spec.tiles}" if spec else Path(self.name).name
 
     def describe(self, tasks: Tasks) -> dict[str, Any]:
         """Return the shape of a seed's tasks and a digest of their columns."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
 from hybrid_scheduler.errors import InputError, unknown_name
+from hybrid_scheduler.files import sha256
 from hybrid_scheduler.model.cluster import Cluster
 from hybrid_scheduler.model.tasks import Edges, Floats, Tasks
 from hybrid_scheduler.profiling.kernels import intensity_of
@@ -41,7 +43,7 @@ class Tiled:
 def tiled(
     name: str, folder: str | Path, machine: str, tiles: int, tile_size: int | None = None, precision: str = "single"
 ) -> Tiled:
-    """Return a factorisation of `tiles` tiles a side with the times of a machine; of the largest tiles if not told."""
+    """Return a factorisation of `tiles` tiles a side with the times of a machine; the largest tiles if not told."""
     if name not in FACTORISATIONS:
         raise unknown_name("factorisation", name, FACTORISATIONS)
     if precision not in WIDTHS or (name, precision) == ("cholesky", "double"):
@@ -194,6 +196,17 @@ class TiledSpec:
         """The files on which the tasks and the machine depend."""
         bus = self.folder / BUS
         return [self.folder / TABLE, bus / f"{self.machine}.config", bus / f"{self.machine}.bandwidth"]
+
+    def resolved(self) -> TiledSpec:
+        """Return the same with the whole path, so that it can be found from another folder."""
+        return replace(self, folder=self.folder.resolve())
+
+    def digest(self) -> str:
+        """Return a SHA-256 of all files on which the factorisation depends."""
+        missing = [path for path in self.files if not path.is_file()]
+        if missing:
+            raise InputError(f"{missing[0]} is gone: restore it")
+        return hashlib.sha256("".join(map(sha256, self.files)).encode()).hexdigest()
 
     def build(self) -> Tiled:
         """Return the factorisation."""

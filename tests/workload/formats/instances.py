@@ -120,3 +120,32 @@ def gavel_file(folder: Path) -> list[Path]:
         written(folder / "jobs.trace", "".join(lines)),
         written(folder / "throughputs.json", json.dumps(rates, indent=1)),
     ]
+
+
+LU = "starpu_slu_lu_model_"
+MICROSECONDS = {  # by codelet: tiles that it touches, on a core, on each of two GPUs
+    "chol_model_potrf": (1, 40, (30, 30)),
+    "chol_model_trsm": (2, 60, (20, 22)),
+    "chol_model_syrk": (2, 50, (5, 5)),
+    "chol_model_gemm": (3, 100, (10, 10)),
+    f"{LU}getrf": (1, 90, (80, 80)),
+    f"{LU}trsm_ll": (2, 60, (20, 20)),
+    f"{LU}trsm_ru": (2, 61, (21, 21)),
+    f"{LU}gemm": (3, 100, (12, 12)),
+}
+
+
+def starpu_folder(folder: Path) -> Path:
+    """Write a folder as StarPU's figures are kept: one machine, tiles of 10 × 10, and copies of them at 5 × 5."""
+    lines = [STARPU.split("\n")[0]]
+    for codelet, (operands, core, gpus) in MICROSECONDS.items():
+        for edge, derived in ((10, "gemm/2" if "syrk" in codelet else ""), (5, "a copy")):
+            where = f"f{edge}{operands},{operands * edge**2 * 4},0"
+            lines.append(f"box,{codelet},cpu,0,1,0,{where},{core},{core / 10},9,{derived}")
+            lines += [f"box,{codelet},cuda,{n},1,0,{where},{gpu},1,9,{derived}" for n, gpu in enumerate(gpus)]
+    lines.append("dark,chol_model_gemm,cuda,0,1,0,f,1200,0,7,1,9,")
+    (folder / "starpu_kernel_times.csv").write_text("\n".join(lines), encoding="utf-8")
+    (folder / "bus").mkdir()
+    (folder / "bus" / "box.config").write_text("# counts\n12 # CPUs\n2 # CUDA\n", encoding="utf-8")
+    (folder / "bus" / "box.bandwidth").write_text("# MB/s\n0 6000 5000\n6000 0 1\n5000 1 0\n", encoding="utf-8")
+    return folder
