@@ -113,6 +113,25 @@ def test_an_unusable_cache_directory_falls_back_to_a_temporary_one(
     assert cache_directory().is_dir()
 
 
+@pytest.mark.parametrize("theirs", ["writable by all", "a link"])
+def test_a_temporary_folder_that_others_may_fill_is_not_used(
+    theirs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HMS_CACHE_DIR", str(tmp_path / "file" / "cache"))
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    spare = cache_directory()
+    assert spare.parent == tmp_path
+    assert spare.stat().st_mode & 0o077 == 0
+    if theirs == "a link":
+        spare.rename(tmp_path / "elsewhere")
+        spare.symlink_to(tmp_path / "elsewhere")
+    else:
+        spare.chmod(0o777)
+    with pytest.raises(PolicyError, match="no writable folder"):
+        cache_directory()
+
+
 def test_a_torn_file_in_the_cache_is_compiled_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HMS_CACHE_DIR", str(tmp_path))
     tasks = workload("mixed", 20)

@@ -199,14 +199,25 @@ def cache_directory() -> Path:
     """Return where compiled loops are kept: HMS_CACHE_DIR, the user's cache, or a temporary folder."""
     home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     wanted = Path(os.environ.get("HMS_CACHE_DIR") or Path(home) / "hybrid-ml-scheduler")
-    for folder in (wanted, Path(tempfile.gettempdir()) / "hybrid-ml-scheduler"):
+    spare = Path(tempfile.gettempdir()) / f"hybrid-ml-scheduler-{_user()}"
+    for folder in (wanted, spare):
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError:
             continue
-        if os.access(folder, os.W_OK):
+        if os.access(folder, os.W_OK) and (folder == wanted or _ours_alone(folder)):
             return folder
     raise PolicyError(f"no writable folder for compiled loops: set HMS_CACHE_DIR (tried {wanted})")
+
+
+def _user() -> int:
+    return os.getuid() if hasattr(os, "getuid") else 0  # Windows gives every user a temporary folder of his own
+
+
+def _ours_alone(folder: Path) -> bool:
+    """Whether nobody else could have put files there: what is kept in it will be run."""
+    found = folder.lstat()
+    return found.st_uid in (_user(), 0) and not found.st_mode & 0o022 and not folder.is_symlink()
 
 
 @lru_cache(maxsize=256)

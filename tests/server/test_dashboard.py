@@ -18,7 +18,7 @@ SCRIPT = b"console.log('race');" * 50
 def client(folder: Path) -> AsyncClient:
     app = FastAPI()
     mount_dashboard(app, folder)
-    return AsyncClient(transport=ASGITransport(app), base_url="http://test")
+    return AsyncClient(transport=ASGITransport(app), base_url="http://localhost")
 
 
 @pytest.fixture

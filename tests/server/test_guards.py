@@ -68,6 +68,17 @@ async def test_a_name_pointed_at_this_machine_is_not_trusted(sqlite: str) -> Non
         assert problem(await served.client.post("/api/pause", headers=headers)) == (403, "forbidden")
 
 
+async def test_a_name_pointed_at_this_machine_reads_nothing(sqlite: str) -> None:
+    async with live(sqlite, allowed_origins="https://friend.example") as served:
+        for name in ("evil.example", "evil.example:8000", "127.0.0.1.evil.example", "[", ""):
+            answer = await served.client.get("/api/status", headers={"host": name})
+            assert answer.status_code in (400, 403), name
+        for name in ("localhost:1", "127.0.0.1", "[::1]:8000", "friend.example"):
+            assert (await served.client.get("/api/status", headers={"host": name})).status_code == 200, name
+    async with live(sqlite, host="0.0.0.0") as served:
+        assert (await served.client.get("/api/status", headers={"host": "lab.example"})).status_code == 200
+
+
 async def test_large_bodies_are_refused_however_they_come(sqlite: str) -> None:
     async with live(sqlite, max_body_bytes=1000) as served:
         assert problem(await served.client.post(START, content=b"x" * 1001)) == (413, "too_large")
@@ -150,5 +161,6 @@ async def test_every_answer_has_safe_headers(sqlite: str) -> None:
             assert headers["x-frame-options"] == "DENY"
             assert "default-src 'self'" in headers["content-security-policy"]
             assert "server" not in headers
+        assert "connect-src 'self';" in headers["content-security-policy"]  # nothing can be sent elsewhere
         assert "unsafe-eval" not in headers["content-security-policy"]
         assert "script-src" not in headers["content-security-policy"]  # so scripts come from 'self' only

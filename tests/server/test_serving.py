@@ -81,6 +81,21 @@ def test_secrets_are_masked_wherever_they_are_logged(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("restored_logs")
+def test_secrets_in_tracebacks_and_addresses_are_masked(tmp_path: Path) -> None:
+    file = tmp_path / "app.log"
+    set_up_logs(load_settings(postgres_host="db", postgres_password="p@ss/word", token="a-long-word", log_file=file))
+    for words in ("no answer from postgresql://u:p%40ss%2Fword@db/x, header Bearer a-long-word", "plain trouble"):
+        logger.opt(exception=OSError(words)).error("something failed")
+    logger.complete()
+    text = file.read_text()
+    assert f"no answer from postgresql://u:{MASK}@db/x, header Bearer {MASK}" in text
+    assert "p%40ss" not in text
+    assert "a-long-word" not in text
+    assert "OSError: plain trouble" in text
+    assert text.count("something failed") == 2
+
+
+@pytest.mark.usefixtures("restored_logs")
 def test_the_file_is_rotated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hybrid_scheduler.server.logs.ROTATION", "1 KB")
     set_up_logs(load_settings(log_file=tmp_path / "app.log"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import os
 import time
@@ -147,6 +148,15 @@ def test_there_is_a_limit_to_tasks_and_to_files(shelf: Library, monkeypatch: pyt
     add(shelf, "x")
     with pytest.raises(SchedulerError, match="there are 1 workloads already: delete one"):
         add(shelf, "y")
+
+
+def test_a_small_file_that_unpacks_to_much_is_refused(shelf: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(library, "MOST_BYTES", 1 << 20)
+    packed = gzip.compress(LINES.encode() + b" " * (2 << 20))
+    assert len(packed) < 1 << 13
+    with pytest.raises(InputError, match=r"^x: it unpacks to more than 1,048,576 bytes"):
+        add(shelf, "x", packed)
+    assert not list(shelf.folder.iterdir())
 
 
 def parquet_bytes(**columns: object) -> bytes:

@@ -44,6 +44,8 @@ def serve(
         autostart=None if start else False,
         resume=resume or None,
     )
+    if database and "@" in database:
+        typer.echo("hms: others can read --database in the list of processes: set DATABASE_URL instead", err=True)
     if settings.autostart and settings.role == "all":
         live = settings.live_settings()
         show.give_lessons(live.schedulers, live.cluster, "queued", quiet=False, warm=True)

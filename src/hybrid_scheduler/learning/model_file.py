@@ -7,7 +7,7 @@ damaged, not against someone who can write both files.
 
 from __future__ import annotations
 
-import io
+import hashlib
 import json
 import pickle
 from importlib.metadata import PackageNotFoundError, version
@@ -70,10 +70,11 @@ def load_model(path: str | Path, *, kind: str, trusted: bool = False) -> Any:
     file = Path(path)
     if not file.is_file():
         raise InputError(f"model file {path} does not exist: train one with hms train")
+    content = file.read_bytes()  # once: what was checked is what is read
     if not trusted:
-        check_manifest(read_manifest(path), path, kind)
+        check_manifest(read_manifest(path), path, kind, content)
     try:
-        return pickle.load(io.BytesIO(file.read_bytes()))  # noqa: S301  # its digest was checked, or the caller vouches
+        return pickle.loads(content)  # noqa: S301  # its digest was checked, or the caller vouches
     except Exception as error:
         raise InputError(f"model file {path} cannot be read ({type(error).__name__}): train it again") from error
 
@@ -115,13 +116,13 @@ def read_manifest(path: str | Path) -> dict[str, Any]:
     return manifest
 
 
-def check_manifest(manifest: dict[str, Any], path: str | Path, kind: str) -> None:
+def check_manifest(manifest: dict[str, Any], path: str | Path, kind: str, content: bytes | None = None) -> None:
     """Refuse a model of another format or kind, and one whose bytes are not those that were saved."""
     if manifest["format"] > FORMAT:
         raise InputError(f"{path} has format {manifest['format']}, this version reads up to {FORMAT}: upgrade")
     if manifest.get("kind") != kind:
         raise InputError(f"{path} holds a '{manifest.get('kind')}' model, expected '{kind}'")
-    if manifest.get("sha256") != sha256(path):
+    if manifest.get("sha256") != (sha256(path) if content is None else hashlib.sha256(content).hexdigest()):
         raise InputError(
             f"{path} is not the file its manifest describes (SHA-256 differs): it is not read; train it again"
         )

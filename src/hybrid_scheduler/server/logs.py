@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import sys
+import traceback
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from loguru import logger
 
@@ -46,21 +47,37 @@ def show_logs_to(hub: Hub) -> int:
 
     def show(message: Message) -> None:
         record = message.record
-        hub.publish_soon("log", level=record["level"].name, message=record["message"], source=record["name"] or "")
+        line = record["message"].partition("\n")[0]  # a traceback is nobody else's business
+        hub.publish_soon("log", level=record["level"].name, message=line, source=record["name"] or "")
 
     return logger.add(show, level="INFO", format="{message}")
 
 
 def _masked(secrets: list[str]) -> Callable[[Record], None]:
     """Return what takes secrets out of a line, and passwords out of the addresses that hold them."""
-    words = {each for secret in secrets for each in (secret, _password(secret)) if each and len(each) > 3}
+    words = {form for secret in secrets for each in (secret, _password(secret)) if each for form in _forms(each)}
     longest_first = sorted(words, key=len, reverse=True)
 
-    def mask(record: Record) -> None:
+    def hidden(text: str) -> str:
         for word in longest_first:
-            record["message"] = record["message"].replace(word, MASK)
+            text = text.replace(word, MASK)
+        return text
+
+    def mask(record: Record) -> None:
+        record["message"] = hidden(record["message"])
+        if (caught := record["exception"]) is None:
+            return
+        told = "".join(traceback.format_exception(*caught))
+        if (safe := hidden(told)) != told:
+            record["message"] += f"\n{safe}"
+            record["exception"] = None
 
     return mask
+
+
+def _forms(secret: str) -> list[str]:
+    """Return how a secret may be written: as it is or within an address; short ones would hide plain words."""
+    return [each for each in {secret, quote(secret, ""), unquote(secret)} if len(each) > 3]
 
 
 def _password(address: str) -> str | None:

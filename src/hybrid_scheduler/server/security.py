@@ -26,7 +26,7 @@ HEADERS = {
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
 POLICY = (
-    "default-src 'self'; connect-src 'self' ws: wss:; img-src 'self' data: blob:; style-src 'self' 'unsafe-inline'; "
+    "default-src 'self'; connect-src 'self'; img-src 'self' data: blob:; style-src 'self' 'unsafe-inline'; "
     "object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
 Observe = Callable[[Scope, int, float], None]
@@ -77,6 +77,8 @@ class Guard:
         return self.settings.max_upload_bytes if uploads else self.settings.max_body_bytes
 
     def _refused(self, method: str, path: str, headers: Headers, most: int) -> tuple[int, str, str] | None:
+        if not host_known(headers, self.settings):
+            return 403, "this is no name of this machine", "ask for localhost, or add the page to ALLOWED_ORIGINS"
         length = headers.get("content-length", "0")
         if length.isdecimal() and int(length) > most:
             return _too_large(most)
@@ -132,6 +134,24 @@ def _add_headers(message: Message, path: str) -> None:
     headers.setdefault("content-security-policy", POLICY)
     if path.startswith("/api"):
         headers.setdefault("cache-control", "no-store")
+
+
+def host_known(headers: Mapping[str, str], settings: AppSettings) -> bool:
+    """Whether a request names this server as its own pages do.
+
+    A page whose owner points its name at this machine would otherwise read everything: to the browser it is one site.
+    """
+    if not settings.loopback or "*" in settings.allowed_origins:
+        return True
+    named = _hostname(f"//{headers.get('host', '')}")
+    return is_loopback(named) or named in map(_hostname, settings.allowed_origins)
+
+
+def _hostname(address: str) -> str:
+    try:
+        return urlsplit(address).hostname or ""
+    except ValueError:
+        return ""
 
 
 def origin_allowed(headers: Mapping[str, str], settings: AppSettings) -> bool:

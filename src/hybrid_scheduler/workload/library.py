@@ -22,11 +22,12 @@ import numpy as np
 from hybrid_scheduler.errors import InputError, SchedulerError, UnknownNameError
 from hybrid_scheduler.files import new_directory, sha256, written_apart
 from hybrid_scheduler.model.tasks import Tasks
-from hybrid_scheduler.workload.formats import reader
+from hybrid_scheduler.workload.formats import opening, reader
 
 UPLOAD = "upload:"
 NAME = r"[a-z0-9][a-z0-9._-]{0,99}"
 MOST_TASKS = 1_000_000
+MOST_BYTES = 256 << 20  # unpacked
 MOST_WORKLOADS = 200
 LEFT_BEHIND = 3600.0  # seconds
 FILE, ABOUT = "tasks", "about.json"
@@ -235,12 +236,14 @@ def _looked_at(name: str, place: Path) -> Entry:
 
 
 def _refuse_long(form: str, place: Path) -> None:
-    """Count the lines of a text before it is read: a million rows of Python objects take a gigabyte."""
-    if form == "parquet":
-        return
-    with place.open("rb") as file:
-        lines = sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b""))
-    if lines > MOST_TASKS + 1:
+    """Count bytes and lines, unpacked, before a file is read: a million rows of Python objects take a gigabyte."""
+    lines, size = 0, 0
+    with opening.opened(place) as file:
+        for block in iter(lambda: file.read(1 << 20), b""):
+            lines, size = lines + block.count(b"\n"), size + len(block)
+            if size > MOST_BYTES:
+                raise InputError(f"{place}: it unpacks to more than {MOST_BYTES:,} bytes: leave out some tasks")
+    if lines > MOST_TASKS + 1 and form != "parquet":
         raise InputError(f"{place}: there are {lines} lines, at most {MOST_TASKS} tasks can be used: leave out some")
 
 
