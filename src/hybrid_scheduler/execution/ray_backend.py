@@ -7,8 +7,6 @@ devices are logical ones (`ray start --num-gpus=1`).
 
 from __future__ import annotations
 
-import logging
-import os
 import sys
 import threading
 import time
@@ -16,21 +14,16 @@ from collections.abc import Sequence
 from queue import Empty, SimpleQueue
 from typing import Annotated, Any, ClassVar
 
-from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.execution.backend import Backend, Line
 from hybrid_scheduler.execution.calls import Answer, Call
 from hybrid_scheduler.execution.device_spec import DeviceSpec
 from hybrid_scheduler.execution.ray_actor import DeviceActor
+from hybrid_scheduler.execution.ray_cluster import connected, ray_module
 
 FUTILE = 3  # actors in a row that could not be made: there will be no other
 TICK = 0.25  # seconds between two looks for devices that stay away
 SAME_CLOCK = 0.005  # seconds by which two clocks may differ and still be one: asking takes that long
 HURRY = 10.0  # seconds for an actor that is there to tell its clock
-QUIET = {
-    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # actors without a GPU keep their environment; Ray's coming default
-    "RAY_USAGE_STATS_ENABLED": "0",
-}
-LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}  # a cluster of this machine alone listens to nobody else
 
 
 class RayBackend(Backend):
@@ -47,10 +40,16 @@ class RayBackend(Backend):
         super().__init__(devices)
         self._address = address
         self._actors: list[Any] = [None] * len(self.devices)
+        self._pids = [0] * len(self.devices)
         self._late = [0.0] * len(self.devices)  # what to add to an actor's clock
         self._heard: SimpleQueue[tuple[Line, Any, Any] | None] = SimpleQueue()
         self._closing = self._started_ray = False
         self._thread = threading.Thread(target=self._hear, name="ray-backend", daemon=True)
+
+    @property
+    def pids(self) -> list[int]:
+        """Process numbers of the actors on their own machines, device by device; 0 where there is none yet."""
+        return list(self._pids)
 
     def _open(self) -> None:
         self._connect()
@@ -59,28 +58,15 @@ class RayBackend(Backend):
         self._thread.start()
 
     def _connect(self) -> None:
-        if not self._address:
-            os.environ.update(LOOPBACK)  # read when Ray is imported
-        ray = _ray()
-        if ray.is_initialized():
-            return
-        options: dict[str, Any] = {"address": self._address}
-        if not self._address:
-            cpus = sum(each.threads for each in self.devices if each.kind == "cpu")
-            gpus = sum(each.kind == "gpu" for each in self.devices)
-            options = {"address": "local", "num_cpus": cpus, "num_gpus": gpus, "include_dashboard": False}
-        try:
-            ray.init(**options, log_to_driver=False, logging_level=logging.ERROR)
-        except (ConnectionError, ValueError, RuntimeError) as error:
-            where = self._address or "on this machine"
-            raise InputError(f"no Ray cluster {where} ({error}): start one with ray start --head") from None
-        self._started_ray = True
+        cpus = sum(each.threads for each in self.devices if each.kind == "cpu")
+        gpus = sum(each.kind == "gpu" for each in self.devices)
+        self._started_ray = connected(self._address, num_cpus=cpus, num_gpus=gpus)
 
     def _make(self, line: Line) -> None:
         """Ask Ray for an actor; whether and when it finds a place for it is heard of later."""
         spec = self.devices[line.device]
         resources = {"num_gpus": 1, "num_cpus": 0} if spec.kind == "gpu" else {"num_cpus": spec.threads}
-        actor = _ray().remote(DeviceActor).options(max_restarts=0, **resources).remote(spec, sys.path)
+        actor = ray_module().remote(DeviceActor).options(max_restarts=0, **resources).remote(spec, sys.path)
         self._actors[line.device] = actor
         self._listen_to(line, actor, actor.clock.remote())
 
@@ -117,9 +103,9 @@ class RayBackend(Backend):
 
     def _meet(self, line: Line, actor: Any) -> None:
         """Compare clocks with a new actor, then let it work."""
-        ray, before = _ray(), time.perf_counter()
+        ray, before = ray_module(), time.perf_counter()
         try:
-            theirs = ray.get(actor.clock.remote(), timeout=HURRY)
+            theirs, self._pids[line.device] = ray.get(actor.clock.remote(), timeout=HURRY)
         except (ray.exceptions.RayError, TimeoutError):
             self._replace(line)
             return
@@ -128,6 +114,7 @@ class RayBackend(Backend):
         self._came_up(line)
 
     def _replace(self, line: Line) -> None:
+        self._pids[line.device] = 0
         self._died(line)
         if self._closing:
             return
@@ -143,7 +130,7 @@ class RayBackend(Backend):
         self._heard.put(None)
         if self._thread.is_alive():
             self._thread.join()
-        ray = _ray()
+        ray = ray_module()
         if not ray.is_initialized():
             return
         for actor in self._actors:
@@ -151,16 +138,3 @@ class RayBackend(Backend):
                 ray.kill(actor)
         if self._started_ray:
             ray.shutdown()
-
-
-def _ray() -> Any:
-    """Return Ray, told to keep quiet before it is imported."""
-    for name, value in QUIET.items():
-        os.environ.setdefault(name, value)
-    try:
-        import ray
-    except ImportError:
-        raise InputError(
-            "the backend ray needs Ray: pip install 'hybrid-ml-scheduler[ray]', or use the backend local"
-        ) from None
-    return ray
