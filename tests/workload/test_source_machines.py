@@ -27,6 +27,7 @@ def test_a_factorisation_is_a_source_with_its_machine(spec: str) -> None:
     assert machine.shape == {"cpu": 12, "gpu": 2}
     assert len(source.tasks(0, machine)) == 10
     assert source.title == "cholesky:box:3"
+    assert Source.of(f"{spec}:10").title == "cholesky:box:3:10"
     assert source.is_file
 
 

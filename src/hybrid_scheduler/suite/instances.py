@@ -28,11 +28,12 @@ class Instance:
     paths: tuple[Path, ...]  # the file and its companions; none for a generated instance
     folder: str = ""
     best_known: float = math.nan
+    source: str = ""  # of a generated instance, as it was named
 
     def read(self, cluster: Cluster | None) -> tuple[Imported, Cluster]:
         """Return what the files hold, and the cluster: the given one, the file's own, or the default."""
         if not self.paths:
-            source = Source.of(self.name)
+            source = Source.of(self.source)
             machine = cluster or source.cluster() or Cluster.default()
             tasks = source.tasks(0, machine)
             return Imported(tasks, len(tasks), cluster=machine), machine
@@ -59,8 +60,8 @@ def found(places: Sequence[str], best: dict[str, float]) -> Found:
         elif Path(place).is_file():
             instances.append(_instance(Path(place), Path(place).parent, reader.sniffed(place)))
         else:
-            Source.of(place)  # fails here, before any work, if there is none of this name
-            instances.append(Instance(place, "generated", ()))
+            source = Source.of(place)  # fails here, before any work, if there is none of this name
+            instances.append(Instance(source.title, "generated", (), source=place))
     if not instances:
         raise InputError(
             f"there is no instance in {', '.join(places)}: give a directory with files that hms import can read"
@@ -110,9 +111,15 @@ def _told_apart(instances: list[Instance]) -> list[Instance]:
     last = [Path(each.name).name for each in instances]
     short = [Path(name).stem if name.endswith((".json", ".csv", ".parquet")) else name for name in last]
     return [
-        each if short.count(name) > 1 or not each.paths else replace(each, name=name)
+        replace(each, name=_called(each, name, short.count(name) == 1))
         for each, name in zip(instances, short, strict=True)
     ]
+
+
+def _called(each: Instance, short: str, alone: bool) -> str:
+    if each.paths:
+        return short if alone else each.name
+    return each.name if alone else each.source
 
 
 def _valued(instances: list[Instance], known: dict[str, float], demanded: dict[str, float]) -> Iterator[Instance]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,7 @@ class Source:
     profile_sha256: str = ""
     noise: str = ""  # a number, starpu:FILE or a file of ratios: actual times then differ from the expected ones
     noise_sha256: str = ""
+    companions: tuple[tuple[str, str], ...] = ()  # files that belong to the first, each with its SHA-256
 
     @classmethod
     def of(
@@ -74,11 +76,22 @@ class Source:
         path = Path(name)
         if path.is_dir():
             raise InputError(f"{name} is a directory: give the path of a file in it")
+        if not path.is_file() and "," in name:
+            return cls._of_several(name, num_tasks, rate, load)
         if not path.is_file():
             if path.suffix or len(path.parts) > 1:
                 raise InputError(f"{name} does not exist: check the path, or make one with hms generate")
             raise unknown_name("preset", name, PRESETS, "or give the path of a file that hms import can read")
         return cls(str(path.resolve()), num_tasks, rate, load, sha256(path))
+
+    @classmethod
+    def _of_several(cls, names: str, num_tasks: int | None, rate: float | None, load: float | None) -> Source:
+        """Return the source of files that belong together, written with commas between them."""
+        first, *others = (cls._quiet(name.strip(), num_tasks, rate, load, None) for name in names.split(","))
+        for each in (first, *others):
+            if not each.is_file or each.companions or TiledSpec.of(each.name):
+                raise InputError(f"'{each.title}' is no file that belongs to others: name files, or one workload")
+        return replace(first, companions=tuple((each.name, each.sha256) for each in others))
 
     @classmethod
     def _on_profile(
@@ -139,9 +152,10 @@ class Source:
                 raise InputError(f"{spec.folder} does not hold the measurements that were compared: restore them")
             built = spec.build()
             return built.tasks, built.cluster
-        _require_same(self.name, self.sha256)
-        found = reader.read_all([self.name])
-        return found.tasks, found.cluster
+        files = ((self.name, self.sha256), *self.companions)
+        for path, digest in files:
+            _require_same(path, digest)
+        return _read(files)
 
     def cluster(self) -> Cluster | None:
         """Return the machines that belong to the tasks; none if the source names no machines."""
@@ -153,7 +167,7 @@ class Source:
     def title(self) -> str:
         """A short name for people."""
         spec = TiledSpec.of(self.name)
-        return f"{spec.factorisation}:{spec.machine}:{spec.tiles}" if spec else Path(self.name).name
+        return spec.title if spec else Path(self.name).name
 
     def describe(self, tasks: Tasks) -> dict[str, Any]:
         """Return the shape of a seed's tasks and a digest of their columns."""
@@ -175,7 +189,13 @@ class Source:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Source:
         """Build a source from plain data."""
-        return cls(**data)
+        return cls(**{**data, "companions": tuple(map(tuple, data.get("companions", ())))})
+
+
+@lru_cache(maxsize=1)  # every seed asks for the same file
+def _read(files: tuple[tuple[str, str], ...]) -> tuple[Tasks, Cluster | None]:
+    found = reader.read_all([path for path, _ in files])
+    return found.tasks, found.cluster
 
 
 def _require_same(path: str, digest: str) -> None:

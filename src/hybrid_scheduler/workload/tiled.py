@@ -188,14 +188,22 @@ class TiledSpec:
         return cls(name, Path(folder), machine, int(tiles), int(size) if size else None)
 
     def __str__(self) -> str:
-        size = f":{self.tile_size}" if self.tile_size else ""
-        return f"{self.factorisation}@{self.folder}:{self.machine}:{self.tiles}{size}"
+        return f"{self.factorisation}@{self.folder}:{self._rest}"
+
+    @property
+    def _rest(self) -> str:
+        return f"{self.machine}:{self.tiles}" + (f":{self.tile_size}" if self.tile_size else "")
 
     @property
     def files(self) -> list[Path]:
         """The files on which the tasks and the machine depend."""
         bus = self.folder / BUS
         return [self.folder / TABLE, bus / f"{self.machine}.config", bus / f"{self.machine}.bandwidth"]
+
+    @property
+    def title(self) -> str:
+        """A short name that tells no folder."""
+        return f"{self.factorisation}:{self._rest}"
 
     def resolved(self) -> TiledSpec:
         """Return the same with the whole path, so that it can be found from another folder."""
