@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import strategies as st
 
@@ -43,7 +45,7 @@ def workload(preset: str = "mixed", count: int = 200, seed: int = 1, load: float
 
 @st.composite
 def clusters(draw: st.DrawFn) -> Cluster:
-    """Draw clusters of one to three nodes with one or two GPU classes."""
+    """Draw clusters of one to four nodes, some without a GPU, with one to three GPU classes and limits of memory."""
     gpus = [
         DeviceClass(
             f"gpu{k}",
@@ -52,14 +54,15 @@ def clusters(draw: st.DrawFn) -> Cluster:
             bandwidth=draw(st.sampled_from([500.0, 16000.0, float("inf")])),
             idle_watts=draw(st.sampled_from([0.0, 7.0])),
         )
-        for k in range(draw(st.integers(1, 2)))
+        for k in range(draw(st.integers(1, 3)))
     ]
     counts = st.integers(0, 2)
     nodes = [
         Node({"cpu": draw(st.integers(1, 2)), **{gpu.name: draw(counts) for gpu in gpus}})
-        for _ in range(draw(st.integers(1, 3)))
+        for _ in range(draw(st.integers(1, 4)))
     ]
-    return Cluster((DEFAULT_CPU, *gpus), tuple(nodes))
+    cpu = replace(DEFAULT_CPU, memory=draw(st.sampled_from([float("inf"), 300.0])))
+    return Cluster((cpu, *gpus), tuple(nodes))
 
 
 @st.composite
@@ -77,10 +80,11 @@ def task_lists(draw: st.DrawFn, cluster: Cluster, most: int = 25) -> Tasks:
     megabytes = [[float(generator.choice([0.0, 50.0, 800.0])) for _ in ids] for ids in parents]
     measured = {}
     if draw(st.booleans()):
-        times = generator.uniform(0.01, 2.0, count)
-        times[generator.random(count) < 0.2] = np.inf
-        times[generator.random(count) < 0.2] = np.nan
-        measured = {cluster.classes[int(generator.integers(len(cluster.classes)))].name: times}
+        for each in draw(st.lists(st.sampled_from(cluster.classes), min_size=1, unique=True)):
+            times = generator.uniform(0.01, 2.0, count)
+            times[generator.random(count) < 0.2] = np.inf
+            times[generator.random(count) < 0.2] = np.nan
+            measured[each.name] = times
     return Tasks.build(
         size=generator.uniform(100, 5000, count),
         compute_intensity=generator.uniform(0, 1, count),

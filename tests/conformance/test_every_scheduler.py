@@ -15,7 +15,8 @@ from checks import check_schedule
 from hybrid_scheduler import registry
 from hybrid_scheduler.bounds import isolated_bound, lower_bound, verify_bound
 from hybrid_scheduler.model import Cluster, Placements, Tasks
-from hybrid_scheduler.physics import class_times
+from hybrid_scheduler.model.placements import RAN
+from hybrid_scheduler.physics import class_times, rejections
 from hybrid_scheduler.race import race
 from hybrid_scheduler.simulator import VirtualMultiGPU
 from hybrid_scheduler.view import TaskView
@@ -56,6 +57,15 @@ def test_makes_a_valid_schedule_no_shorter_than_the_bound_on_any_instance(
     bound = lower_bound(tasks, cluster)
     assert bound.makespan <= placements.makespan * (1 + 1e-9)
     assert verify_bound(bound, tasks, cluster)
+
+
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(instance=instances())
+def test_all_lanes_reject_the_same_tasks(instance: tuple[Tasks, Cluster]) -> None:
+    tasks, cluster = instance
+    expected = rejections(tasks, class_times(tasks, cluster), cluster) == RAN
+    for name in NAMES:
+        assert np.array_equal(run(name, tasks, cluster).ran, expected), name
 
 
 @every_scheduler
@@ -128,7 +138,7 @@ def test_a_policy_that_claims_not_to_know_the_times_never_sees_them(name: str) -
 @settings(max_examples=5, deadline=None)
 def test_blocks_do_not_change_what_task_by_task_policies_do(name: str, seed: int) -> None:
     scheduler = registry.schedulers.create(name, seed=seed)
-    if scheduler.plans or name in ("heft", "peft", "price"):
+    if scheduler.plans or name in ("heft", "peft", "cpop", "price"):
         return  # these look at a whole block, so its size is part of what they know
     tasks = workload("mixed", 90, seed=seed)
     whole = VirtualMultiGPU().run(tasks, registry.schedulers.create(name, seed=seed))
