@@ -16,12 +16,13 @@ if TYPE_CHECKING:
 
 def compare(
     workload: Annotated[
-        str,
+        list[str] | None,
         typer.Argument(
-            help="A preset, 'profile' (the kernels of --profile), a file that hms import can read, or "
-            "cholesky@FOLDER:MACHINE:TILES (lu, qr) with StarPU's times; mixed if absent, with --profile its kernels."
+            help="A preset, 'profile' (the kernels of --profile), a file that hms import can read with those that "
+            "belong to it, or cholesky@FOLDER:MACHINE:TILES (lu, qr) with StarPU's times; mixed if absent, with "
+            "--profile its kernels."
         ),
-    ] = "",
+    ] = None,
     schedulers: options.Schedulers = "",
     tasks: options.Tasks = None,
     seeds: options.Seeds = "10",
@@ -43,7 +44,8 @@ def compare(
     from hybrid_scheduler.files import require_new
     from hybrid_scheduler.workload.source import Source
 
-    source = Source.of(workload or ("profile" if profile else "mixed"), tasks, rate, load, profile, noise)
+    name = ",".join(workload or ["profile" if profile else "mixed"])
+    source = Source.of(name, tasks, rate, load, profile, noise)
     comparison = race.Comparison(
         source=source,
         schedulers=options.schedulers_of(schedulers),
@@ -69,12 +71,12 @@ def compare(
     if json:
         typer.echo(runs.to_json(runs.to_document(result)), nl=False)
     else:
-        _print(result)
+        _print(result, brought=source.is_file and comparison.cluster == source.cluster())
         for path in filter(None, (plot, out)):
             typer.echo(f"wrote {path}")
 
 
-def _print(result: Result) -> None:
+def _print(result: Result, brought: bool) -> None:
     from rich.markup import escape
 
     console = show.console()
@@ -88,6 +90,8 @@ def _print(result: Result) -> None:
         f"{_pace(result)}, {comparison.cluster.describe()}, {comparison.mode}, {seeds}, simulated",
         soft_wrap=True,
     )
+    if brought:
+        console.print("machines: those that the tasks bring along")
     if comparison.source.profile:
         console.print(_origin(comparison.source.profile), markup=False)
     if composed := comparison.source.composition():

@@ -9,6 +9,7 @@ import typer
 
 from hybrid_scheduler import __version__
 from hybrid_scheduler.cli import (
+    backup,
     bench_suite,
     bound,
     capacity,
@@ -17,6 +18,8 @@ from hybrid_scheduler.cli import (
     doctor,
     experiment,
     generate,
+    import_,
+    inspect,
     models,
     pipeline,
     plot,
@@ -43,6 +46,8 @@ app = typer.Typer(
 app.command("compare")(compare.compare)
 app.command("generate")(generate.generate)
 app.command("compose")(compose.compose)
+app.command("import")(import_.import_)
+app.command("inspect")(inspect.inspect)
 app.command("bound")(bound.bound)
 app.command("capacity")(capacity.capacity)
 app.command("schedulers")(schedulers.schedulers)
@@ -60,6 +65,8 @@ app.command("plot")(plot.plot)
 app.command("report")(report.report)
 app.command("serve")(serve.serve)
 app.command("doctor")(doctor.doctor)
+app.command("backup")(backup.backup)
+app.command("restore")(backup.restore)
 
 
 @app.callback(invoke_without_command=True)

@@ -19,6 +19,7 @@ from hybrid_scheduler.model.tasks import Floats, Ints
 CPU, GPU = 0, 1
 KINDS = {"cpu": CPU, "gpu": GPU}
 MOST_NODES = 100_000
+MOST_NAMED = 8  # classes that are named one by one where a cluster is described in a line
 
 
 def _is_number(value: Any) -> bool:
@@ -234,6 +235,10 @@ class Cluster:
     def describe(self) -> str:
         """Return one line such as '1 node: 1 cpu, 4 gpu'."""
         parts = [f"{n} {each.name}" for n, each in zip(self.counts, self.classes, strict=True) if n]
+        if len(parts) > MOST_NAMED:
+            cpus = sum(each.kind == "cpu" for each, n in zip(self.classes, self.counts, strict=True) if n)
+            gpus = len(self.gpus)
+            parts = [f"{len(self.devices) - gpus} CPUs of {cpus} classes", f"{gpus} GPUs of {len(parts) - cpus}"]
         return f"{len(self.nodes)} node{'s' if len(self.nodes) > 1 else ''}: {', '.join(parts)}"
 
 

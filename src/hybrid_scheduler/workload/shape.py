@@ -89,6 +89,20 @@ def shape_of(tasks: Tasks, cluster: Cluster) -> Shape:
     )
 
 
+def seconds_of(tasks: Tasks, cluster: Cluster) -> Distribution:
+    """Return how the times on each task's fastest class are spread; tasks that no class can run are left out."""
+    return distribution(finite_seconds(tasks, cluster))
+
+
+def finite_seconds(tasks: Tasks, cluster: Cluster) -> Floats:
+    """Return the time of every task on its fastest class, unless no class can run it."""
+    if not {each.name for each in cluster.classes} & set(tasks.measured):
+        tasks = replace(tasks, measured={})
+    best = class_times(tasks, cluster)[:, cluster.counts > 0].min(axis=1)
+    found: Floats = best[np.isfinite(best)]
+    return found if len(found) else np.array([np.inf])
+
+
 def _gpu_faster(times: Floats, cluster: Cluster) -> float:
     """Return the share of tasks that are faster whole on the best GPU; NaN if the cluster has none."""
     present = cluster.counts > 0

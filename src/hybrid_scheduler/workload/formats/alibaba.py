@@ -41,8 +41,8 @@ MAPPING = (
     Mapped(
         "cpu_milli, num_gpu", "inf", MEASURED, "nodes with too few cores or GPUs cannot run it, nor CPUs a GPU pod"
     ),
-    Mapped("memory_mib", "memory_required", MEASURED, "MiB · 1.048576; a node's memory is the limit"),
-    Mapped("cpu_milli, gpu_milli, num_gpu", "feature_…", MEASURED, "known before the pod runs"),
+    Mapped("memory_mib", "memory_required", MEASURED, "MiB · 1.048576; the limit is the memory of a node"),
+    Mapped("cpu_milli, memory_mib, num_gpu, gpu_milli", "feature_…", MEASURED, "known before the pod runs"),
     Mapped(
         "nodes: sn, cpu_milli, memory_mib, gpu, model", "cluster", MEASURED, "a class per kind of node, CPU and GPU"
     ),
@@ -50,7 +50,12 @@ MAPPING = (
     Mapped("", "size", ASSUMED, "thousandths of a GPU, or of a core, that the pod asks for: no duration is in it"),
     Mapped("", "compute_intensity", ASSUMED, "1 with a GPU, 0 without"),
     Mapped("", "watts, prices", ASSUMED, "the defaults of the product"),
-    Mapped("", "classes cpu and gpu", ASSUMED, "without a list of nodes: one core, and a GPU of any model"),
+    Mapped(
+        "",
+        "classes cpu and gpu",
+        ASSUMED,
+        "without a list of nodes: one core, a GPU of any model, no limit of memory",
+    ),
     Mapped("name, qos, pod_phase", "", IGNORED),
 )
 ONE_CORE = {"cpu": Kind(1000.0, np.inf, 0, ""), "gpu": Kind(np.inf, np.inf, 4096, "any")}
@@ -104,7 +109,8 @@ def _durations(table: Table, sieve: Sieve) -> Floats:
 
 def _tasks(table: Table, rows: Ints, duration: Floats, kinds: Mapping[str, Kind]) -> Tasks:
     rows = repeated(rows, np.maximum(table.numbers("num_gpu")[rows], 1))
-    cores, gpus, shares = (table.numbers(name)[rows] for name in ("cpu_milli", "num_gpu", "gpu_milli"))
+    asked = ("cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
+    cores, memory, gpus, shares = (table.numbers(name)[rows] for name in asked)
     on_gpu, seconds = gpus > 0, duration[rows]
     gpu_seconds = seconds * shares / 1000
     allowed = _allowed(table, rows, {kind.model for kind in kinds.values() if kind.gpus})
@@ -120,11 +126,12 @@ def _tasks(table: Table, rows: Ints, duration: Floats, kinds: Mapping[str, Kind]
     return Tasks.build(
         size=np.where(on_gpu, shares, cores),
         compute_intensity=on_gpu.astype(float),
-        memory_required=table.numbers("memory_mib")[rows] * MEGABYTES_PER_MIB,
+        # It is memory of the node: without a list of nodes there is nothing that it could be held against.
+        memory_required=np.zeros(len(rows)) if kinds is ONE_CORE else memory * MEGABYTES_PER_MIB,
         arrival_time=from_first(table.numbers("creation_time")[rows]),
         duration_estimate=np.where(on_gpu, gpu_seconds, seconds * cores / 1000),
         measured=measured,
-        features={"cpu_milli": cores, "num_gpu": gpus, "gpu_milli": shares},
+        features={"cpu_milli": cores, "memory_mib": memory, "num_gpu": gpus, "gpu_milli": shares},
     )
 
 

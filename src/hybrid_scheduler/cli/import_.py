@@ -1,0 +1,98 @@
+"""`hms import`: turn traces, logs and benchmark instances of others into our own tables of tasks."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hybrid_scheduler.cli import options, show
+
+if TYPE_CHECKING:
+    from hybrid_scheduler.workload.formats.format import Format, Imported
+    from hybrid_scheduler.workload.importing import Report
+
+Files = Annotated[
+    list[Path],
+    typer.Argument(help="A file, with those that belong to it (pods with their list of nodes); gzip and zstd too."),
+]
+FormatName = Annotated[
+    str, typer.Option("--format", help="The format, if it shall not be told by the file's first bytes.")
+]
+
+
+def import_(
+    files: Files,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write: .parquet, .csv, .csv.gz or .csv.zst.")],
+    form: FormatName = "",
+    cluster_out: Annotated[
+        Path | None,
+        typer.Option("--cluster-out", help="Where to write the machines that the files name (tasks.cluster.yaml)."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
+    json: options.Json = False,
+) -> None:
+    """Read files of any known format, say what became of every row and column, and write tasks."""
+    from hybrid_scheduler.runs import to_json
+    from hybrid_scheduler.workload.importing import import_files
+
+    report = import_files(files, out, form, cluster_out, force)
+    if json:
+        typer.echo(to_json(_document(report)), nl=False)
+        return
+    typer.echo(f"{', '.join(path.name for path in files)}: {report.form.name} ({report.form.summary})")
+    for line in [*account(report.found), *mapping_lines(report.form)]:
+        typer.echo(line)
+    typer.echo(_speed(report))
+    typer.echo(f"wrote {report.tasks_file}: {len(report.found.tasks):,} tasks, {_size(report.tasks_file)}")
+    if report.cluster_file and report.found.cluster:
+        cluster = report.found.cluster
+        typer.echo(f"wrote {report.cluster_file}: {len(cluster.nodes):,} nodes, {len(cluster.devices):,} devices")
+
+
+def account(found: Imported) -> list[str]:
+    """Say what became of every row."""
+    tasks = len(found.tasks)
+    became = f"{found.used:,} became {'one task each' if tasks == found.used else f'{tasks:,} tasks'}"
+    lines = [f"{found.rows:,} rows: {became}, {found.rows - found.used:,} were skipped"]
+    return [*lines, *(f"  {count:>9,} {reason}" for reason, count in found.skipped.items())]
+
+
+def mapping_lines(form: Format, width: int = 80) -> list[str]:
+    """Say what each column becomes, ground by ground."""
+    lines = []
+    for ground in dict.fromkeys(each.ground for each in form.mapping):
+        lines.append(f"{ground}:")
+        for each in form.mapping:
+            if each.ground == ground:
+                text = " → ".join(filter(None, (each.column, each.becomes))) + (f": {each.note}" if each.note else "")
+                lines += textwrap.wrap(text, width, initial_indent="  ", subsequent_indent="      ")
+    return lines
+
+
+def _speed(report: Report) -> str:
+    rows, size = report.found.rows / report.seconds, report.bytes / report.seconds / 1e6
+    return f"read in {show.quantity(report.seconds, 's')}: {rows:,.0f} rows/s, {size:.3g} MB/s"
+
+
+def _size(path: Path) -> str:
+    return f"{path.stat().st_size / 1e6:.3g} MB"
+
+
+def _document(report: Report) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    found = report.found
+    return {
+        "format": report.form.name,
+        "rows": found.rows,
+        "used": found.used,
+        "skipped": dict(found.skipped),
+        "tasks": len(found.tasks),
+        "mapping": [asdict(each) for each in report.form.mapping],
+        "tasks_file": str(report.tasks_file),
+        "cluster_file": str(report.cluster_file) if report.cluster_file else None,
+        "nodes": len(found.cluster.nodes) if found.cluster else None,
+    }

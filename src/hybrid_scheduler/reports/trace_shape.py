@@ -1,0 +1,41 @@
+"""Picture of a file of tasks: when they arrive, how long they take at best, and how much memory they need."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hybrid_scheduler.reports.look import light_grid, panels, styled
+from hybrid_scheduler.workload.shape import distribution, finite_seconds
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from hybrid_scheduler.model.cluster import Cluster
+    from hybrid_scheduler.model.tasks import Floats, Tasks
+
+FILL = "#8fa3b8"
+
+
+@styled
+def plot_trace_shape(tasks: Tasks, cluster: Cluster, ax: Axes | None = None) -> Axes:
+    """Draw three panels: arrivals over time, times on the fastest class, memory."""
+    arrivals, seconds, memory = panels(ax, 3, 2.5)
+    _histogram(arrivals, tasks.arrival_time, "arrival (s)", logarithmic=False)
+    _histogram(seconds, finite_seconds(tasks, cluster), "time on the fastest class (s)")
+    _histogram(memory, tasks.memory_required, "memory (MB)")
+    arrivals.set_ylabel("tasks (number)")
+    return arrivals
+
+
+def _histogram(ax: Axes, values: Floats, label: str, logarithmic: bool = True) -> None:
+    found = distribution(values)
+    if logarithmic and found.scale == "log":
+        ax.set_xscale("log")
+        ax.stairs(found.counts, found.edges, fill=True, color=FILL)
+    else:
+        counts, edges = np.histogram(values, 40)
+        ax.stairs(counts, edges, fill=True, color=FILL)
+    ax.set_xlabel(label)
+    light_grid(ax, "y")

@@ -1,0 +1,120 @@
+"""`hms import` and `hms inspect` say what became of every row, and never leave half a file behind."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from helpers_cli import hms
+from hybrid_scheduler.errors import InputError
+from hybrid_scheduler.model import Cluster
+from hybrid_scheduler.workload.formats import reader
+from hybrid_scheduler.workload.source import Source, digest_of
+from workload.formats.samples import SAMPLES, alibaba_files, csv_file, swf_file
+
+
+def test_import_accounts_for_rows_and_columns_and_writes_tasks_and_machines(tmp_path: Path) -> None:
+    pods, nodes = alibaba_files(tmp_path)
+    done = hms("import", str(nodes), str(pods), "-o", str(tmp_path / "tasks.parquet"))
+    assert done.code == 0, done.err
+    assert "7 rows: 5 became 8 tasks, 2 were skipped" in done.out
+    assert "1 never scheduled, so its duration is not known" in done.out
+    assert "measured:\n  creation_time → arrival_time" in done.out
+    assert "ignored:\n  name, qos, pod_phase" in done.out
+    assert "rows/s" in done.out
+    assert f"wrote {tmp_path / 'tasks.cluster.yaml'}: 4 nodes, 14 devices" in done.out
+    assert max(map(len, done.out.splitlines()[3:-3])) <= 80
+    direct = reader.read_all([pods, nodes])
+    assert digest_of(reader.read(tmp_path / "tasks.parquet")) == digest_of(direct.tasks)
+    assert Cluster.from_yaml(tmp_path / "tasks.cluster.yaml") == direct.cluster
+
+
+@pytest.mark.parametrize("name", sorted(SAMPLES))
+def test_every_sample_is_imported_into_a_table_that_means_the_same(name: str, tmp_path: Path) -> None:
+    paths = SAMPLES[name](tmp_path)
+    out = tmp_path / "out" / "tasks.csv.gz"
+    done = hms("import", *map(str, paths), "--out", str(out), "--json")
+    assert done.code == 0, done.err
+    said = json.loads(done.out)
+    assert said["format"] == name
+    assert said["rows"] == said["used"] + sum(said["skipped"].values())
+    assert digest_of(reader.read(out)) == digest_of(reader.read_all(paths).tasks)
+    assert (out.with_name("tasks.cluster.yaml")).exists() == (said["cluster_file"] is not None)
+
+
+def test_import_replaces_nothing_unless_told_to(tmp_path: Path) -> None:
+    log, out = str(swf_file(tmp_path)[0]), tmp_path / "tasks.csv"
+    assert hms("import", log, "-o", str(out)).code == 0
+    kept = out.read_bytes()
+    again = hms("import", log, "-o", str(out))
+    assert (again.code, again.err.count("\n")) == (2, 1)
+    assert "tasks.csv exists: choose another path, or replace it with --force" in again.err
+    out.unlink()
+    machines = hms("import", log, "-o", str(out))
+    assert machines.code == 2
+    assert "tasks.cluster.yaml exists" in machines.err
+    assert not out.exists()
+    assert hms("import", log, "-o", str(out), "--force").code == 0
+    assert out.read_bytes() == kept
+
+
+def test_a_file_that_cannot_be_read_leaves_nothing_behind(tmp_path: Path) -> None:
+    (tmp_path / "torn.swf").write_text(swf_file(tmp_path)[0].read_text(encoding="utf-8")[:-20], encoding="utf-8")
+    done = hms("import", str(tmp_path / "torn.swf"), "-o", str(tmp_path / "out" / "tasks.csv"))
+    assert done.code == 2
+    assert "torn.swf line 11: there are" in done.err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["-o", "tasks.xlsx"], "tasks are written as .parquet, .csv, .csv.gz, .csv.zst"),
+        (["-o", "tasks.csv", "--format", "sfw"], "unknown format 'sfw': did you mean 'swf'?"),
+        (["-o", "tasks.csv", "--format", "parquet"], "cannot be read as Parquet"),
+        (["-o", "other.csv", "--cluster-out", "c.yaml"], "the files name no machines"),
+        (["-o", "SAME"], "is one of the files to read"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_line(words: list[str], why: str, tmp_path: Path) -> None:
+    source = csv_file(tmp_path)[0]
+    words = [words[0], str(source if words[1] == "SAME" else tmp_path / "new" / words[1]), *words[2:], "--force"]
+    done = hms("import", str(source), *words)
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert why in done.err
+
+
+def test_inspect_shows_numbers_and_a_picture(tmp_path: Path) -> None:
+    paths = [str(path) for path in alibaba_files(tmp_path)]
+    done = hms("inspect", *paths, "--png", str(tmp_path / "shape.png"))
+    assert done.code == 0, done.err
+    assert "machines (of the file): 4 nodes, 14 devices, 10 of them GPUs" in done.out
+    assert "12.50% of tasks fit none of these machines" in done.out
+    assert "█" in done.out
+    assert (tmp_path / "shape.png").read_bytes().startswith(b"\x89PNG")
+    table = done.out[done.out.index("picture") :].splitlines()[1:-1]
+    assert max(map(len, table)) <= 80
+
+
+def test_inspect_answers_in_json_too(tmp_path: Path) -> None:
+    done = hms("inspect", str(swf_file(tmp_path)[0]), "--json")
+    said = json.loads(done.out)
+    assert (said["format"], said["rows"], said["tasks"]) == ("swf", 7, 3)
+    assert said["seconds"]["maximum"] == 100.0
+
+
+def test_files_that_belong_together_are_raced_on_their_own_machines(tmp_path: Path) -> None:
+    pods, nodes = map(str, alibaba_files(tmp_path))
+    done = hms("compare", pods, nodes, "-s", "eft,greedy", "--seeds", "1")
+    assert done.code == 0, done.err
+    assert "machines: those that the tasks bring along" in done.out
+    assert "1 tasks a seed fit no device and were rejected" in done.out
+    source = Source.of(f"{pods},{nodes}")
+    assert Source.from_dict(json.loads(json.dumps(source.to_dict()))) == source
+    Path(nodes).write_text(Path(nodes).read_text(encoding="utf-8") + "n9,1000,1000,0,\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"nodes\.csv is not the file that was compared"):
+        source.cluster()
+    done = hms("compare", pods, "nowhere.csv")
+    assert (done.code, "nowhere.csv does not exist" in done.err) == (2, True)
