@@ -41,7 +41,7 @@ test-dashboard: $(READY) $(NODE_READY) ## types and components of the dashboard
 	@cd dashboard && npm run --silent check && npm run --silent test
 
 test-python: $(READY) $(WEB) ## the package
-	@$(BIN)/python -m pytest -n auto
+	@$(BIN)/python -m pytest -n auto --dist loadgroup
 
 test-browser: $(READY) $(WEB) ## the dashboard in a real browser, against a real server
 	@cd dashboard && node scripts/chromium.mjs && npm run --silent e2e
