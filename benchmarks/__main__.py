@@ -28,6 +28,8 @@ BENCHMARKS = {
     "websocket_fan_out": "fan_out:websocket_fan_out",
     "sweep_two_processes": "sweeps:sweep_two_processes",
     "dashboard": "dashboard:dashboard",
+    "local_overhead": "execution:local_overhead",
+    "ray_overhead": "execution:ray_overhead",
 }
 """What can be measured, as module:function in this package; a function returns one row or more."""
 

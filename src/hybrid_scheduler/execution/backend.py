@@ -18,7 +18,7 @@ from hybrid_scheduler.execution.device_spec import DeviceSpec
 
 Done = Callable[[Call, Answer], None]
 DEPTH = 4  # calls with one worker at once
-ENOUGH = 0.01  # seconds of work with a worker that make another call there useless
+ENOUGH = 0.01  # seconds of work with a worker that make a third call there useless
 
 
 class Line:
@@ -38,6 +38,8 @@ class Line:
             return True
         if len(self.posted) >= depth or not self.waiting[0].is_small:
             return False
+        if len(self.posted) == 1:
+            return True  # the next one is there when the worker has done the first
         return sum(call.expected for call in self.posted) < ENOUGH  # False if one of them is unknown: NaN
 
 
@@ -89,6 +91,11 @@ class Backend:
     def is_alive(self, device: int) -> bool:
         """Whether a device works or is about to; False between the death of its worker and the next one."""
         return self.lines[device].down_since is None
+
+    @property
+    def pids(self) -> list[int]:
+        """Process numbers of the workers, device by device; 0 where there is none at the moment."""
+        raise NotImplementedError
 
     def close(self) -> None:
         """End the workers; calls that have not ended are lost."""

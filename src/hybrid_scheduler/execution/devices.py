@@ -30,18 +30,15 @@ def checked(devices: Sequence[DeviceSpec]) -> tuple[DeviceSpec, ...]:
     """Return devices in the order of a cluster, with names that differ; refuse those that no policy can work with."""
     if not any(each.kind == "cpu" for each in devices):
         raise InputError("no CPU among the devices: add one, such as cpu, for tasks that no GPU takes")
-    ordered = sorted(devices, key=lambda each: (each.node, KINDS[each.kind]))
     by_class: dict[str, DeviceSpec] = {}
-    named: list[DeviceSpec] = []
-    for each in ordered:
+    for each in devices:
         first = by_class.setdefault(each.device_class, each)
         if first.kind != each.kind or first.signature != each.signature:
             raise InputError(f"devices of class '{each.device_class}' differ: give each kind of device its own class")
-        same = [other for other in ordered if other.device_class == each.device_class]
-        number = sum(other.device_class == each.device_class for other in named)
-        named.append(replace(each, name=each.device_class if len(same) == 1 else f"{each.device_class}{number}"))
     classes = list(by_class)
-    return tuple(sorted(named, key=lambda each: (each.node, KINDS[each.kind], classes.index(each.device_class))))
+    ordered = sorted(devices, key=lambda each: (each.node, KINDS[each.kind], classes.index(each.device_class)))
+    names = [device.name for device in cluster_of(ordered).devices]
+    return tuple(replace(each, name=name) for each, name in zip(ordered, names, strict=True))
 
 
 def cluster_of(devices: Sequence[DeviceSpec]) -> Cluster:

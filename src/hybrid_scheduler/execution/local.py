@@ -42,7 +42,7 @@ class LocalBackend(Backend):
 
     @property
     def pids(self) -> list[int]:
-        """Process numbers of the workers, device by device."""
+        """Process numbers of the workers, device by device; 0 where there is none at the moment."""
         return [process.pid for process, _ in self._workers]
 
     def _open(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from dataclasses import replace
@@ -22,9 +23,9 @@ class DeviceActor:
         # Ray hides all GPUs but the one that it gave to this actor, which is number 0 here.
         self._performer = Performer(replace(spec, place=f"{kind}:0") if number else spec)
 
-    def clock(self) -> float:
-        """Return the time by the clock that answers are stamped with."""
-        return time.perf_counter()
+    def clock(self) -> tuple[float, int]:
+        """Return the time by the clock that answers are stamped with, and the number of this process."""
+        return time.perf_counter(), os.getpid()
 
     def perform(self, batch: list[Request]) -> list[Reply]:
         """Perform calls one after another."""
