@@ -26,6 +26,10 @@ from hybrid_scheduler.workload.formats.opening import seekable
 from hybrid_scheduler.workload.formats.table import MOST_ROWS  # a small file can claim to hold any number of rows
 
 MAGIC = b"PAR1"
+MOST_TEXT = 1 << 29
+"""Bytes of text in a column, once every row has its own: a word that all rows share is in the file only once."""
+MOST_LISTED = 100_000_000
+"""Numbers in all lists of a column, for the same reason."""
 
 
 def write(tasks: Tasks, path: str | Path) -> None:
@@ -43,7 +47,7 @@ def read(path: str | Path) -> Tasks:
 
     try:
         with seekable(path) as unpacked, parquet.ParquetFile(unpacked) as file:
-            return _tasks(file)
+            return _tasks(file, unpacked)
     except RowError as error:
         raise InputError(f"{path} row {error.row + 1}: {error.reason}") from None
     except InputError as error:
@@ -53,19 +57,48 @@ def read(path: str | Path) -> Tasks:
         raise InputError(f"{path} cannot be read as Parquet ({why[:200]}): write it again") from None
 
 
-def _tasks(file: Any) -> Tasks:
+def _tasks(file: Any, unpacked: Any) -> Tasks:
     names = list(file.schema_arrow.names)
     header = names if "size" in names else ["size" if name == "task_size" else name for name in names]
     own.check_header(header)
     if not 0 < (rows := file.metadata.num_rows) <= MOST_ROWS:
         raise InputError(f"there are {rows} tasks, expected 1 to {MOST_ROWS}: add or leave out some")
     wanted = {name: column for name, column in zip(header, names, strict=True) if own.is_ours(name)}
-    table = file.read(columns=list(wanted.values()))
+    table = _table(file, unpacked, list(wanted.values()))
     columns = {name: table.column(column) for name, column in wanted.items()}
     ids = _ids(columns.pop("task_id")) if "task_id" in columns else np.arange(rows)
     parents, megabytes = columns.pop(DEPENDENCIES, None), columns.pop(MEGABYTES, None)
     edges = None if parents is None else _edges(ids, parents, megabytes)
     return own.built({name: _numbers(name, column) for name, column in columns.items()}, ids, edges)
+
+
+def _table(file: Any, unpacked: Any, names: list[str]) -> Any:
+    """Read columns; text comes with every word once, so that its length is known before it is written out."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    from pyarrow import parquet
+
+    if _values(file.metadata) > MOST_LISTED:
+        raise InputError(f"its lists hold more than {MOST_LISTED:,} numbers: leave out some")
+    words = [name for name in names if file.schema_arrow.field(name).type in (pa.string(), pa.large_string())]
+    with parquet.ParquetFile(unpacked, read_dictionary=words) as packed:
+        table = packed.read(columns=names)
+    for place, name in enumerate(names):
+        column = table.column(name)
+        if name not in words or not pa.types.is_dictionary(column.type):
+            continue
+        lengths = [pc.sum(pc.binary_length(each.dictionary).take(each.indices)).as_py() for each in column.chunks]
+        if sum(each or 0 for each in lengths) > MOST_TEXT:
+            raise InputError(f"column '{name}' holds more than {MOST_TEXT:,} letters: leave out some")
+        table = table.set_column(place, name, column.cast(column.type.value_type))
+    return table
+
+
+def _values(metadata: Any) -> int:
+    """Return how many values the longest column holds; more than there are rows, if it has lists."""
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    by_column = [[group.column(place).num_values for group in groups] for place in range(metadata.num_columns)]
+    return max(map(sum, by_column), default=0)
 
 
 def _numbers(name: str, column: Any) -> Floats:
