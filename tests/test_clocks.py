@@ -203,6 +203,21 @@ def test_a_device_that_comes_back_is_believed_to_be_empty() -> None:
     assert policy.shown[1][1][1] == 3.0
 
 
+def test_a_larger_machine_goes_on_with_what_was_believed_and_a_lost_device_takes_its_work_along() -> None:
+    """GPU 1 has run since 0 and should have ended at 2; GPU 2 has one task running and one waiting."""
+    old, policy = VirtualMultiGPU(cluster=Cluster.default(gpus=2)), Noting([(1.0, 1), (1.0, 2), (1.0, 2), (1.0, 1)])
+    old.step(two_at_once([9, 5, 1], [2, 3, 4], [0, 0, 0]), policy)
+    larger, smaller = (VirtualMultiGPU(cluster=Cluster.default(gpus=count)) for count in (3, 1))
+    for machine in (larger, smaller):
+        machine.take_over(old, 4.0)
+    assert larger.view.free.tolist() == [4.0, 9.0, 6.0, 4.0]
+    assert larger.view_at(4.5).free.tolist() == [4.0, 4.5, 4.5 + 4.0, 4.0]
+    assert larger.view_at(5.5).free.tolist() == [4.0, 5.5, 5.0 + 4.0, 4.0]
+    assert smaller.view_at(4.5).free.tolist() == [4.0, 4.5]
+    smaller.step(two_at_once([1], [1], [5]), policy)
+    assert smaller.view.free[1] == 10.0
+
+
 def test_a_twin_can_be_asked_without_a_trace() -> None:
     tasks = noisy(workload("mixed", 60, load=2.0), Cluster.default(), 3)
     machine, scheduler = VirtualMultiGPU(), registry.schedulers.create("eft")

@@ -74,6 +74,19 @@ def copied(clocks: Clocks, free: Floats) -> Clocks:
     return Clocks(**{**columns, "free": free})
 
 
+def moved(clocks: Clocks, free: Floats, sources: list[int]) -> Clocks:
+    """Return clocks of other devices: each has the work of the device in `sources`, or none if that is NONE."""
+    own = copied(clocks, clocks.free)
+    for device in set(range(len(clocks.free))) - set(sources):
+        forget(own, device)
+
+    def picked(column: Any, else_: float) -> Any:
+        return np.array([else_ if source == NONE else column[source] for source in sources], column.dtype)
+
+    delay, oldest, newest = picked(own.delay, 0.0), picked(own.oldest, NONE), picked(own.newest, NONE)
+    return own._replace(free=free, believed=free.copy(), delay=delay, oldest=oldest, newest=newest)
+
+
 def forget(clocks: Clocks, device: int) -> None:
     """Drop all that a device has queued."""
     while clocks.oldest[device] != NONE:

@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hybrid_scheduler import registry
-from hybrid_scheduler.clocks import Clocks, believing_clocks, copied, forget, look, true_clocks, with_room
+from hybrid_scheduler.clocks import (
+    NONE,
+    Clocks,
+    believing_clocks,
+    copied,
+    forget,
+    look,
+    moved,
+    true_clocks,
+    with_room,
+)
 from hybrid_scheduler.compiling import compiled_loop, interpreted_loop, is_compiled
 from hybrid_scheduler.errors import InputError, PolicyError
 from hybrid_scheduler.loop import Columns, Fault, Out, Queue, push, walk, walk_batches
@@ -58,6 +68,15 @@ class VirtualMultiGPU:
         if self._clocks is not None:
             other._clocks = copied(self._clocks, other.view.free)
         return other
+
+    def take_over(self, other: VirtualMultiGPU, now: float) -> None:
+        """Go on with the work of devices of the same name on another machine; all others are free from `now` on."""
+        places = {device.name: device.index for device in other.cluster.devices}
+        sources = [places.get(device.name, NONE) for device in self.cluster.devices]
+        free = [now if source == NONE else max(now, other.view.free[source]) for source in sources]
+        self.view.free[:] = free
+        if other._clocks is not None:
+            self._clocks = moved(other._clocks, self.view.free, sources)
 
     def view_at(self, now: float) -> View:
         """Return what can be known of the devices at a time that is not before the last decision."""

@@ -71,13 +71,10 @@ class LiveLane:
 
     def use(self, cluster: Cluster, now: float) -> None:
         """Go on with another cluster: devices of the same name keep their clocks, what runs on others ends there."""
-        old, free = self.cluster, self.lane.machine.view.free
-        clocks = {device.name: free[device.index] for device in old.devices}
         places = {device.name: device.index for device in cluster.devices}
         machine = VirtualMultiGPU(cluster=cluster)
-        for device in cluster.devices:
-            machine.view.free[device.index] = max(now, clocks.get(device.name, now))
-        self.shares.renumber([places.get(device.name, -1) for device in old.devices])
+        machine.take_over(self.lane.machine, now)
+        self.shares.renumber([places.get(device.name, -1) for device in self.cluster.devices])
         self.lane.machine = machine
 
     def fail(self, devices: set[int], now: float) -> Tasks | None:
