@@ -116,6 +116,11 @@ class Postgres(Server):
             raise RuntimeError(done.stderr)
 
     @property
+    def binaries(self) -> Path:
+        """The folder of this server's own programs, such as pg_dump."""
+        return self._binaries
+
+    @property
     def _data(self) -> Path:
         return self._home / "data"
 

@@ -1,0 +1,38 @@
+"""`hms backup` and `hms restore`: the database of the service in one file, and back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Database = Annotated[
+    str | None, typer.Option("--database", help="sqlite:///file or postgresql://…; the service's own if absent.")
+]
+
+
+def backup(
+    copy: Annotated[Path, typer.Argument(help="File to write; it must not exist.")], database: Database = None
+) -> None:
+    """Copy the service's database to a file, as of one moment, while it runs."""
+    from hybrid_scheduler.settings import load_settings
+    from hybrid_scheduler.storage import backup as storage
+
+    storage.backup(load_settings(database_url=database).database, copy)
+    typer.echo(f"wrote {copy}, {copy.stat().st_size / 1e6:.1f} MB")
+
+
+def restore(
+    copy: Annotated[Path, typer.Argument(help="File that hms backup wrote.")],
+    database: Database = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the runs that are there.")] = False,
+) -> None:
+    """Put a copy in the place of the service's database; stop the server first."""
+    import asyncio
+
+    from hybrid_scheduler.settings import load_settings
+    from hybrid_scheduler.storage import backup as storage
+
+    asyncio.run(storage.restore(load_settings(database_url=database).database, copy, force))
+    typer.echo(f"restored {copy}")
