@@ -52,6 +52,11 @@ def load_material(directory: str | Path) -> Material:
     if studies.is_study(directory):
         return StudyMaterial(*studies.load(directory))
     result = runs.load_result(directory)
+    if result.comparison.measured:
+        raise InputError(
+            f"{directory} was measured by hms run, and figures and reports are those of simulations: read its "
+            f"{runs.MEASURES}, {runs.RESULT} and placements.csv"
+        )
     if not all(math.isfinite(value) for spec in result.comparison.schedulers for value in result.values(spec, SCORE)):
         raise InputError(f"{directory} has a seed in which no task ran: there is nothing to draw or report")
     return RunMaterial(result, runs.load_manifest(directory))
