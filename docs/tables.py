@@ -13,6 +13,7 @@ from hybrid_scheduler.pipeline.config import config_text
 from hybrid_scheduler.reports.plotting import listed
 from hybrid_scheduler.server.app import create_app
 from hybrid_scheduler.settings import load_settings, settings_table
+from hybrid_scheduler.workload.formats.reader import known
 from hybrid_scheduler.workload.presets import PRESETS
 
 HERE = Path(__file__).parent
@@ -80,7 +81,40 @@ def figures() -> str:
     return "\n".join(["| figure | shows | needs |", "|---|---|---|", *rows])
 
 
+def formats() -> str:
+    """Return the table of formats."""
+    rows = [
+        f"| `{each.name}` | {each.summary} | {each.companions or 'none'} |".replace("\n", " ") for each in known()
+    ]
+    return "\n".join(["| format | what it is | further files |", "|---|---|---|", *rows])
+
+
+def mappings() -> str:
+    """Return what every column of every format becomes."""
+    parts: list[str] = []
+    for form in known():
+        if parts and form.mapping == known()[0].mapping:
+            continue  # our two tables have the same columns
+        rows = [
+            f"| {_code(each.column)} | {_code(each.becomes)} | {each.ground} | {_escaped(each.note)} |"
+            for each in form.mapping
+        ]
+        names = " and ".join(f"`{each.name}`" for each in known() if each.mapping == form.mapping)
+        parts += [f"### {names}", "", "| column | becomes | ground | |", "|---|---|---|---|", *rows, ""]
+    return "\n".join(parts).strip()
+
+
+def _code(text: str) -> str:
+    return f"`{_escaped(text)}`" if text else "–"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
 TABLES = {
+    "formats": formats,
+    "mappings": mappings,
     "figures": figures,
     "schedulers": schedulers,
     "measures": measures,
