@@ -16,7 +16,7 @@ FLOORS = [
     {"model"},
     {"physics", "clocks", "view", "metrics"},
     {"loop", "bounds"},
-    {"simulator", "optimum"},
+    {"simulator", "optimum", "local_search"},
     {"learning", "ml_models", "offline_trainer", "profiling", "profiler"},
     {"schedulers", "workload", "workload_generator"},
     {"lane", "training", "online_scheduler"},
@@ -32,7 +32,7 @@ FLOORS = [
 ]
 """From the ground up: a room may call on its own floor and on those below."""
 HOMES = {
-    "numba": {"compiling", "physics", "bounds", "optimum", "loop", "schedulers", "learning"},
+    "numba": {"compiling", "physics", "bounds", "local_search", "loop", "schedulers", "learning"},
     "scipy": {"bounds", "optimum"},
     "sklearn": {"learning"},
     "torch": {"learning", "schedulers", "reports", "profiling", "execution"},  # reports: its writer of TensorBoard events

@@ -198,6 +198,13 @@ def test_peft_is_not_worse_than_heft_on_the_same_graph_by_much() -> None:
     assert run("peft", tasks, cluster).makespan <= 1.1 * 80.0
 
 
+def test_cpop_reaches_the_published_makespan_with_the_critical_path_on_one_device() -> None:
+    tasks, cluster = topcuoglu()
+    placements = run("cpop", tasks, cluster)
+    assert placements.makespan == 86.0
+    assert [placements.decision(task - 1).device for task in (1, 2, 9, 10)] == [1, 1, 1, 1]  # p2, as in the paper
+
+
 def test_heft_fills_gaps() -> None:
     # Task 2 (rank above 3) waits for data until 11; task 3 fits into the gap before it on the same machine.
     tasks = Tasks.build(
@@ -226,7 +233,7 @@ def test_price_beats_perfect_eyesight_when_the_load_is_high() -> None:
     assert run("price", tasks).makespan < run("eft", tasks).makespan < run("oracle", tasks).makespan
 
 
-@pytest.mark.parametrize("name", ["heft", "peft"])
+@pytest.mark.parametrize("name", ["heft", "peft", "cpop"])
 def test_tasks_that_no_device_can_run_do_not_disturb_the_plan_of_the_others(name: str) -> None:
     tasks = Tasks.build(
         size=[762.0, 3635.0, 2674.0, 1620.0, 2481.0, 4458.0],

@@ -21,7 +21,7 @@ from hybrid_scheduler.schedulers.scheduler import Scheduler
 from hybrid_scheduler.view import TaskView, View
 
 
-class _StaticPlan(Scheduler):
+class StaticPlan(Scheduler):
     """Plans a block in `prepare`, then follows the plan."""
 
     def __init__(self) -> None:
@@ -50,21 +50,21 @@ class _StaticPlan(Scheduler):
         return float(view.kind[device]), device
 
 
-class Heft(_StaticPlan):
+class Heft(StaticPlan):
     """Heterogeneous earliest finish time."""
 
     name = "heft"
 
     def rank(self, tasks: Tasks, seconds: Floats, view: View) -> tuple[Floats, Floats]:
         """Upward rank: the longest way to the end in mean times and mean moves."""
-        mean = _finite_mean(seconds)
-        priority = _upward_rank(
-            tasks.topological, mean, _mean_moves(tasks, view), tasks.children.start, tasks.children.parents
+        mean = finite_mean(seconds)
+        priority = upward_rank(
+            tasks.topological, mean, mean_moves(tasks, view), tasks.children.start, tasks.children.parents
         )
         return priority, np.zeros((1, seconds.shape[1]))
 
 
-class Peft(_StaticPlan):
+class Peft(StaticPlan):
     """Predict earliest finish time."""
 
     name = "peft"
@@ -72,18 +72,19 @@ class Peft(_StaticPlan):
     def rank(self, tasks: Tasks, seconds: Floats, view: View) -> tuple[Floats, Floats]:
         """Optimistic cost table: the best possible rest of the way from every device."""
         table = _optimistic_costs(
-            tasks.topological, seconds, _mean_moves(tasks, view), tasks.children.start, tasks.children.parents
+            tasks.topological, seconds, mean_moves(tasks, view), tasks.children.start, tasks.children.parents
         )
-        return _finite_mean(np.where(np.isfinite(seconds), table, np.inf)), table
+        return finite_mean(np.where(np.isfinite(seconds), table, np.inf)), table
 
 
-def _finite_mean(values: Floats) -> Floats:
+def finite_mean(values: Floats) -> Floats:
+    """Return the mean over the devices that can run a task."""
     finite = np.isfinite(values)
     mean: Floats = np.where(finite, values, 0.0).sum(axis=1) / np.maximum(finite.sum(axis=1), 1)
     return mean
 
 
-def _mean_moves(tasks: Tasks, view: View) -> Floats:
+def mean_moves(tasks: Tasks, view: View) -> Floats:
     """Mean seconds of every edge (seen from the parents) over all pairs of different devices."""
     count = len(view.free)
     if count < 2 or not tasks.edges.megabytes.any():
@@ -96,7 +97,8 @@ def _mean_moves(tasks: Tasks, view: View) -> Floats:
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
-def _upward_rank(topological: Ints, mean: Floats, moves: Floats, child_start: Ints, children: Ints) -> Floats:
+def upward_rank(topological: Ints, mean: Floats, moves: Floats, child_start: Ints, children: Ints) -> Floats:
+    """Return the longest way from every row to the end, in mean times and mean moves."""
     rank = mean.copy()
     for row in topological[::-1]:
         longest = 0.0

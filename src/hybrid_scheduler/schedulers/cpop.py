@@ -1,0 +1,70 @@
+"""CPOP for graphs: the critical path stays together on one device (Topcuoglu, Hariri, Wu 2002).
+
+A task's priority is the length of the longest way through it, upward rank plus downward rank in mean times and mean
+moves. Tasks on the critical path run on the device that takes least time for all of them; ready tasks are taken by
+priority, and the others go where they end first.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from hybrid_scheduler.model.tasks import Floats, Ints, Tasks
+from hybrid_scheduler.schedulers.heft import StaticPlan, finite_mean, mean_moves, upward_rank
+from hybrid_scheduler.view import View
+
+
+class Cpop(StaticPlan):
+    """Critical path on a processor."""
+
+    name = "cpop"
+
+    def rank(self, tasks: Tasks, seconds: Floats, view: View) -> tuple[Floats, Floats]:
+        """Priority: the longest way through a task. Devices beside the critical one are no choice for its path."""
+        mean, moves = finite_mean(seconds), mean_moves(tasks, view)
+        children = tasks.children
+        up = upward_rank(tasks.topological, mean, moves, children.start, children.parents)
+        down = _downward_rank(tasks.topological, mean, moves, children.start, children.parents)
+        path = _critical_path(up + down, np.diff(tasks.edges.start), children.start, children.parents)
+        path = path[np.isfinite(seconds[path]).any(axis=1)]
+        outlook = np.zeros(seconds.shape)
+        outlook[path] = np.inf
+        outlook[path, _best_devices(seconds[path])] = 0.0
+        return up + down, outlook
+
+
+def _best_devices(seconds: Floats) -> Ints:
+    """Return the device with the least time for all these tasks; where it cannot run one, that one's fastest."""
+    one = np.argmin(seconds.sum(axis=0)) if len(seconds) else 0
+    device: Ints = np.where(np.isfinite(seconds[:, one]), one, np.argmin(seconds, axis=1))
+    return device
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def _downward_rank(topological: Ints, mean: Floats, moves: Floats, child_start: Ints, children: Ints) -> Floats:
+    rank = np.zeros(len(mean))
+    for row in topological:
+        for edge in range(child_start[row], child_start[row + 1]):
+            child = children[edge]
+            rank[child] = max(rank[child], rank[row] + mean[row] + moves[edge])
+    return rank
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def _critical_path(priority: Floats, parents: Ints, child_start: Ints, children: Ints) -> Ints:
+    """Return the rows of a longest way: from the first of the highest priority down, always to the highest child."""
+    row, path = -1, np.zeros(len(priority), np.int64)
+    for each in range(len(priority)):
+        if parents[each] == 0 and (row < 0 or priority[each] > priority[row]):
+            row = each
+    length = 0
+    while row >= 0:
+        path[length] = row
+        length += 1
+        best = -1
+        for edge in range(child_start[row], child_start[row + 1]):
+            if best < 0 or priority[children[edge]] > priority[best]:
+                best = children[edge]
+        row = best
+    return path[:length]
