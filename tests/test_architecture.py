@@ -22,7 +22,7 @@ FLOORS = [
     {"lane", "training", "online_scheduler"},
     {"race", "capacity"},
     {"runs", "storage", "engine", "execution"},
-    {"experiments", "env", "suite", "sweep"},
+    {"experiments", "measured_experiments", "env", "suite", "sweep"},
     {"studies"},
     {"reports", "settings"},
     {"pipeline"},

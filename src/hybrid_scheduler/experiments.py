@@ -227,5 +227,7 @@ EXPERIMENTS: dict[str, Callable[[Iterable[int], Cluster, Progress], Study]] = {
 def run(name: str, seeds: Iterable[int], cluster: Cluster, progress: Progress = lambda _done, _total: None) -> Study:
     """Run an experiment by name."""
     if name not in EXPERIMENTS:
-        raise unknown_name("experiment", name, EXPERIMENTS)
+        raise unknown_name(
+            "experiment", name, EXPERIMENTS, "kernels and cholesky run on files of others, with --data"
+        )
     return EXPERIMENTS[name](seeds, cluster, progress)

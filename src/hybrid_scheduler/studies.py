@@ -19,7 +19,7 @@ from hybrid_scheduler.runs import MANIFEST, SCHEMA, environment, read_manifest, 
 KIND = "study"
 
 
-def write(study: Study, folder: Path, cluster: Cluster, seeds: Iterable[int], command: list[str]) -> None:
+def write(study: Study, folder: Path, cluster: Cluster | str, seeds: Iterable[int], command: list[str]) -> None:
     """Write the table and the manifest of a study into a folder that is being made."""
     table = folder / f"{study.name}.csv"
     table.write_text(study.to_csv(), encoding="utf-8")
@@ -32,7 +32,7 @@ def write(study: Study, folder: Path, cluster: Cluster, seeds: Iterable[int], co
         "x": study.x_name,
         "measures": list(study.measures),
         "seeds": list(seeds),
-        "cluster": cluster.describe(),
+        "cluster": cluster if isinstance(cluster, str) else cluster.describe(),
         "sha256": {table.name: sha256(table)},
         "environment": environment(),
     }

@@ -21,7 +21,7 @@ from hybrid_scheduler.learning.known import says_more
 from hybrid_scheduler.learning.model_file import manifest_path
 from hybrid_scheduler.model.cluster import Cluster
 from hybrid_scheduler.model.tasks import Tasks
-from hybrid_scheduler.schedulers import hybrid_ml, leaning, rl_agent
+from hybrid_scheduler.schedulers import agent_looking, hybrid_ml, leaning, rl_agent
 from hybrid_scheduler.schedulers.hybrid_ml import HybridML
 from hybrid_scheduler.schedulers.rl_agent import AUTO, RLAgent
 from hybrid_scheduler.schedulers.scheduler import Scheduler
@@ -32,7 +32,7 @@ Progress = Callable[[int, int], None]
 LESSONS = ("mixed", "long_tail")
 LESSON_TASKS, LESSON_LOAD = (1000, 6000), 2.0  # of each preset: the forest's, the agent's
 LESSON_SEED = 1000  # far from the seeds that races use
-MODULES = (rl_agent, agent_lessons, dqn, hybrid_ml, leaning, forest_lessons, predictors, labels)
+MODULES = (rl_agent, agent_looking, agent_lessons, dqn, hybrid_ml, leaning, forest_lessons, predictors, labels)
 
 
 def trained(
@@ -72,8 +72,8 @@ def taught(spec: str, lessons: Sequence[Tasks], cluster: Cluster, seed: int = 0)
         return ready(spec, cluster, seed)
     policy: Scheduler = registry.schedulers.create(spec, seed=seed)
     ordered = lessons[::-1]  # what comes last is remembered best
-    if isinstance(policy, HybridML) and any(map(says_more, ordered)):
-        policy.pretrain(ordered, cluster)
+    if isinstance(policy, HybridML | RLAgent) and any(map(says_more, ordered)):
+        policy.pretrain_more(ordered, cluster)
         return policy
     for tasks in ordered:
         if isinstance(policy, RLAgent):

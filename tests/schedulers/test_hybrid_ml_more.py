@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,8 @@ from hybrid_scheduler import registry
 from hybrid_scheduler.bounds import lower_bound
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.lane import Lane
-from hybrid_scheduler.learning.model_file import read_manifest
+from hybrid_scheduler.learning.features import FEATURES
+from hybrid_scheduler.learning.model_file import read_manifest, save_model
 from hybrid_scheduler.model import Cluster, Placements, Tasks
 from hybrid_scheduler.physics import class_times, fastest
 from hybrid_scheduler.schedulers.hybrid_ml import HybridML
@@ -90,6 +92,18 @@ def test_what_was_learnt_of_both_kinds_of_tasks_is_kept_in_one_file(tmp_path: Pa
         assert np.array_equal(
             run(loaded, kernels(4, 9, 1.0, told)).finish, run(policy, kernels(4, 9, 1.0, told)).finish
         )
+
+
+def test_a_file_from_before_there_were_learnt_times_is_read(tmp_path: Path) -> None:
+    policy, tasks = HybridML(), kernels(60, 7, 1.0, told=False)
+    run(policy, tasks)
+    assert policy._models is not None
+    old = replace(policy._models, lesson=None)
+    del vars(old)["more"]  # as it was pickled then
+    save_model(old, tmp_path / "old.model", kind="hybrid_ml", features=FEATURES, training={})
+    loaded, frozen = HybridML(online=False, model=str(tmp_path / "old.model")), HybridML(online=False)
+    frozen.use(policy._models)
+    assert np.array_equal(run(loaded, tasks).finish, run(frozen, tasks).finish)
 
 
 def test_it_tells_which_columns_matter() -> None:

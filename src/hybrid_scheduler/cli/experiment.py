@@ -15,16 +15,24 @@ if TYPE_CHECKING:
 
 
 def experiment(
-    name: Annotated[str, typer.Argument(help="accuracy, isolated, shift, heavy, load, pareto or learning.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="accuracy, isolated, shift, heavy, load, pareto or learning; with --data kernels or cholesky."
+        ),
+    ],
     out: Annotated[
         Path, typer.Option("--out", "-o", help="A new folder for the table, its manifest and the picture.")
     ],
     seeds: options.Seeds = "10",
     cluster: options.ClusterFile = None,
     gpus: options.Gpus = None,
+    data: Annotated[
+        Path | None, typer.Option(envvar="HMS_DATA", help="Folder with files of others, for kernels and cholesky.")
+    ] = None,
 ) -> None:
     """Run an experiment over several seeds; writes NAME.csv, NAME.png and a manifest, prints the means."""
-    from hybrid_scheduler import experiments, studies
+    from hybrid_scheduler import experiments, measured_experiments, studies
     from hybrid_scheduler.files import new_directory, require_new
     from hybrid_scheduler.reports.figures.study import plot_all_measures
     from hybrid_scheduler.reports.look import save_figure
@@ -32,12 +40,16 @@ def experiment(
     machine, numbers = options.cluster_of(cluster, gpus), options.seeds_of(seeds)
     require_new(out)
     with show.progress(name, quiet=False) as progress:
-        study = experiments.run(name, numbers, machine, progress)
+        if name in measured_experiments.MEASURED:
+            study = measured_experiments.run(name, numbers, data, progress)
+        else:
+            study = experiments.run(name, numbers, machine, progress)
+    where = measured_experiments.PLACES.get(name, machine.describe())
     with new_directory(out) as folder:
-        studies.write(study, folder, machine, numbers, ["hms", *sys.argv[1:]])
+        studies.write(study, folder, where, numbers, ["hms", *sys.argv[1:]])
         save_figure(plot_all_measures(study), folder / f"{name}.png")
     seeded = f"{len(numbers)} seed{'s' if len(numbers) > 1 else ''}"
-    typer.echo(f"{name} on {machine.describe()}, {seeded}, simulated; means with 95 % intervals")
+    typer.echo(f"{name} on {where}, {seeded}, simulated; means with 95 % intervals")
     _print(study)
     typer.echo(f"wrote {out / name}.csv and .png")
 

@@ -45,11 +45,13 @@ class Acts(NamedTuple):
     counts: Ints  # devices of every class
     queued: bool
     weight: float  # of energy in the reward
+    critical: Floats | None = None  # in a graph, 0 … 1: how near a task is to the longest chain
 
-    def of(self, rows: npt.NDArray[np.bool_]) -> Acts:
-        """Return some of the decisions."""
+    def of(self, rows: npt.NDArray[np.bool_] | Ints) -> Acts:
+        """Return some of the decisions, or all in another order."""
         columns = ("state", "possible", "wait", "action", "times", "execution", "turnaround", "energy")
-        return self._replace(**{name: getattr(self, name)[rows] for name in columns})
+        some = self._replace(**{name: getattr(self, name)[rows] for name in columns})
+        return some if self.critical is None else some._replace(critical=self.critical[rows])
 
 
 class Knowledge(NamedTuple):
@@ -169,6 +171,10 @@ class AgentLessons:
             prices = self._current_prices(acts)
             beyond = (acts.wait[rows, acts.action] - acts.wait.sum(axis=1) / number) / self.typical
             seconds = prices[acts.action] * seconds * np.clip(1.0 + LEAN * beyond, 0.5, 2.0)
+            if (
+                acts.critical is not None
+            ):  # on the longest chain it counts when a task ends, not what it takes of others
+                seconds = (1.0 - acts.critical) * seconds + acts.critical * acts.turnaround
         paid = ((1.0 - acts.weight) * seconds + acts.weight * acts.energy / 100.0) / self.typical
         return -np.minimum(paid, WORST)
 

@@ -7,10 +7,12 @@ be off. Beside it stands what the tasks it learnt from say about the cluster as 
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from hybrid_scheduler.bounds import work_prices
 from hybrid_scheduler.learning.compiled_forest import CompiledForest, compile_forest
@@ -20,6 +22,9 @@ from hybrid_scheduler.model.tasks import Floats
 
 TREES = 60
 FAR = 10.0  # times the longest time seen: what a class cannot run, as far as logarithms go
+
+
+WORDS = ("names", "classes", "shape", "work", "typical", "retrains")
 
 
 class Moments(NamedTuple):
@@ -53,7 +58,7 @@ class LearntTimes:
         unknown = np.nanmin(rows, axis=0) - 1.0  # a column that tells tasks apart has a number
         seconds = np.where(np.isfinite(times), times, FAR * times[np.isfinite(times)].max())
         trees = ExtraTreesRegressor(TREES, random_state=seed % 2**32, n_jobs=1)
-        trees.fit(np.where(np.isnan(rows), unknown, rows), np.log(seconds))
+        trees.fit(*_once(np.where(np.isnan(rows), unknown, rows), np.log(seconds)))
         share, work = _best_use(times, cluster)
         return cls(
             names=names,
@@ -75,6 +80,22 @@ class LearntTimes:
         count = len(self.classes)
         return Moments(np.ascontiguousarray(said[:, :count]), np.ascontiguousarray(said[:, count:]))
 
+    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return all of it as arrays, for files that hold nothing else."""
+        words = {name: getattr(self, name) for name in WORDS}
+        arrays = {name: getattr(self, name) for name in ("unknown", "importances", "share")}
+        told = np.frombuffer(json.dumps(words).encode(), np.uint8)
+        return {**self.forest._asdict(), **arrays, "told": told}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, npt.NDArray[Any]]) -> LearntTimes:
+        """Build what `to_arrays` took apart."""
+        forest = CompiledForest(*(arrays[name] for name in CompiledForest._fields))
+        told: dict[str, Any] = json.loads(arrays["told"].tobytes())
+        told |= {name: tuple(told[name]) for name in ("names", "classes")}
+        told |= {name: arrays[name] for name in ("unknown", "importances", "share")}
+        return cls(forest=forest, **told)
+
     def feature_importance(self) -> dict[str, float]:
         """Return how much each feature matters, largest first; they add up to 1."""
         pairs = zip(self.names, self.importances.tolist(), strict=True)
@@ -87,6 +108,13 @@ def _telling(known: Known) -> tuple[Floats, tuple[str, ...]]:
     kept = np.flatnonzero(different.max(axis=0) > different.min(axis=0))
     kept = kept if len(kept) else np.zeros(1, np.int64)
     return known.rows[:, kept], tuple(known.names[number] for number in kept)
+
+
+def _once(rows: Floats, logarithms: Floats) -> tuple[Floats, Floats]:
+    """Leave out what was seen twice: a tree that goes down to single tasks learns nothing more from it."""
+    _, first = np.unique(np.hstack([rows, logarithms]), axis=0, return_index=True)
+    kept = np.sort(first)
+    return rows[kept], logarithms[kept]
 
 
 def _opinions(forest: CompiledForest) -> CompiledForest:

@@ -168,7 +168,7 @@ class HybridML(Scheduler):
         if models.lesson is not None:
             self._retrains.append(replace(models.lesson, task=task))
 
-    def pretrain(self, lessons: Sequence[Tasks], cluster: Cluster) -> None:
+    def pretrain_more(self, lessons: Sequence[Tasks], cluster: Cluster) -> None:
         """Learn all that is known of tasks whose times have been measured; nothing has to run."""
         assert self._lessons.more is not None  # noqa: S101  # set when it was built
         self._times = self._lessons.more.taught(SeenMore.known_of(tasks, cluster) for tasks in lessons)
@@ -211,6 +211,11 @@ class HybridML(Scheduler):
     def knows(self) -> bool:
         """Whether there is a forest to decide by."""
         return self._models is not None or self._times is not None
+
+    @property
+    def learnt(self) -> LearntTimes | None:
+        """What it has learnt of tasks that say more than the five features."""
+        return self._times
 
     def use(self, model: Predictor | Models | LearntTimes) -> None:
         """Decide by what was trained elsewhere; with a model of the shares alone, times stay unknown."""

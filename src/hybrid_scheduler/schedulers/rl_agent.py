@@ -3,11 +3,15 @@
 The candidates are the device classes, each with its least-loaded device that can hold the task. The agent sees the
 task (size, intensity, memory), the candidate's public figures and the queues; it never sees times before deciding.
 What a decision earns is told in `learning/agent_lessons.py`, the network stands in `learning/dqn.py`.
+
+Taught on tasks that say more than that (columns of their own, or who waits for whom), it also sees learnt times and
+the place in the graph (`learning/agent_sight.py`); the candidates stay the same.
 """
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -15,16 +19,20 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from hybrid_scheduler import registry
-from hybrid_scheduler.compiling import compiled, jitable
+from hybrid_scheduler.compiling import compiled
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.learning.agent_lessons import REWARDS, Acts, AgentLessons, Knowledge
+from hybrid_scheduler.learning.agent_sight import MORE, Sight
 from hybrid_scheduler.learning.beside import Study
-from hybrid_scheduler.learning.dqn import Lessons, Replay, Singles, Weights, new_weights, q_values
+from hybrid_scheduler.learning.dqn import Lessons, Replay, Weights, new_weights, q_values
 from hybrid_scheduler.learning.insight import NAN, POINTS, AgentHistory, AgentInsight, AgentPoint
+from hybrid_scheduler.learning.learnt_times import LearntTimes
 from hybrid_scheduler.learning.model_file import check_manifest, read_manifest, write_manifest
+from hybrid_scheduler.learning.times_lessons import SeenMore, TimesLessons
 from hybrid_scheduler.model.cluster import Cluster
 from hybrid_scheduler.model.placements import Placements
 from hybrid_scheduler.model.tasks import Floats, Tasks
+from hybrid_scheduler.schedulers.agent_looking import look, score
 from hybrid_scheduler.schedulers.scheduler import Scheduler
 from hybrid_scheduler.simulator import VirtualMultiGPU
 from hybrid_scheduler.view import TaskView, View
@@ -35,9 +43,11 @@ FEATURES = (
 )  # fmt: skip
 AUTO, NONE = "auto", "none"  # start from the lessons that a race gives (see `training.ready`), or from nothing
 STATES = ("queues", "task")
+TIMES = "times_"  # how the names of learnt times begin in a file
 BLOCK = 2  # decisions between two lessons
 MATURE = 0.1  # exploration below which the agent trusts what it knows …
 FOLLY = 2.0  # … and leaves out trials that it expects to cost so many typical tasks more than the best
+REHEARSED = 4000  # decisions, at least, that it makes in lessons on tasks that say more than the bare three
 
 
 class CurvePoint(NamedTuple):
@@ -86,6 +96,7 @@ class RLAgent(Scheduler):
             raise InputError(f"rl_agent: state is '{state}', expected {', '.join(STATES)}")
         self.learn_every = BLOCK if online else 0
         self.sees_queues = state == "queues"
+        self._seed = seed
         self._generator = np.random.default_rng([seed, 0xA6E])
         self._demonstration = np.empty(0, np.int64)
         self._lessons = AgentLessons(
@@ -105,6 +116,10 @@ class RLAgent(Scheduler):
         self._updates, self._earned = 0, NAN
         self.weigh_energy(energy_weight)
         self._study = Study(self._lessons, beside)
+        self._times: LearntTimes | None = None
+        self.more = False
+        self._critical: Floats | None = None
+        self.expected, self.place, self.ends = np.empty((0, 1)), np.empty((0, 1), np.float32), np.zeros(1)
         self.classes = 1
         self._take(self._lessons.knowledge)
         self._prepare_room(0)
@@ -117,7 +132,7 @@ class RLAgent(Scheduler):
     def _prepare_room(self, count: int) -> None:
         """Make room for what is seen and done in a block; the lesson after it reads it again."""
         classes = self.classes
-        self.state = np.zeros((count, classes, len(FEATURES)), np.float32)
+        self.state = np.zeros((count, classes, len(self.w1)), np.float32)
         self.possible = np.zeros((count, classes), np.bool_)
         self.wait = np.zeros((count, classes))
         self.action = np.zeros(count, np.int64)
@@ -132,6 +147,11 @@ class RLAgent(Scheduler):
         # A class whose devices have all failed keeps its place: experience must not change its shape.
         self.classes = max(self.classes, int(view.device_class.max()) + 1)
         self._prepare_room(len(tasks))
+        self._critical = None
+        if self._times is not None:
+            sight = Sight(self._times, tasks)
+            self.expected, self.place, self.ends = sight.expected, sight.place, np.zeros(self.classes)
+            self._critical = sight.critical if tasks.has_edges else None
         if len(self._demonstration):
             self.guide[:] = self._demonstration[: len(tasks)]
             self._demonstration = self._demonstration[len(tasks) :]
@@ -188,12 +208,16 @@ class RLAgent(Scheduler):
             action=self.action,
             times=placements.times,
             execution=placements.execution,
-            turnaround=placements.turnaround,
+            turnaround=placements.finish - placements.ready if placements.tasks.has_edges else placements.turnaround,
             energy=placements.energy,
             counts=placements.cluster.counts,
             queued=placements.queued,
             weight=self._weight,
+            critical=self._critical,
         )
+        if placements.tasks.has_edges:  # experience goes on from decision to decision, not from row to row
+            rows = np.lexsort((np.arange(len(placements)), placements.ready))
+            return acts.of(rows[placements.ran[rows]])
         return acts if placements.ran.all() else acts.of(placements.ran)
 
     def _take(self, knowledge: Knowledge | None) -> None:
@@ -203,6 +227,7 @@ class RLAgent(Scheduler):
         self.typical, self.epsilon = knowledge.typical, knowledge.epsilon
         self.folly = FOLLY if knowledge.epsilon <= MATURE else np.inf
         if knowledge.weights is not None:
+            self.more = len(knowledge.weights.w1) > len(FEATURES)
             self.w1, self.b1, self.w2, self.b2, self.w3, self.b3 = knowledge.weights
         if np.isfinite(knowledge.loss):
             point = CurvePoint(self._decisions, knowledge.steps, knowledge.loss, knowledge.epsilon, knowledge.reward)
@@ -247,6 +272,34 @@ class RLAgent(Scheduler):
         self._take(lessons.knowledge)
         self._demonstration = np.empty(0, np.int64)
 
+    def pretrain_more(self, lessons: Sequence[Tasks], cluster: Cluster) -> None:
+        """Learn times from tasks that say more, then watch a planner on half of them and explore on the rest.
+
+        The network is a new one: it reads learnt times and the place in a graph beside the task and the queues.
+        """
+        self._times = TimesLessons(1, self._seed).taught(SeenMore.known_of(tasks, cluster) for tasks in lessons)
+        if self._times is None:
+            return
+        self._know(new_weights(len(FEATURES) + len(MORE), self._seed), self._times.typical)
+        known = self._lessons
+        known.epsilon = 1.0
+        self._take(known.knowledge)
+        for _ in range(max(2, -(-REHEARSED // sum(map(len, lessons))))):
+            for tasks in lessons:
+                self._rehearse(tasks, VirtualMultiGPU(cluster=cluster))
+        known.epsilon = known.epsilon_min
+        self._take(known.knowledge)
+
+    def _rehearse(self, tasks: Tasks, machine: VirtualMultiGPU, share: float = 0.5) -> None:
+        """Decide a whole lesson, a share of it as a planner would, and learn from it."""
+        shown = machine.run(tasks, registry.schedulers.create("heft" if tasks.has_edges else "price"))
+        device = np.where(shown.gpu_fraction >= 0.5, shown.gpu, shown.cpu)
+        followed = self._generator.random(len(tasks)) < share
+        self._demonstration = np.where(followed, machine.cluster.class_index[device], -1)
+        machine.reset()
+        self._take(self._lessons.study(self._acts(machine.step(tasks, self))))
+        self._demonstration = np.empty(0, np.int64)
+
     def scores(self, task: TaskView, view: View) -> Floats:
         """Return what each candidate for a task of this block promises, in typical tasks; NaN: no candidate."""
         look(self, task, view)
@@ -286,12 +339,17 @@ class RLAgent(Scheduler):
 
         tensors = {name: torch.from_numpy(getattr(self, name).copy()) for name in Weights._fields}
         tensors["typical"] = torch.tensor(self.typical, dtype=torch.float64)
+        if self._times is not None:
+            tensors |= {
+                f"{TIMES}{name}": torch.from_numpy(part.copy()) for name, part in self._times.to_arrays().items()
+            }
         whole = BytesIO()  # straight to a file, torch would write the file's name into it
         torch.save(tensors, whole)
         with written_whole(path) as scratch:
             scratch.write_bytes(whole.getvalue())
         training = {"steps": self._steps, "reward": self._lessons.reward, "epsilon": self.epsilon}
-        write_manifest(path, kind=self.name, features=FEATURES, training=training, cluster=self._shape)
+        features = FEATURES if self._times is None else (*FEATURES, *MORE)
+        write_manifest(path, kind=self.name, features=features, training=training, cluster=self._shape)
 
     def load_model(self, path: str | Path) -> None:
         """Read weights that `save_model` wrote; exploration goes on at its minimum."""
@@ -300,11 +358,12 @@ class RLAgent(Scheduler):
         check_manifest(read_manifest(path), path, self.name)
         tensors = torch.load(path, weights_only=True)
         typical = float(tensors.pop("typical"))
-        weights = Weights(**{name: part.numpy() for name, part in tensors.items()})
-        if weights.w1.shape[0] != len(FEATURES):
-            raise InputError(
-                f"{path} reads {weights.w1.shape[0]} features, this agent has {len(FEATURES)}: train it again"
-            )
+        weights = Weights(**{name: tensors[name].numpy() for name in Weights._fields})
+        times = {name.removeprefix(TIMES): part.numpy() for name, part in tensors.items() if name.startswith(TIMES)}
+        wanted = len(FEATURES) + (len(MORE) if times else 0)
+        if weights.w1.shape[0] != wanted:
+            raise InputError(f"{path} reads {weights.w1.shape[0]} features, this agent has {wanted}: train it again")
+        self._times = LearntTimes.from_arrays(times) if times else None
         self._know(weights, typical)
 
     def _know(self, weights: Weights, typical: float) -> None:
@@ -314,67 +373,3 @@ class RLAgent(Scheduler):
         self._take(lessons.knowledge)
 
     save, load = save_model, load_model
-
-
-@jitable
-def look(agent: RLAgent, task: TaskView, view: View) -> int:
-    """Find the candidates and write down what is seen of them; return how many there are."""
-    row, classes = task.row, agent.state.shape[1]
-    for candidate in range(classes):
-        agent.device[candidate] = -1
-    for device in range(len(view.free)):
-        candidate = view.device_class[device]
-        known = agent.device[candidate]
-        if task.memory_required <= view.memory[device] and (known < 0 or view.free[device] < view.free[known]):
-            agent.device[candidate] = device
-    number, total, shortest = 0, 0.0, np.inf
-    for candidate in range(classes):
-        device = agent.device[candidate]
-        agent.possible[row, candidate] = device >= 0
-        if device >= 0:
-            wait = max(view.free[device] - task.ready_time, 0.0)
-            agent.wait[row, candidate] = wait
-            number, total, shortest = number + 1, total + wait, min(shortest, wait)
-    if number == 0:  # fits no device whole: any answer will do, the loop finds a place or rejects it
-        agent.possible[row, view.device_class[0]] = True
-        agent.device[view.device_class[0]] = 0
-        return 1
-    for candidate in range(classes):
-        device = agent.device[candidate]
-        if device >= 0:
-            seen = agent.state[row, candidate]
-            seen[0] = task.size / 10000.0
-            seen[1] = np.sqrt(task.size / 10000.0)
-            seen[2] = task.compute_intensity
-            seen[3] = task.memory_required / 5000.0
-            seen[4] = view.kind[device]
-            seen[5] = view.watts[device] / 100.0
-            if agent.sees_queues:
-                wait = agent.wait[row, candidate]
-                seen[6] = np.log1p(wait / agent.typical) / 5.0
-                seen[7] = np.log1p(shortest / agent.typical) / 5.0
-                seen[8] = min(max((wait - total / number) / agent.typical / 50.0, -1.0), 1.0)
-    return number
-
-
-@jitable
-def score(agent: RLAgent, seen: Singles) -> float:
-    """Return the advantage of a candidate; the state's value is the same for all."""
-    dense(seen, agent.w1, agent.b1, agent.first, True)
-    dense(agent.first, agent.w2, agent.b2, agent.second, True)
-    dense(agent.second, agent.w3, agent.b3, agent.out, False)
-    return agent.out[1]
-
-
-@jitable
-def dense(inputs: Singles, weights: Singles, bias: Singles, outputs: Singles, rectified: bool) -> None:
-    """Write one layer's outputs; inputs that a ReLU has set to 0 cost nothing."""
-    for j in range(len(outputs)):
-        outputs[j] = bias[j]
-    for k in range(len(inputs)):
-        if inputs[k] != 0.0:
-            for j in range(len(outputs)):
-                outputs[j] += inputs[k] * weights[k, j]
-    if rectified:
-        for j in range(len(outputs)):
-            outputs[j] = max(outputs[j], np.float32(0.0))
