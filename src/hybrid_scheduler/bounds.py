@@ -26,6 +26,7 @@ Bools = npt.NDArray[np.bool_]
 
 LP_ROWS = 4096
 """Most tasks in one linear programme; more are priced on an even sample, which still gives a valid bound."""
+FEW_CLASSES = 8  # up to which tasks that are alike stay apart in the linear programme
 
 
 @dataclass(frozen=True)
@@ -218,9 +219,25 @@ def _best_share(times: Floats, number: Floats) -> float:
     return 0.5 * (low + high)
 
 
+def _merged(times: Floats) -> Floats:
+    """Add up tasks whose times differ by a factor alone: at any prices they choose the same class.
+
+    On a cluster of many classes most tasks are alike in where they can run, and the linear programme becomes small.
+    """
+    least = times.min(axis=1)
+    kinds, kind = np.unique(np.round(times / least[:, None], 9), axis=0, return_inverse=True)
+    if len(kinds) == len(times):
+        return times
+    weights = np.bincount(kind.ravel(), weights=least, minlength=len(kinds))
+    merged: Floats = kinds * weights[:, None]
+    return merged
+
+
 def _lp_prices(times: Floats, number: Floats) -> Floats:
     """Any number of classes: the dual of assigning every task to classes (HiGHS)."""
     sample = times[:: -(-len(times) // LP_ROWS)]
+    if len(number) > FEW_CLASSES:
+        sample = _merged(sample)
     scale = float(np.min(sample, axis=1).max())
     rows, columns = np.nonzero(np.isfinite(sample))
     tasks, classes = len(sample), len(number)
