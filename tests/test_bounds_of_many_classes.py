@@ -7,6 +7,7 @@ import pytest
 
 from hybrid_scheduler import bounds
 from hybrid_scheduler.bounds import lower_bound, verify_bound
+from hybrid_scheduler.learning.learnt_times import _best_use
 from hybrid_scheduler.model import Cluster, Tasks
 from hybrid_scheduler.model.cluster import DEFAULT_CPU, DeviceClass, Node
 
@@ -38,3 +39,12 @@ def test_tasks_that_differ_by_a_factor_become_one() -> None:
     times = np.array([[1.0, 2.0, np.inf], [3.0, 6.0, np.inf], [1.0, 1.0, 1.0], [0.1, 0.2, np.inf]])
     merged = bounds._merged(times)
     assert sorted(merged.tolist()) == [[1.0, 1.0, 1.0], [4.1, 8.2, np.inf]]
+
+
+def test_a_class_without_a_price_is_no_place_for_tasks_that_cannot_run_there() -> None:
+    classes = (DEFAULT_CPU, DeviceClass("gpu"), DeviceClass("idle"))
+    cluster = Cluster(classes, (Node({"cpu": 1, "gpu": 1, "idle": 9}),))
+    times = np.array([[10.0, 5.0, np.inf], [12.0, 6.0, np.inf]])
+    share, seconds = _best_use(times, cluster)
+    assert share[2] == 0.0
+    assert seconds == pytest.approx(11.0 / 3)  # two thirds of the work on the GPU

@@ -126,7 +126,8 @@ def _opinions(forest: CompiledForest) -> CompiledForest:
 def _best_use(times: Floats, cluster: Cluster) -> tuple[Floats, float]:
     """Return how the linear optimum spreads tasks over devices of each class, and the cluster's seconds per task."""
     counts = cluster.counts
-    priced = np.where(counts > 0, times * work_prices(times, counts), np.inf)
+    runs = (counts > 0) & np.isfinite(times)  # a class that cannot run a task is not free where its price is 0
+    priced = np.multiply(times, work_prices(times, counts), out=np.full(times.shape, np.inf), where=runs)
     chosen = np.bincount(priced.argmin(axis=1), minlength=len(counts))
     share: Floats = chosen / len(times) / np.maximum(counts, 1)
     return share, float(priced.min(axis=1).mean())
