@@ -56,7 +56,14 @@ class Sheet:
 
     def numbers(self, name: str) -> Floats:
         """Return a column as finite numbers."""
-        return np.array([self._number(row, name, cell) for row, cell in enumerate(self.columns[name])])
+        cells = self.columns[name]
+        try:
+            numbers = np.array(list(map(float, cells)))
+        except ValueError:
+            numbers = np.full(1, math.nan)
+        if np.isfinite(numbers).all():
+            return numbers
+        return np.array([self._number(row, name, cell) for row, cell in enumerate(cells)])
 
     def _number(self, row: int, name: str, cell: str) -> float:
         try:

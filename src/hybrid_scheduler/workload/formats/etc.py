@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -75,26 +76,43 @@ def class_names(machines: int) -> list[str]:
 
 
 def _matrix(path: Path) -> Matrix:
-    lines, rows = _numbers(path)
-    if not rows:
-        raise InputError(f"{path}: there are no numbers: give one row for each task")
-    machines = _told(rows)
-    if machines:
-        flat = [number for row in rows[1:] for number in row]
+    content = opening.text(path)
+    table = _table(content)
+    if table is None:  # lines of different lengths, or something that is no number: looked at line by line
+        lines, rows = _numbers(path, content)
+        machines = _told(rows[0], sum(map(len, rows[1:])))
+        flat = np.array([number for row in rows[1 if machines else 0 :] for number in row], np.float64)
+        machines = machines or _laid_out(path, lines, rows)
     else:
-        machines = _laid_out(path, lines, rows)
-        flat = [number for row in rows for number in row]
+        machines = _told(table[0].tolist(), table.size - table.shape[1])
+        flat = table[1 if machines else 0 :].ravel()
+        machines = machines or table.shape[1]
+        if machines == 1:
+            machines = _sixteen(path, len(flat))
     if machines > MOST_MACHINES:
         raise InputError(f"{path}: there are {machines} machines, expected at most {MOST_MACHINES}")
-    return np.array(flat, np.float64).reshape(-1, machines)
+    return flat.reshape(-1, machines)
 
 
-def _numbers(path: Path) -> tuple[list[int], list[list[float]]]:
+def _table(content: str) -> Matrix | None:
+    """Read numbers all at once, if every line holds as many; else none."""
+    if not content.strip():
+        return None
+    try:
+        table = np.loadtxt(io.StringIO(content), comments=None, ndmin=2)
+    except ValueError:
+        return None
+    return None if np.isnan(table).any() else table
+
+
+def _numbers(path: Path, content: str) -> tuple[list[int], list[list[float]]]:
     lines, rows = [], []
-    for line, content in enumerate(opening.text(path).split("\n"), 1):
-        if content.strip():
+    for line, cells in enumerate(content.split("\n"), 1):
+        if cells.strip():
             lines.append(line)
-            rows.append([_number(path, line, cell) for cell in content.split()])
+            rows.append([_number(path, line, cell) for cell in cells.split()])
+    if not rows:
+        raise InputError(f"{path}: there are no numbers: give one row for each task")
     return lines, rows
 
 
@@ -108,27 +126,30 @@ def _number(path: Path, line: int, cell: str) -> float:
     return number
 
 
-def _told(rows: list[list[float]]) -> int:
-    """Return the number of machines that a first line tells, 0 if it tells none."""
-    if len(rows[0]) != 2 or not all(each.is_integer() and each > 0 for each in rows[0]):
+def _told(first: list[float], count: int) -> int:
+    """Return the number of machines that a first line tells of the `count` numbers below it, 0 if it tells none."""
+    if len(first) != 2 or not all(each.is_integer() and each > 0 for each in first):
         return 0
-    tasks, machines = rows[0]
-    return int(machines) if sum(map(len, rows[1:])) == tasks * machines else 0
+    tasks, machines = first
+    return int(machines) if count == tasks * machines else 0
 
 
 def _laid_out(path: Path, lines: list[int], rows: list[list[float]]) -> int:
-    """Return the number of machines that the lines show: one number each line stands for 16."""
+    """Return how many numbers the first line holds; another one that holds more or fewer is refused."""
     width = len(rows[0])
     for line, row in zip(lines, rows, strict=True):
         if len(row) != width:
             raise InputError(
                 f"{path} line {line}: there are {len(row)} numbers, expected {width} as in the first line"
             )
-    if width > 1:
-        return width
-    if len(rows) % MACHINES:
+    return width if width > 1 else _sixteen(path, len(rows))
+
+
+def _sixteen(path: Path, count: int) -> int:
+    """Take one number a line for rows of 16 machines."""
+    if count % MACHINES:
         raise InputError(
-            f"{path}: {len(rows)} numbers are no rows of {MACHINES} machines: begin with a line 'tasks machines'"
+            f"{path}: {count} numbers are no rows of {MACHINES} machines: begin with a line 'tasks machines'"
         )
     return MACHINES
 

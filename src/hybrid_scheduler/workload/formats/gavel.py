@@ -18,7 +18,7 @@ import numpy as np
 
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.model.cluster import DEFAULT_CPU, DEFAULT_GPU, Cluster, Node
-from hybrid_scheduler.model.tasks import Tasks
+from hybrid_scheduler.model.tasks import Floats, Ints, Tasks
 from hybrid_scheduler.workload.formats import opening
 from hybrid_scheduler.workload.formats.documents import json_document, shown
 from hybrid_scheduler.workload.formats.format import ASSUMED, IGNORED, MEASURED, Format, Imported, Mapped
@@ -44,6 +44,7 @@ GPUS = 36
 SPREAD = "_unconsolidated"
 """How the types end under which jobs on several servers are listed."""
 ALONE = "null"
+MOST = 1e15
 SEVERAL = "needs several GPUs at once, and a task takes one device"
 UNKNOWN = "of a job type without a throughput on any GPU"
 COMPANION = "Gavel's table of throughputs (JSON)"
@@ -73,11 +74,13 @@ Rates = dict[str, dict[str, float]]
 
 
 @dataclass(frozen=True)
-class _Job:
-    kind: str
-    steps: float
-    scale: float
-    arrival: float
+class _Jobs:
+    """The columns of a trace that matter."""
+
+    kind: list[str]
+    steps: Floats
+    scale: Floats
+    arrival: Floats
 
 
 def _read(path: Path, companions: Sequence[Path]) -> Imported:
@@ -90,33 +93,36 @@ def _read(path: Path, companions: Sequence[Path]) -> Imported:
     trace, rates = traces[0], _rates(tables[0])
     jobs = _jobs(trace)
     known = {kind for by_job in rates.values() for kind, rate in by_job.items() if rate > 0}
-    single = [job for job in jobs if job.scale == 1]
-    kept = [job for job in single if job.kind in known]
-    if not kept:
+    single, listed = jobs.scale == 1, np.array([kind in known for kind in jobs.kind], np.bool_)
+    kept = np.flatnonzero(single & listed)
+    if not len(kept):
         raise InputError(
             f"{trace}: no job takes one GPU and has a throughput in {tables[0].name}: give its own table"
         )
-    skipped = +Counter({SEVERAL: len(jobs) - len(single), UNKNOWN: len(single) - len(kept)})
-    return Imported(_tasks(kept, rates), len(jobs), skipped, _cluster(list(rates)))
+    skipped = +Counter({SEVERAL: int((~single).sum()), UNKNOWN: int((single & ~listed).sum())})
+    return Imported(_tasks(jobs, kept, rates), len(jobs.kind), skipped, _cluster(list(rates)))
 
 
-def _tasks(jobs: list[_Job], rates: Rates) -> Tasks:
-    steps = np.array([job.steps for job in jobs])
-    speed = np.array([[by_job.get(job.kind, 0.0) for by_job in rates.values()] for job in jobs])
+def _tasks(jobs: _Jobs, kept: Ints, rates: Rates) -> Tasks:
+    names, which = np.unique(np.array(jobs.kind)[kept], return_inverse=True)
+    kinds = names.tolist()
+    speed = np.array([[by_job.get(kind, 0.0) for by_job in rates.values()] for kind in kinds])[which]
+    steps = jobs.steps[kept]
     times = np.divide(steps[:, None], speed, out=np.full(speed.shape, math.inf), where=speed > 0)
-    batch = [_BATCH.search(job.kind) for job in jobs]
-    models = [_BATCH.sub("", job.kind).strip() for job in jobs]
+    runs = np.isfinite(times)
+    batch = [_BATCH.search(kind) for kind in kinds]
+    models = [_BATCH.sub("", kind).strip() for kind in kinds]
     numbers = {name: number for number, name in enumerate(sorted(set(models)))}
     return Tasks.build(
         size=steps,
-        compute_intensity=np.full(len(jobs), 0.5),
-        memory_required=np.zeros(len(jobs)),
-        arrival_time=[job.arrival for job in jobs],
-        duration_estimate=np.nanmean(np.where(np.isfinite(times), times, np.nan), axis=1),
-        measured={"cpu": np.full(len(jobs), math.inf), **dict(zip(rates, times.T, strict=True))},
+        compute_intensity=np.full(len(kept), 0.5),
+        memory_required=np.zeros(len(kept)),
+        arrival_time=jobs.arrival[kept],
+        duration_estimate=np.where(runs, times, 0.0).sum(axis=1) / runs.sum(axis=1),
+        measured={"cpu": np.full(len(kept), math.inf), **dict(zip(rates, times.T, strict=True))},
         features={
-            "batch_size": [float(found[1]) if found else math.nan for found in batch],
-            "model": [numbers[name] for name in models],
+            "batch_size": np.array([float(found[1]) if found else math.nan for found in batch])[which],
+            "model": np.array([float(numbers[name]) for name in models])[which],
         },
     )
 
@@ -126,29 +132,35 @@ def _cluster(types: list[str]) -> Cluster:
     return Cluster((DEFAULT_CPU, *gpus), tuple(Node({"cpu": 1, name: GPUS}) for name in types))
 
 
-def _jobs(path: Path) -> list[_Job]:
+def _jobs(path: Path) -> _Jobs:
     lines = [(line, content) for line, content in enumerate(opening.text(path).split("\n"), 1) if content.strip()]
-    layout = LAYOUTS.get(lines[0][1].count("\t") + 1, LAYOUTS[10]) if lines else ()
-    return [_job(path, line, content.split("\t"), layout) for line, content in lines]
+    if not lines:
+        raise InputError(f"{path}: there are no jobs: give a line for each")
+    layout = LAYOUTS.get(lines[0][1].count("\t") + 1, LAYOUTS[10])
+    rows = [content.split("\t") for _, content in lines]
+    for (line, _), cells in zip(lines, rows, strict=True):
+        if len(cells) != len(layout):
+            raise InputError(f"{path} line {line}: there are {len(cells)} fields, expected {len(layout)}: correct it")
+    columns = dict(zip(layout, zip(*rows, strict=True), strict=True))
+
+    def numbers(name: str, least: float) -> Floats:
+        found = np.array([_number(cell) for cell in columns[name]])
+        good = (found >= least) & (found < MOST)
+        if not good.all():
+            row = int(np.argmin(good))
+            said = f"{name} is '{shown(columns[name][row])}', expected a number from {least:g} on"
+            raise InputError(f"{path} line {lines[row][0]}: {said}")
+        return found
+
+    kinds = list(columns["job_type"])
+    return _Jobs(kinds, numbers("total_steps", 1), numbers("scale_factor", 1), numbers("arrival_time", 0))
 
 
-def _job(path: Path, line: int, cells: list[str], layout: tuple[str, ...]) -> _Job:
-    if len(cells) != len(layout):
-        raise InputError(f"{path} line {line}: there are {len(cells)} fields, expected {len(layout)}: correct it")
-    job = dict(zip(layout, cells, strict=True))
-
-    def number(name: str, least: float) -> float:
-        try:
-            value = float(job[name])
-        except ValueError:
-            value = math.nan
-        if not least <= value < 1e15:
-            raise InputError(
-                f"{path} line {line}: {name} is '{shown(job[name])}', expected a number from {least:g} on"
-            )
-        return value
-
-    return _Job(job["job_type"], number("total_steps", 1), number("scale_factor", 1), number("arrival_time", 0))
+def _number(cell: str) -> float:
+    try:
+        return float(cell)
+    except ValueError:
+        return math.nan
 
 
 def _rates(path: Path) -> Rates:
@@ -172,7 +184,7 @@ def _alone(path: Path, kind: str, jobs: dict[str, Any]) -> dict[str, float]:
         rate = beside.get(ALONE) if isinstance(beside, dict) else None
         if rate is None:
             continue  # measured beside other jobs only
-        if isinstance(rate, bool) or not isinstance(rate, int | float) or not (rate == 0 or 1e-9 < rate < 1e15):
+        if isinstance(rate, bool) or not isinstance(rate, int | float) or not (rate == 0 or 1e-9 < rate < MOST):
             raise InputError(
                 f"{path}: {kind}, {shown(name)}: the throughput is {rate!r:.40}, expected steps a second"
             )
