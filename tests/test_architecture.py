@@ -15,7 +15,7 @@ FLOORS = [
     {"errors", "files", "compiling", "registry", "workers"},
     {"model"},
     {"physics", "clocks", "view", "metrics"},
-    {"loop", "bounds"},
+    {"loop", "bounds", "graph_bound"},
     {"simulator", "optimum", "local_search"},
     {"learning", "ml_models", "offline_trainer", "profiling", "profiler"},
     {"schedulers", "workload", "workload_generator"},
@@ -32,7 +32,7 @@ FLOORS = [
 ]
 """From the ground up: a room may call on its own floor and on those below."""
 HOMES = {
-    "numba": {"compiling", "physics", "bounds", "local_search", "loop", "schedulers", "learning"},
+    "numba": {"compiling", "physics", "bounds", "graph_bound", "local_search", "loop", "schedulers", "learning"},
     "scipy": {"bounds", "optimum"},
     "sklearn": {"learning"},
     "torch": {"learning", "schedulers", "reports", "profiling", "execution"},  # reports: its writer of TensorBoard events

@@ -1,7 +1,8 @@
 """Certified lower bounds: numbers below which no schedule of these tasks can end, with a proof one can check.
 
 For any prices λ ≥ 0 per device class with Σ count·λ = 1, the tasks that arrive at or after time r need at least
-Σ min_d λ_d·t(i, d) seconds after r (weak LP duality). The prices are the certificate.
+Σ min_d λ_d·t(i, d) seconds after r (weak LP duality). The prices are the certificate. In a graph the same holds
+between what must come before the tasks and what must come after them (`graph_bound.py`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from scipy.optimize import linprog
 from scipy.sparse import coo_array
 
 from hybrid_scheduler.errors import SchedulerError
+from hybrid_scheduler.graph_bound import best_window, heads_and_tails, inside_window
 from hybrid_scheduler.model.cluster import Cluster
 from hybrid_scheduler.model.placements import RAN
 from hybrid_scheduler.model.tasks import Floats, Ints, Tasks
@@ -34,16 +36,20 @@ class Bound:
     """No schedule ends before `makespan`; `kind` says which certificate proves it."""
 
     makespan: float
-    kind: str  # "work", "path" or "whole"
+    kind: str  # "work", "path", "window" or "whole"
     prices: dict[str, float]
-    since: float = 0.0  # work: the bound counts tasks that arrive at or after this time
+    since: float = 0.0  # work: tasks count that arrive at or after this time; window: that cannot begin before it
     path: tuple[int, ...] = ()  # path: task ids of a chain in which each waits for the one before
+    tail: float = 0.0  # window: and after which at least this much must follow
     limit: float = np.inf  # whole: a schedule that ends before this runs no task where it takes as long
 
     def __str__(self) -> str:
         if self.kind == "path":
             return f"{self.makespan:.6g} s (chain of {len(self.path)} tasks)"
         prices = ", ".join(f"{name} {price:.6g}" for name, price in self.prices.items())
+        if self.kind == "window":
+            between = f"{self.since:.6g} s before and {self.tail:.6g} s after it"
+            return f"{self.makespan:.6g} s (work with {between}; prices {prices})"
         return f"{self.makespan:.6g} s (work arriving from {self.since:.6g} s on; prices {prices})"
 
 
@@ -55,14 +61,15 @@ def present_times(tasks: Tasks, cluster: Cluster, times: Floats | None = None) -
 
 
 def lower_bound(tasks: Tasks, cluster: Cluster, times: Floats | None = None) -> Bound:
-    """Return the best bound found: by work with arrivals, or by the longest chain."""
+    """Return the best bound found: by work with arrivals, by the longest chain, in a graph by both together."""
     seconds = present_times(tasks, cluster, times)
     runs = rejections(tasks, seconds, cluster) == RAN
     if not runs.any():
         return Bound(0.0, "work", dict.fromkeys((each.name for each in cluster.classes), 0.0))
     work = _work_bound(tasks.arrival_time[runs], seconds[runs], cluster)
     path = _path_bound(tasks, seconds, runs, cluster)
-    return max(work, path, key=lambda bound: bound.makespan)
+    found = [work, path, *([_window_bound(tasks, seconds, runs, cluster)] if tasks.has_edges else [])]
+    return max(found, key=lambda bound: bound.makespan)
 
 
 def isolated_bound(tasks: Tasks, cluster: Cluster, times: Floats | None = None) -> Bound:
@@ -110,10 +117,14 @@ def verify_bound(bound: Bound, tasks: Tasks, cluster: Cluster, tolerance: float 
         # A schedule ends at `limit` or later, or it runs no task where it takes that long and needs this much work.
         times = np.where(times >= bound.limit, np.inf, times)
         return min(bound.limit, _work(times[runs], prices)) >= bound.makespan / slack
-    late = runs & (tasks.arrival_time >= bound.since)
     if not runs.any():
         return bound.makespan <= 0.0
-    return bool(late.any()) and bound.since + _work(times[late], prices) >= bound.makespan / slack
+    late = runs & (tasks.arrival_time >= bound.since)
+    if bound.kind == "window":
+        late = inside_window(tasks, fastest(times, cluster), runs, bound.since, bound.tail)
+    elif bound.tail:
+        return False  # independent work has nothing after it
+    return bool(late.any()) and bound.since + _work(times[late], prices) + bound.tail >= bound.makespan / slack
 
 
 def work_prices(times: Floats, counts: Ints) -> Floats:
@@ -140,9 +151,15 @@ def batch_work(tasks: Tasks, cluster: Cluster) -> float:
 
 
 def _work(times: Floats, prices: Floats) -> float:
-    """Σ min_d λ_d·t(i, d); a class that cannot run a task is never its minimum, whatever its price."""
+    """Σ min_d λ_d·t(i, d)."""
+    return float(_cheapest(times, prices).sum())
+
+
+def _cheapest(times: Floats, prices: Floats) -> Floats:
+    """min_d λ_d·t(i, d); a class that cannot run a task is never its minimum, whatever its price."""
     priced = np.where(np.isfinite(times), prices * np.where(np.isfinite(times), times, 0.0), np.inf)
-    return float(priced.min(axis=1).sum())
+    least: Floats = priced.min(axis=1)
+    return least
 
 
 def _named(prices: Floats, cluster: Cluster) -> dict[str, float]:
@@ -264,6 +281,37 @@ def _lp_prices(times: Floats, number: Floats) -> Floats:
     prices = np.maximum(result.x[:classes], 0.0)
     normalised: Floats = prices / float(prices @ number)
     return normalised
+
+
+# --- graphs --------------------------------------------------------------------------------------------------
+
+
+def _window_bound(tasks: Tasks, times: Floats, runs: Bools, cluster: Cluster) -> Bound:
+    heads, tails = heads_and_tails(tasks, fastest(times, cluster), runs)
+    heads, tails, times = heads[runs], tails[runs], times[runs]
+    best = Bound(-1.0, "window", {})
+    tried: set[tuple[float, float]] = set()
+    for head, tail in _beginnings(heads, tails, cluster):
+        # Prices for one window may prove more about another; follow them until they do not.
+        for _ in range(6):
+            inside = (heads >= head) & (tails >= tail)
+            if (head, tail) in tried or not inside.any():
+                break
+            tried.add((head, tail))
+            prices = work_prices(times[inside], cluster.counts)
+            seconds, head, tail = best_window(heads, tails, _cheapest(times, prices))
+            if seconds > best.makespan:
+                best = Bound(seconds, "window", _named(prices, cluster), since=head, tail=tail)
+    return best
+
+
+def _beginnings(heads: Floats, tails: Floats, cluster: Cluster) -> Iterator[tuple[float, float]]:
+    """All tasks; and later and earlier parts of the graph where prices are quickly found."""
+    yield float(heads.min()), 0.0
+    if np.count_nonzero(cluster.counts) <= 2:
+        for share in (0.25, 0.5, 0.75):
+            yield float(np.quantile(heads, share)), 0.0
+            yield float(heads.min()), float(np.quantile(tails, share))
 
 
 # --- chains --------------------------------------------------------------------------------------------------

@@ -53,6 +53,7 @@ def _bound_document(seed: int, bound: Any) -> dict[str, Any]:
         "kind": bound.kind,
         "prices": bound.prices,
         "since": bound.since,
+        "tail": bound.tail,
         "path": list(bound.path),
     }
 
@@ -247,7 +248,8 @@ def _read_measures(text: str) -> dict[tuple[int, str], dict[str, float]]:
 
 
 def _bound_of(data: dict[str, Any]) -> Bound:
-    return Bound(float(data["makespan"]), data["kind"], dict(data["prices"]), data["since"], tuple(data["path"]))
+    path, tail = tuple(data["path"]), data.get("tail", 0.0)  # runs of before have no tail
+    return Bound(float(data["makespan"]), data["kind"], dict(data["prices"]), data["since"], path, tail)
 
 
 def _workload_of(shape: dict[str, Any], digest: str) -> dict[str, Any]:

@@ -58,13 +58,19 @@ def bound(
 
 def _print_bound(found: Bound, checked: bool) -> None:
     typer.echo(f"no schedule ends before {show.quantity(found.makespan, 's')} ({found.makespan!r} s)")
-    if found.kind == "work":
-        typer.echo(f"proof: work that arrives from {found.since:.6g} s on, at these prices per second:")
+    if found.kind == "path":
+        typer.echo(f"proof: a chain of {len(found.path)} tasks, each at its fastest: {_ends(found.path)}")
+    else:
+        typer.echo(f"proof: {_which_work(found)}, at these prices per second:")
         for name, price in found.prices.items():
             typer.echo(f"  {name:12} {price:.9g}")
-    else:
-        typer.echo(f"proof: a chain of {len(found.path)} tasks, each at its fastest: {_ends(found.path)}")
     typer.echo(f"checked independently: {'yes' if checked else 'NO, please report this'}")
+
+
+def _which_work(found: Bound) -> str:
+    if found.kind == "window":
+        return f"work that cannot begin before {found.since:.6g} s and has {found.tail:.6g} s of chains after it"
+    return f"work that arrives from {found.since:.6g} s on"
 
 
 def _ends(path: tuple[int, ...]) -> str:
