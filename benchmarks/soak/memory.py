@@ -30,6 +30,10 @@ class Scale:
         some = max(1, int(len(weights) * SHARE))
         return float(median(weights[:some])), float(median(weights[-some:]))
 
+    def every(self, seconds: float) -> list[float]:
+        """Return megabytes, one figure for so many seconds."""
+        return [round(weight / 1e6, 1) for _, weight in self.looks[:: max(1, int(seconds / GAP))]]
+
     def _weigh(self) -> None:
         while not self._over.wait(GAP):
             self.looks.append((time.monotonic(), self._server.resident()))

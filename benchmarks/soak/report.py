@@ -26,6 +26,7 @@ class Report:
     placements_a_second: float
     warm_bytes: float
     end_bytes: float
+    megabytes: list[float]  # every ten seconds, for those who look for a leak
     rows_acknowledged: int
     rows_stored: int
     rows_missing: int

@@ -78,6 +78,7 @@ def _measured(plan: Plan, server: Server, troubles: Troubles, database: str) -> 
         placements_a_second=(last - first) / seconds,
         warm_bytes=warm,
         end_bytes=end,
+        megabytes=scale.every(10.0),
         rows_acknowledged=acknowledged,
         rows_stored=found.rows,
         rows_missing=found.missing(acknowledged, tasks),

@@ -21,6 +21,7 @@ USUAL = {
     "HOST": "127.0.0.1",
     "PORT": "0",
     "PACE": "none",
+    "MAX_QUEUE": "1000",  # the queue of a saturated policy grows for ever, and memory with it
     "KEEP_TASKS": "none",  # all are counted at the end
     "RATE_LIMIT": "100000000/minute",  # counted as always, but never reached
     "LOG_FILE": "none",
