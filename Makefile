@@ -46,11 +46,12 @@ test-python: $(READY) $(WEB) ## the package
 test-browser: $(READY) $(WEB) ## the dashboard in a real browser, against a real server
 	@cd dashboard && node scripts/chromium.mjs && npm run --silent e2e
 
-lint: $(READY) $(NODE_READY) ## check style, types and the shape of the imports
+lint: $(READY) $(NODE_READY) ## check style and types, and ask for known weaknesses
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@cd dashboard && npm run --silent check
+	@$(BIN)/python -m scripts.dependencies audit --tell
 
 wheel: $(READY) $(WEB) ## build a wheel with the dashboard inside, into dist/
 	@$(BIN)/python -m hatchling build -t wheel
@@ -75,11 +76,24 @@ results: $(READY) ## run every experiment for ten seeds (hours; goes on after an
 docs: $(READY) ## write the tables that the docs take from the code
 	@$(BIN)/python docs/tables.py
 
+site: $(READY) ## build the documentation into site/, warnings are errors
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "site/index.html"
+
+screenshots: $(READY) $(WEB) ## take the pictures of the docs from a running dashboard
+	@cd dashboard && node scripts/chromium.mjs && cd .. && $(BIN)/python -m scripts.screenshots
+
+audit: $(READY) $(NODE_READY) ## ask for known weaknesses in what is installed
+	@$(BIN)/python -m scripts.dependencies audit
+
+sbom: $(READY) $(NODE_READY) ## list what is installed as CycloneDX, in sbom/
+	@$(BIN)/python -m scripts.dependencies sbom
+
 lock: $(READY) ## write the installed versions to constraints.txt
 	@$(BIN)/python -m pip freeze --exclude-editable | grep -v '@' | sed 's/+cpu$$//' > constraints.txt
 
 clean: ## remove .venv, node_modules, caches and what was built
-	@rm -rf $(VENV) dashboard/node_modules src/hybrid_scheduler/web benchmarks/build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@rm -rf $(VENV) dashboard/node_modules src/hybrid_scheduler/web benchmarks/build site sbom .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	@find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.PHONY: help setup run test test-dashboard test-python test-browser lint wheel sdist dashboard types bench soak results docs lock clean
+.PHONY: help setup run test test-dashboard test-python test-browser lint wheel sdist dashboard types bench soak results docs site screenshots audit sbom lock clean

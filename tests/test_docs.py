@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import subprocess
@@ -10,17 +11,28 @@ from pathlib import Path
 
 import pytest
 
+from docs.reference import PAGES as WRITTEN
+from helpers_cli import hms
+
 ROOT = Path(__file__).parents[1]
-FRONT = [ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "METHODOLOGY", "RESULTS")]
-PAGES = [*FRONT, *sorted((ROOT / "docs").glob("*.md"))]
+DOCS = ROOT / "docs"
+FRONT = [ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "METHODOLOGY", "RESULTS", "SECURITY")]
+PAGES = [*FRONT, *sorted(DOCS.rglob("*.md"))]
+STORIES = [DOCS / "tutorial.md", *sorted((DOCS / "howto").glob("*.md"))]
+"""Pages whose blocks belong together: they are carried out from top to bottom in one empty folder."""
+FENCE = re.compile(r"```(\w+)(?: title=\"([^\"]+)\")?\n(.*?)```", flags=re.DOTALL)
+SHORTER = ["--seeds", "2"]
+"""For comparisons of the default ten seeds: their number changes how long they take, not what is shown."""
 
 
 def blocks(language: str) -> list[tuple[str, str]]:
-    """Return the code blocks of a language with the page they stand on."""
+    """Return the code blocks of a language with the page they stand on; stories are told apart."""
     return [
         (page.name, code)
         for page in PAGES
-        for code in re.findall(rf"```{language}\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+        if page not in STORIES
+        for kind, _, code in FENCE.findall(page.read_text(encoding="utf-8"))
+        if kind == language
     ]
 
 
@@ -38,13 +50,46 @@ def commands() -> list[str]:
 
 
 @pytest.mark.parametrize("command", commands())
-def test_commands_of_the_readme_run(command: str) -> None:
+def test_commands_of_the_readme_run(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     words = shlex.split(command)
     assert words[0] == ".venv/bin/hms"
-    hms = Path(sys.executable).parent / "hms"
-    done = subprocess.run([hms, *words[1:]], capture_output=True, text=True, cwd=ROOT, check=False)
-    assert done.returncode == 0, done.stderr
-    assert max(len(line) for line in done.stdout.splitlines()[1:]) <= 80
+    monkeypatch.chdir(ROOT)
+    shorter = SHORTER if words[1] == "compare" and "--seeds" not in words else []
+    done = hms(*words[1:], *shorter)
+    assert done.code == 0, done.err
+    assert max(len(line) for line in done.out.splitlines()[1:]) <= 80
+
+
+@pytest.mark.parametrize("page", STORIES, ids=lambda page: page.stem)
+def test_stories_can_be_followed_step_by_step(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for kind, title, code in FENCE.findall(page.read_text(encoding="utf-8")):
+        assert title or kind in ("sh", "text"), f"a block of {kind} that nothing is done with"
+        if title:
+            Path(title).write_text(code, encoding="utf-8")
+        elif kind == "sh":
+            for line in code.splitlines():
+                follow(shlex.split(line))
+    if page.stem == "tutorial":
+        check_what_the_tutorial_says()
+
+
+def follow(words: list[str]) -> None:
+    """Do one line of a story: `hms` in this process, Python as a process of its own."""
+    if words[0] == "python":
+        subprocess.run([sys.executable, *words[1:]], check=True, capture_output=True)
+        return
+    assert words[0] == "hms"
+    done = hms(*words[1:])
+    assert done.code in (0, None), f"{shlex.join(words)}\n{done.err}"
+
+
+def check_what_the_tutorial_says() -> None:
+    raced = json.loads(Path("first/result.json").read_text(encoding="utf-8"))["schedulers"]
+    ratio = {name: figures["makespan_over_bound"] for name, figures in raced.items()}
+    assert 1 <= ratio["price"] < ratio["hybrid_ml"] < ratio["oracle"] < ratio["greedy"]
+    assert Path("first.png").read_bytes().startswith(b"\x89PNG")
+    assert "patient" in Path("second.html").read_text(encoding="utf-8")
 
 
 def test_the_policy_of_the_readme_is_the_one_in_examples() -> None:
@@ -56,7 +101,9 @@ def test_the_policy_of_the_readme_is_the_one_in_examples() -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
-        assert (page.parent / target).exists(), target
+        there = (page.parent / target).resolve()
+        written = there.is_relative_to(DOCS) and there.relative_to(DOCS).as_posix() in WRITTEN
+        assert written or there.exists() or target.startswith("https://"), target
 
 
 def test_tables_are_those_of_the_code() -> None:
