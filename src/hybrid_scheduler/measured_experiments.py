@@ -29,7 +29,7 @@ from hybrid_scheduler.workload.tiled import tiled
 from hybrid_scheduler.workload.unseen import unseen_kernels
 
 KERNELS, STARPU = "opencl_cpu_gpu_cgo17/opencl_cpu_gpu_times.csv", "starpu_perfmodels"
-MACHINES, TILES, SMALLER = ("attila", "idgraf", "mirage"), (8, 12, 16), (1, 2, 4)
+MACHINES, TILES, SMALLER = ("attila", "idgraf", "mirage"), (8, 16), (1, 2, 4)
 POLICIES = ("heft", "peft", "eft", "hybrid_ml", "rl_agent", "greedy")
 LOAD, KERNEL_TASKS = 0.9, 2000
 PREDICTED, TRUE = "eft on predicted times", "eft on true times"

@@ -53,6 +53,8 @@ def trained(
         if progress:
             progress(number, len(presets))
         tasks = WorkloadGenerator(seed + number).generate_preset(preset, num_tasks, load=load, cluster=cluster)
+        if isinstance(policy, RLAgent) and tasks.has_edges:
+            raise InputError(f"rl_agent learns no graphs from presets ('{preset}'): use training.taught")
         if isinstance(policy, RLAgent):
             policy.pretrain(tasks, cluster, mode=mode)
         else:

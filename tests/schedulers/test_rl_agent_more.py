@@ -9,6 +9,7 @@ import pytest
 
 from checks import check_schedule
 from hybrid_scheduler import registry
+from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.lane import Lane
 from hybrid_scheduler.learning.agent_sight import MORE, PLACE, Sight
 from hybrid_scheduler.learning.learnt_times import LearntTimes
@@ -20,7 +21,7 @@ from hybrid_scheduler.schedulers import rl_agent
 from hybrid_scheduler.schedulers.rl_agent import FEATURES, RLAgent
 from hybrid_scheduler.schedulers.scheduler import Scheduler
 from hybrid_scheduler.simulator import VirtualMultiGPU
-from hybrid_scheduler.training import taught
+from hybrid_scheduler.training import taught, trained
 from hybrid_scheduler.workload import WorkloadGenerator
 
 STAND = Cluster.from_dict({"nodes": [{"cpu": 6, "gpu": 2}], "classes": {"gpu": {"speedup_slope": 15.0}}})
@@ -83,3 +84,8 @@ def test_it_sees_ranks_by_learnt_times_and_who_is_critical() -> None:
     assert np.allclose(place["upward rank"], [1.0, 0.8, 0.4, 0.2])
     assert np.allclose(place["depth over chain"], [0.0, 0.5, 0.5, 1.0])
     assert np.allclose(sight.critical, [1.0, 1.0, (3 / 5) ** 4, 1.0])
+
+
+def test_a_preset_of_graphs_is_no_lesson_of_a_stream() -> None:
+    with pytest.raises(InputError, match=r"no graphs from presets \('cholesky'\): use training\.taught"):
+        trained("rl_agent", ["cholesky"], 20, 1.0, 0, STAND)
