@@ -1,11 +1,13 @@
-"""An audit that asked nobody is not an audit without findings."""
+"""An audit that asked nobody is not one without findings; exceptions to the rules on safety have reasons."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from scripts.dependencies import Audit, audited, code_of, of_npm, of_python, told
 
+ROOT = Path(__file__).parents[1]
 KNOWN = {"name": "a", "version": "1", "vulns": []}
 WEAK = {"name": "b", "version": "2", "vulns": [{"id": "CVE-1", "fix_versions": ["2.1"]}]}
 UNKNOWN = {"name": "c", "skip_reason": "not found"}
@@ -45,3 +47,17 @@ def test_npm_tells_findings_or_why_it_could_not_ask() -> None:
 def test_a_program_that_is_missing_or_talks_nonsense_is_an_obstacle(tmp_path: Path) -> None:
     assert "cannot be run" in audited(("./nothing",), tmp_path, of_npm).obstacle
     assert audited(("sh", "-c", "echo no; echo why >&2"), tmp_path, of_npm).obstacle == "why"
+
+
+def test_every_exception_to_the_rules_on_safety_gives_its_reason() -> None:
+    bare = re.compile(r"noqa: (?:[A-Z]+\d+, ?)*S\d+(?:, ?[A-Z]+\d+)*\s*$")
+    folders = ("src", "tests", "docs", "benchmarks", "scripts", "examples", "dashboard/scripts")
+    files = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
+    assert len(files) > 200
+    found = [
+        f"{path.name}: {line.strip()}"
+        for path in files
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if bare.search(line)
+    ]
+    assert found == []

@@ -180,7 +180,7 @@ def _from_file(path: Path, attribute: str) -> Any:
     sys.modules[name] = module  # compiled policies are looked up by their module's name
     try:
         # Not through the loader: its bytecode file is stale if a policy is edited twice within a second.
-        exec(compile(path.read_bytes(), str(path), "exec"), vars(module))  # noqa: S102
+        exec(compile(path.read_bytes(), str(path), "exec"), vars(module))  # noqa: S102  # a policy file is a program
     except SchedulerError:
         raise
     except (Exception, SystemExit) as error:
