@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
-from mkdocs.structure.files import File, Files
+from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.pages import Page
 
 from docs.reference import PAGES
@@ -52,7 +52,7 @@ def on_page_markdown(markdown: str, *, page: Page, files: Files, **_: Any) -> st
         path = posixpath.normpath(posixpath.join(below + posixpath.dirname(here), target))
         place = path.removeprefix("docs/")
         found = files.get_file_from_path(place)
-        if found is None or found.inclusion.is_excluded():
+        if found is None or found.inclusion == InclusionLevel.EXCLUDED:
             if not (ROOT / path).exists():
                 return match[0]  # MkDocs says which page has a broken link
             return words if words.strip("`") == path else f"{words} (`{path}`)"
