@@ -96,3 +96,9 @@ def test_files_of_two_formats_are_not_read_together(tmp_path: Path) -> None:
 def test_a_mistyped_format_is_answered_with_a_guess(tmp_path: Path) -> None:
     with pytest.raises(LookupError, match="unknown format 'parket': did you mean 'parquet'"):
         reader.read_all([tmp_path], "parket")
+
+
+def test_json_of_no_known_kind_is_not_taken_for_a_table(tmp_path: Path) -> None:
+    (tmp_path / "what.json").write_text('{"answer": 42}', encoding="utf-8")
+    with pytest.raises(InputError, match=r"what\.json is JSON of no known kind, known are parquet, csv, alibaba"):
+        reader.read(tmp_path / "what.json")

@@ -64,6 +64,8 @@ def sniffed(path: str | Path) -> Format:
         for each in known():
             if each.accompanies and each.accompanies(head):
                 raise InputError(f"{path} goes with a file of the format {each.name}: give that file too")
+        if head.lstrip().startswith((b"{", b"[")):
+            raise InputError(f"{path} is JSON of no known kind, known are {', '.join(NAMES)}: name one with --format")
     return form or format_named(FALLBACK)
 
 
