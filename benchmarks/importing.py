@@ -25,7 +25,8 @@ def import_vs_pandas() -> list[Row]:
         return [
             _row("import_csv", Path(folder) / "tasks.csv", pd.read_csv, target=0.5),
             _row("import_swf", Path(folder) / "log.swf", _log_with_pandas, target=0.5),
-            _row("import_requests", Path(folder) / "requests.csv", pd.read_csv, target=0.5),
+            # Moments may be dates, so they are read as text first and become numbers in a second step.
+            _row("import_requests", Path(folder) / "requests.csv", pd.read_csv, target=0.2),
         ]
 
 
