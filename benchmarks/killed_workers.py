@@ -15,11 +15,10 @@ from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
 from typing import Any
 
+from benchmarks.tired_work import EVERY, work
 from hybrid_scheduler import HybridScheduler
 from hybrid_scheduler.execution.calls import WorkerLostError
 
-EVERY = 20  # tasks of which one raises
-SECONDS = 0.002  # that a task takes, so that there is time to kill
 DEVICES = "cpu,gpu=emulated:slowdown=1"
 
 
@@ -49,14 +48,6 @@ class Account:
             f"exceptions, {self.ended['lost']} lost, {self.wrong} wrong, {self.twice} twice; {self.killed} workers "
             f"killed, {self.restarts} replaced: {'all accounted for' if self.adds_up else 'IT DOES NOT ADD UP'}"
         )
-
-
-def work(number: int) -> int:
-    """Sleep a little; raise for one number in twenty."""
-    time.sleep(SECONDS)
-    if number % EVERY == 0:
-        raise ValueError(number)
-    return number
 
 
 def stress(tasks: int, backend: str = "local", every: float = 1.0) -> Account:

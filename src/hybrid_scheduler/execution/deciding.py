@@ -56,17 +56,22 @@ class Decider:
 
     # --- deciding ----------------------------------------------------------------------------------------------
 
-    def decide(self, jobs: Sequence[Job], now: float) -> list[Choice]:
-        """Let the policy decide on a block of jobs that are all ready now."""
+    def decide(self, jobs: Sequence[Job], now: float, most: int) -> dict[Job, Choice]:
+        """Let the policy decide on a block of jobs that are all ready now; keep what it says of the first to start.
+
+        The others are to be asked about again, when more is known.
+        """
         begin = time.perf_counter()
         predicted = self.predicted(jobs)
         self.beliefs.fill(self.machine.view.free, now)
         placed = self.machine.step(self._block(jobs, predicted, now), self.policy, times=predicted)
-        for row, job in enumerate(jobs):
+        choices = {}
+        for row in _first_to_start(placed, most):
+            job = jobs[row]
             job.remembered = {name: np.array(getattr(self.policy, name)[row]) for name in self.policy.remembered}
-        choices = [self._choice(job, placed, row, predicted[row]) for row, job in enumerate(jobs)]
+            choices[job] = self._choice(job, placed, row, predicted[row])
         self.seconds += time.perf_counter() - begin
-        self.count += len(jobs)
+        self.count += len(choices)
         return choices
 
     def predicted(self, jobs: Sequence[Job]) -> Floats:
@@ -145,3 +150,11 @@ class Decider:
         predicted = self.predicted([job])
         self.beliefs.fill(self.machine.view.free, now)
         return asked(Lane(self.policy, self.machine), self._block([job], predicted, now), predicted)
+
+
+def _first_to_start(placed: Placements, most: int) -> list[int]:
+    """Return the rows that start first, in that order; rejected ones first of all."""
+    if len(placed) <= most:
+        return list(range(len(placed)))
+    rows: list[int] = np.argsort(np.where(placed.ran, placed.start, -np.inf), kind="stable")[:most].tolist()
+    return rows

@@ -24,6 +24,7 @@ from hybrid_scheduler.schedulers.explain import Explanation
 from hybrid_scheduler.schedulers.scheduler import Scheduler
 
 AHEAD = 16  # jobs per device that are decided on before they can run
+LOOK = 128  # waiting jobs that a policy which plans looks at together
 Ended = Callable[[Job], None]
 
 
@@ -107,19 +108,19 @@ class Dispatcher:
 
     def _decide_waiting(self) -> None:
         while self._waiting and len(self._open) < self._ahead:
-            if self._policy.plans and not self._has_idle_device():
-                return  # batches are formed when a device runs out of work
-            count = min(self._ahead - len(self._open), len(self._waiting))
+            if self._policy.plans and not self._has_hungry_device():
+                return  # batches are formed when a device runs out of work, a moment before it does
+            room = self._ahead - len(self._open)
+            count = min(max(room, LOOK) if self._policy.plans else room, len(self._waiting))
             jobs = [self._waiting.popleft() for _ in range(count)]
-            self._decide([job for job in jobs if not self._is_cancelled(job)])
+            self._decide([job for job in jobs if not self._is_cancelled(job)], room)
 
     def _runs_dry(self) -> bool:
         """Whether more should be decided on: in blocks, which cost a policy less than one job at a time."""
-        few = any(self.decider.beliefs.waiting(device) < 2 for device in range(len(self.backend.devices)))
-        return few or 2 * len(self._open) <= self._ahead
+        return self._has_hungry_device() or 2 * len(self._open) <= self._ahead
 
-    def _has_idle_device(self) -> bool:
-        return any(not self.decider.beliefs.waiting(device) for device in range(len(self.backend.devices)))
+    def _has_hungry_device(self) -> bool:
+        return any(self.decider.beliefs.waiting(device) < 2 for device in range(len(self.backend.devices)))
 
     def _is_cancelled(self, job: Job) -> bool:
         if not job.future.cancelled():
@@ -128,16 +129,17 @@ class Dispatcher:
         self._closing.append(job)
         return True
 
-    def _decide(self, jobs: list[Job]) -> None:
+    def _decide(self, jobs: list[Job], room: int) -> None:
         if not jobs:
             return
         try:
-            choices = self.decider.decide(jobs, self.now)
+            choices = self.decider.decide(jobs, self.now, room)
         except Exception as error:  # noqa: BLE001  # a policy's mistake belongs to those who wait for its answer
             for job in jobs:
                 self._end(job, error)
             return
-        for job, choice in zip(jobs, choices, strict=True):
+        self._waiting.extendleft(job for job in reversed(jobs) if job not in choices)
+        for job, choice in choices.items():
             self._open[job.number] = job
             job.status = choice.status
             if choice.status in REASONS:
@@ -179,6 +181,7 @@ class Dispatcher:
                 parts = self.decider.whole(job, call.device, seconds)
                 elsewhere = parts if parts and parts[0][0] != call.device else ()
                 self._send(job, Choice(job.status, elsewhere, seconds))
+            self._decide_waiting()
         self._resolve_ended()
 
     def _cool(self, device: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future
 from pathlib import Path
@@ -23,6 +24,7 @@ from hybrid_scheduler.schedulers.explain import Explanation
 from hybrid_scheduler.schedulers.scheduler import Scheduler
 
 AS_SOON_AS_POSSIBLE = -1
+NICE = "5"  # the workers keep all cores busy: a learner at the lowest priority would never come to an end
 
 
 class HybridScheduler(Executor):
@@ -150,5 +152,6 @@ def made_policy(policy: str | Scheduler, backend: Backend, seed: int) -> Schedul
 
     made = ready(policy, cluster_of(backend.devices), seed) if isinstance(policy, str) else policy
     if made.learn_every:
+        os.environ.setdefault("HMS_LEARNER_NICE", NICE)
         made.learn_beside(AS_SOON_AS_POSSIBLE)
     return made

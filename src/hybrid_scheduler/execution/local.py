@@ -22,7 +22,7 @@ from hybrid_scheduler.execution.performing import environment
 from hybrid_scheduler.execution.worker import ANSWER, READY, REQUEST
 
 COMMAND = [sys.executable, "-m", "hybrid_scheduler.execution.worker"]
-FUTILE = 3  # workers in a row that died before they were ready: there will be no other
+FUTILE = 10  # workers in a row that died before they were ready: there will be no other
 TICK = 0.5  # seconds between two looks for devices that stay away
 
 
@@ -43,7 +43,9 @@ class LocalBackend(Backend):
     @property
     def pids(self) -> list[int]:
         """Process numbers of the workers, device by device; 0 where there is none at the moment."""
-        return [process.pid for process, _ in self._workers]
+        return [
+            process.pid if line.is_up else 0 for line, (process, _) in zip(self.lines, self._workers, strict=True)
+        ]
 
     def _open(self) -> None:
         self._selector.register(self._ears, selectors.EVENT_READ)

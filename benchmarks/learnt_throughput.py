@@ -1,0 +1,67 @@
+"""Throughput on learnt times against the best fixed assignment that the optimiser finds from the measured ones.
+
+Two emulated classes: four types of task that sleep, each as long as its class takes for it. `python -m
+benchmarks.learnt_throughput [policies]` lets each policy learn on one batch and prints what it makes of the next.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+
+import numpy as np
+
+from hybrid_scheduler import Tasks
+from hybrid_scheduler.execution.devices import devices_of
+from hybrid_scheduler.execution.dispatcher import Dispatcher
+from hybrid_scheduler.execution.hybrid_scheduler import made_backend, made_policy
+from hybrid_scheduler.execution.jobs import Job
+from hybrid_scheduler.execution.records import placements_of
+from hybrid_scheduler.execution.user_tasks import Work
+from hybrid_scheduler.optimum import optimum
+
+DEVICES = "cpu=emulated:slowdown=1,gpu=emulated:slowdown=1"
+TYPES = {"drawing": (2.0, 0.5, 0.9), "sorting": (0.6, 1.2, 0.1), "mixing": (1.0, 0.5, 0.5), "moving": (1.0, 1.0, 0.3)}
+"""Milliseconds per unit of size on the two classes, and compute intensity."""
+
+
+def _work(name: str) -> Work:
+    slow, fast, intensity = TYPES[name]
+    work = Work(time.sleep, size=lambda size: size, intensity=intensity, name=name)
+    work.on("cpu")(lambda size: time.sleep(size * slow / 1000))
+    work.on("gpu")(lambda size: time.sleep(size * fast / 1000))
+    return work
+
+
+def shares_of_the_best(policy: str, tasks: int, rounds: int, seed: int = 1) -> Iterator[float]:
+    """Return, batch by batch, the throughput as a share of that of the best assignment; the first is for learning."""
+    works, draw = [_work(name) for name in TYPES], np.random.default_rng(seed)
+    backend = made_backend("local", devices_of(DEVICES))
+    dispatcher = Dispatcher(made_policy(policy, backend, seed), backend)
+    dispatcher.start()
+    try:
+        for number in range(rounds):
+            drawn = [(works[draw.integers(len(works))], float(draw.uniform(20, 60))) for _ in range(tasks)]
+            yield _share(dispatcher, drawn, number * tasks)
+    finally:
+        backend.close()
+        dispatcher.decider.policy.close()
+
+
+def _share(dispatcher: Dispatcher, drawn: list[tuple[Work, float]], first: int) -> float:
+    """Run a batch that is there at once; return best makespan / makespan."""
+    since, decider = dispatcher.now, dispatcher.decider
+    jobs = [Job.of(first + row, work, (size,), {}, since, since) for row, (work, size) in enumerate(drawn)]
+    for job in jobs:
+        dispatcher.submit(job)
+    dispatcher.wait()
+    placed = placements_of(jobs, decider.cluster, decider.predicted(jobs), since)
+    measured = {each.name: placed.times[:, column] for column, each in enumerate(decider.cluster.classes)}
+    batch = Tasks.build(placed.tasks.size, placed.tasks.compute_intensity, np.zeros(len(jobs)), measured=measured)
+    return optimum(batch, decider.cluster, time_limit=5.0, gap=2e-3).makespan / placed.makespan
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:] or ["eft", "min_min", "sufferage", "hybrid_ml"]:
+        print(f"{name}: " + ", ".join(f"{share:.1%}" for share in shares_of_the_best(name, 200, 4)))
