@@ -118,7 +118,11 @@ def _until_tasks(port: int, count: int) -> None:
 
 
 def _ended(port: int) -> dict[str, Any]:
-    """End the run and return how it stood."""
+    """End the run, once the last trouble is over, and return how it stood."""
+    end = time.monotonic() + PATIENCE
+    while json.loads(_ask(port, "GET", "/api/health")[1])["state"] != "ok":
+        require(time.monotonic() < end, "the server does not recover")
+        time.sleep(0.2)
     status, body = _ask(port, "POST", "/api/simulation/stop")
     require(status == 200, f"the run could not be ended: {body.decode()}")
     return _status(port)

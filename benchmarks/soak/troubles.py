@@ -24,10 +24,10 @@ class Troubles:
         self.made: Counter[str] = Counter()
 
     def go_on(self, seconds: float, every: float, lasting: float) -> None:
-        """Make a trouble every so many seconds; the last seconds are quiet, so that all can be stored."""
-        quiet = time.monotonic() + seconds
-        for name, trouble in cycle(self._all().items()):
-            if time.monotonic() + every + lasting > quiet - every:
+        """Make a trouble every so many seconds, each at least once; the last seconds are quiet."""
+        quiet, kinds = time.monotonic() + seconds, self._all()
+        for name, trouble in cycle(kinds.items()):
+            if len(self.made) == len(kinds) and time.monotonic() + every + lasting > quiet - every:
                 time.sleep(max(0.0, quiet - time.monotonic()))
                 return
             time.sleep(every)

@@ -16,7 +16,7 @@ from typing import Any, Self
 import yaml
 
 ROOT = Path(__file__).parents[2]
-PATIENCE = 60.0
+PATIENCE = 120.0  # seconds; only there so that a failure ends
 
 
 def compose(values: Mapping[str, str]) -> dict[str, Any]:

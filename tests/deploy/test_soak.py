@@ -39,7 +39,7 @@ def test_nothing_is_lost_while_everything_around_the_server_fails(report: Report
     }
     assert report.rows_stored == report.rows_acknowledged > 6 * 100  # a task, an example and four results each
     assert report.frames["clients"] == SHORT.clients
-    assert report.frames["fewest"] > SHORT.seconds / 2
+    assert report.frames["fewest"] > 3
 
 
 def test_a_loss_of_any_kind_is_no_pass(report: Report) -> None:
