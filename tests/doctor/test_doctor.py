@@ -76,8 +76,8 @@ def test_a_port_that_another_program_has_is_told(monkeypatch: pytest.MonkeyPatch
 
 def test_too_little_of_anything_is_told(tmp_path: Path) -> None:
     assert machine.python((3, 10, 4)).state == "fail"
-    assert machine.memory(900.0).state == "fail"
-    assert machine.memory(1600.0).state == "ok"
+    assert machine.memory(1900.0).state == "fail"
+    assert machine.memory(2100.0).state == "ok"
     assert "lower KEEP_TASKS" in machine.disk(tmp_path, least_mb=1e12).advice
     assert "make dashboard" in service.dashboard(tmp_path / "index.html").advice
     assert machine.compiled_loop(count=1000, slow=1e12).state == "note"

@@ -15,7 +15,7 @@ from hybrid_scheduler.errors import SchedulerError
 from hybrid_scheduler.profiling import machine
 
 OLDEST = (3, 11)
-LEAST_MEMORY_MB, LEAST_DISK_MB = 1500, 2000  # a server with learners holds 700 MB; models, logs and runs need room
+LEAST_MEMORY_MB, LEAST_DISK_MB = 2000, 2000  # a server and its learners hold 1.3 GB; runs and models need room
 TASKS, FEW = 500_000, 500
 SLOW = 1e6  # tasks a second below which something is wrong with the compiled loop
 
@@ -40,7 +40,7 @@ def memory(free_mb: float | None = None) -> Check:
     """Look at the memory that is free."""
     free, total = free_mb or _available_mb(), machine.memory_mb()
     if free is None:
-        return Check("memory", "note", "this system does not say how much is free", "1.5 GB are enough")
+        return Check("memory", "note", "this system does not tell", f"{LEAST_MEMORY_MB / 1000:g} GB are enough")
     found = f"{free / 1000:.1f} GB free" + (f" of {total / 1000:.1f}" if total else "")
     if free < LEAST_MEMORY_MB:
         return Check("memory", "fail", found, f"free {LEAST_MEMORY_MB / 1000:g} GB: close other programs")
