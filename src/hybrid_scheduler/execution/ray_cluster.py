@@ -40,7 +40,8 @@ def connected(address: str, **of_a_local_one: Any) -> bool:
     options = {"address": LOCAL, "include_dashboard": False, **of_a_local_one} if local else {"address": address}
     try:
         ray.init(**options, log_to_driver=False, logging_level=logging.ERROR)
-    except (ConnectionError, ValueError, RuntimeError) as error:
+    except Exception as error:  # noqa: BLE001  # Ray raises a plain Exception where a node does not start in time
         where = "on this machine" if local else f"at {address}"
-        raise InputError(f"no Ray cluster {where} ({error}): start one with ray start --head") from None
+        why = " ".join(str(error).split())[:200]
+        raise InputError(f"no Ray cluster {where} ({why}): start one with ray start --head") from None
     return True
