@@ -42,8 +42,8 @@ VOLUME ["/data", "/cache"]
 USER 10001:10001
 EXPOSE 8000
 STOPSIGNAL SIGTERM
-# A server whose database is away answers 503: it is alive and waits, but is not healthy.
-HEALTHCHECK --interval=10s --timeout=5s --start-period=120s --retries=3 \
+# A server whose database is away answers 503: alive, but not healthy. The first start trains the learners, once.
+HEALTHCHECK --interval=10s --timeout=5s --start-period=600s --retries=3 \
     CMD ["python", "-c", "import os, urllib.request as u; u.urlopen(f'http://127.0.0.1:{os.environ[\"PORT\"]}/api/health', timeout=4)"]
 ENTRYPOINT ["hms"]
 CMD ["serve"]
