@@ -94,7 +94,8 @@ def _print(result: Result, real: RealRun) -> None:
     names = ", ".join(each.label for each in real.devices)
     for line in (
         f"{Path(comparison.source.name).name}: {first.workload['num_tasks']:,} tasks, {real.backend}, {seeds}",
-        f"devices: {names}; times are measured, watts and prices are the model's",
+        f"devices: {names}",
+        "times are measured, watts and prices are the model's",
         f"bound {show.quantity(first.bound.makespan, 's')} for the times that were measured or learnt",
         "",
     ):
