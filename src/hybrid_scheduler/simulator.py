@@ -230,7 +230,7 @@ def _queue(tasks: Tasks, out: Out, planned: Ints | None) -> tuple[Queue, int]:
 def _bound_loop(scheduler: Scheduler, interpreted: bool) -> tuple[Callable[..., Any], Any]:
     plans = scheduler.plans
     loop = walk_batches if plans else walk
-    method = type(scheduler).plan if plans else type(scheduler).choose
+    method = type(scheduler).plan if plans else scheduler.chooser
     if is_compiled(method) and not interpreted:
         return compiled_loop(loop, method, scheduler)
     if plans:

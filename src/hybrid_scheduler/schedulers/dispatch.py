@@ -13,47 +13,47 @@ from typing import Any
 
 import numpy as np
 
-from hybrid_scheduler.compiling import jitable
+from hybrid_scheduler.compiling import compiled, jitable
 from hybrid_scheduler.view import TaskView, View, start_on
 
 USUAL_LOAD, USUAL_TASKS = 0.8, 10.0  # what is believed of the stream until it has shown itself, and for how long
 FULLEST = 0.9  # the formula has no answer at full load
 
 
-@jitable
-def least_cost(policy: Any, task: TaskView, view: View) -> int:
-    """Return the device on which the task costs all tasks least; the rate of arrivals is noted on the way."""
-    usual_rate = USUAL_LOAD / policy.work
-    if policy.stream[0] == 0.0:
-        policy.stream[1] = task.ready_time
-    policy.stream[0] += 1.0
-    rate = (USUAL_TASKS + policy.stream[0]) / (
-        USUAL_TASKS / usual_rate + max(task.ready_time - policy.stream[1], 0.0)
-    )
-    idle = 1.0 - min(rate * policy.work, FULLEST)
+@compiled
+def by_weighing(policy: Any, task: TaskView, view: View) -> tuple[float, int]:
+    """Return the device on which the task costs all tasks least, or the planned one while its plan is any good."""
+    follows = len(policy.device) > 0
+    rate, idle, pull = 0.0, 1.0, 0.0
+    if not follows:
+        rate, idle = arrivals(policy, task.ready_time)
+        pull = policy.pull
     best, least = -1, np.inf
     for device in range(len(view.free)):
         if task.memory_required > view.memory[device]:
             continue
         kind = view.device_class[device]
-        wait = max(view.free[device] - task.ready_time, 0.0)
+        wait = start_on(task, view, device) - task.ready_time
         mean, square = policy.seconds[task.row, kind], policy.square[task.row, kind]
-        held_up = rate * policy.belongs[kind] * (2.0 * wait * mean + square) / (2.0 * idle)
-        joules = view.watts[device] * mean
-        cost = (1.0 - policy.pull) * (wait + mean + policy.selfless * held_up) + policy.pull * joules / 100.0
+        held_up = policy.selfless * rate * policy.belongs[kind] * (2.0 * wait * mean + square) / (2.0 * idle)
+        cost = (1.0 - pull) * (wait + mean + held_up) + pull * view.watts[device] * mean / 100.0
         if cost < least:
             best, least = device, cost
-    return max(best, 0)
+    if follows:
+        planned = policy.device[task.row]  # costs are ends here: a task of a plan minds nobody else
+        # A task leaves its planned device when elsewhere it can end before it could start there.
+        if task.memory_required <= view.memory[planned] and start_on(task, view, planned) - task.ready_time <= least:
+            best = planned
+    best = max(best, 0)
+    return float(view.kind[best]), best
 
 
 @jitable
-def kept_or_left(policy: Any, task: TaskView, view: View) -> int:
-    """Return the planned device, unless things went so wrong that elsewhere the task ends its own time sooner."""
-    planned, best, earliest = policy.device[task.row], 0, np.inf
-    for device in range(len(view.free)):
-        if task.memory_required <= view.memory[device]:
-            end = start_on(task, view, device) + policy.seconds[task.row, view.device_class[device]]
-            if end < earliest:
-                best, earliest = device, end
-    in_vain = task.memory_required > view.memory[planned]
-    return best if in_vain or start_on(task, view, planned) > earliest else planned
+def arrivals(policy: Any, now: float) -> tuple[float, float]:
+    """Note an arrival; return the rate of arrivals, and the share of the time in which devices are idle."""
+    usual_rate = USUAL_LOAD / policy.work
+    if policy.stream[0] == 0.0:
+        policy.stream[1] = now
+    policy.stream[0] += 1.0
+    rate = (USUAL_TASKS + policy.stream[0]) / (USUAL_TASKS / usual_rate + max(now - policy.stream[1], 0.0))
+    return rate, 1.0 - min(rate * policy.work, FULLEST)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hybrid_scheduler.compiling import jitable
+from hybrid_scheduler.compiling import compiled
 from hybrid_scheduler.model.cluster import GPU
 from hybrid_scheduler.view import TaskView, View, start_on
 
@@ -14,8 +14,8 @@ LEAN = 0.02  # threshold moved per mean task of difference between the queues
 TIME_UNIT, ENERGY_UNIT = 10.0, 500.0
 
 
-@jitable
-def lean(policy: Any, task: TaskView, view: View) -> tuple[float, int]:
+@compiled
+def by_leaning(policy: Any, task: TaskView, view: View) -> tuple[float, int]:
     """Return the share for a GPU and the device, by predicted shares, learnt seconds and the queues."""
     seconds, share = policy.seconds[task.row], policy.share[task.row]
     gpu, cpu = -1, -1

@@ -45,6 +45,11 @@ class Scheduler:
         """Return (gpu_fraction, device) for one task."""
         raise SchedulerError(f"scheduler '{self.name}' has no choose: override choose or plan")
 
+    @property
+    def chooser(self) -> Callable[..., Any]:
+        """The function that is compiled into the loop for the next block; it must answer as `choose` does."""
+        return type(self).choose
+
     def plan(self, batch: Any, view: View) -> Any:
         """Return (order, gpu_fractions, devices) for tasks that are ready together; replaces `choose`."""
         raise SchedulerError(f"scheduler '{self.name}' has no plan: override choose or plan")
