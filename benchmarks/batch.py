@@ -18,7 +18,7 @@ def min_min_vs_python() -> list[Row]:
     """Measure mapped tasks a second on an instance of Braun's size."""
     etc = hihi(seed=1)
     seconds: list[list[float]] = etc.tolist()
-    tasks, machine = _tasks(etc), VirtualMultiGPU(cluster=_cluster())
+    tasks, machine = braun_tasks(etc), VirtualMultiGPU(cluster=braun_cluster())
 
     def ours() -> float:
         return machine.run(tasks, registry.schedulers.create("min_min")).makespan
@@ -41,13 +41,14 @@ def _names() -> list[str]:
     return [f"m{number}" for number in range(MACHINES)]
 
 
-def _cluster() -> Cluster:
+def braun_cluster() -> Cluster:
     """Return one device of each class; a node needs a CPU, so the first machine is one."""
     classes = tuple(DeviceClass(name, kind="gpu" if number else "cpu") for number, name in enumerate(_names()))
     return Cluster(classes, (Node(dict.fromkeys(_names(), 1)),))
 
 
-def _tasks(etc: Floats) -> Tasks:
+def braun_tasks(etc: Floats) -> Tasks:
+    """Return a batch with these times."""
     measured = {name: etc[:, number] for number, name in enumerate(_names())}
     return Tasks.build(np.ones(TASKS), np.ones(TASKS), np.zeros(TASKS), measured=measured)
 

@@ -301,7 +301,8 @@ def _window_bound(tasks: Tasks, times: Floats, runs: Bools, cluster: Cluster) ->
             prices = work_prices(times[inside], cluster.counts)
             seconds, head, tail = best_window(heads, tails, _cheapest(times, prices))
             if seconds > best.makespan:
-                best = Bound(seconds, "window", _named(prices, cluster), since=head, tail=tail)
+                kind = "window" if head or tail else "work"  # all there is, with nothing before or after it
+                best = Bound(seconds, kind, _named(prices, cluster), since=head, tail=tail)
     return best
 
 
