@@ -144,3 +144,25 @@ def test_the_table_has_every_setting_once() -> None:
 )  # fmt: skip
 def test_what_is_this_machine(host: str, own: bool) -> None:
     assert is_loopback(host) == own
+
+
+def test_a_backend_makes_the_race_measured_with_fewer_schedulers_by_default() -> None:
+    live = load_settings(backend="local", devices="emulated").live_settings()
+    assert (live.measured, live.schedulers, live.num_gpus) == (True, ("round_robin", "greedy", "hybrid_ml", "eft"), 1)
+    named = load_settings(backend="local", devices="emulated", schedulers="oracle").live_settings()
+    assert named.schedulers == ("oracle",)
+    assert not load_settings().live_settings().measured
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"devices": "emulated"}, "set BACKEND=local too"),
+        ({"backend": "local", "devices": "emulated", "num_gpus": 2}, "NUM_GPUS is for a simulated race"),
+        ({"backend": "lokal", "devices": "emulated"}, "unknown backend 'lokal': did you mean 'local'"),
+        ({"backend": "local", "devices": "gpus"}, "unknown device 'gpus'"),
+    ],
+)
+def test_settings_of_a_measured_race_are_checked(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(SchedulerError, match=message):
+        load_settings(**values)

@@ -19,6 +19,7 @@ class Lane:
     scheduler: Scheduler
     machine: VirtualMultiGPU
     seconds: float = 0.0  # wall time spent on decisions and simulated clocks
+    deaths: int = 0  # workers that died at a task, where tasks really run
 
     def run(self, tasks: Tasks, times: Floats | None = None) -> Placements:
         """Walk a block of tasks; a scheduler that learns gets its placements every `learn_every` tasks."""

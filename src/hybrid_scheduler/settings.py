@@ -14,8 +14,9 @@ import yaml
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
-from hybrid_scheduler.engine.settings import SIX, LiveSettings
+from hybrid_scheduler.engine.settings import SIMULATED, SIX, LiveSettings
 from hybrid_scheduler.errors import InputError, unknown_name
+from hybrid_scheduler.execution.live_settings import FOUR, MeasuredSettings
 from hybrid_scheduler.storage.cache import limit
 
 CONFIG_FILE = Path("config.yaml")
@@ -65,6 +66,10 @@ class AppSettings(BaseSettings):
     )
 
     schedulers: Names = Field(SIX, description="who takes part, with commas")
+    backend: str = Field("simulated", description="simulated, or what really runs the tasks: local or ray")
+    devices: str = Field(
+        "auto", description="what a backend runs tasks on: auto, emulated or a list such as cpu,cuda:0"
+    )
     preset: str = Field("mixed", description="workload: a preset, or upload:NAME")
     load: float = Field(0.9, description="offered load; 1 is all that the cluster can do at best")
     pace: float | None = Field(20.0, description="tasks per second of wall time; none: as fast as possible")
@@ -123,6 +128,7 @@ class AppSettings(BaseSettings):
 
     @model_validator(mode="after")
     def _check(self) -> AppSettings:
+        self._check_backend()
         self.live_settings()  # a wrong preset or scheduler is told now
         if self.rate_limit:
             limit(self.rate_limit)
@@ -131,6 +137,13 @@ class AppSettings(BaseSettings):
         if self.environment == "production":
             _refuse_unsafe(self)
         return self
+
+    def _check_backend(self) -> None:
+        given = self.model_fields_set
+        if self.measured and "num_gpus" in given:
+            raise ValueError(f"NUM_GPUS is for a simulated race, BACKEND={self.backend} takes what DEVICES says")
+        if not self.measured and "devices" in given:
+            raise ValueError("DEVICES says what a backend runs tasks on: set BACKEND=local too, or leave it out")
 
     # --- what follows from them --------------------------------------------------------------------------------
 
@@ -172,20 +185,28 @@ class AppSettings(BaseSettings):
         values = (self.token, self.database_url, self.postgres_password, self.redis_url)
         return [value.get_secret_value() for value in values if value.get_secret_value()]
 
+    @property
+    def measured(self) -> bool:
+        """Whether tasks really run."""
+        return self.backend != SIMULATED
+
     def live_settings(self) -> LiveSettings:
         """Return what the simulation starts with."""
         fit = f"hybrid_ml:retrain_interval={self.retrain_interval}"
         usual = self.retrain_interval == RETRAIN_EVERY
-        return LiveSettings(
-            schedulers=tuple(fit if name == "hybrid_ml" and not usual else name for name in self.schedulers),
-            preset=self.preset,
-            load=self.load,
-            pace=self.pace,
-            num_gpus=self.num_gpus,
-            energy_weight=self.energy_weight,
-            max_queue=self.max_queue,
-            seed=self.seed,
-        )
+        names = FOUR if self.measured and "schedulers" not in self.model_fields_set else self.schedulers
+        values: dict[str, Any] = {
+            "schedulers": tuple(fit if name == "hybrid_ml" and not usual else name for name in names),
+            "preset": self.preset,
+            "load": self.load,
+            "pace": self.pace,
+            "energy_weight": self.energy_weight,
+            "max_queue": self.max_queue,
+            "seed": self.seed,
+        }
+        if self.measured:
+            return MeasuredSettings(**values, backend=self.backend, devices=self.devices)
+        return LiveSettings(**values, num_gpus=self.num_gpus)
 
 
 class _ConfigFile(PydanticBaseSettingsSource):

@@ -960,7 +960,10 @@ export interface components {
              * @example gpu
              */
             kind: string;
-            /** @example gpu0 */
+            /**
+             * @description A CPU that only plays it is called (emulated).
+             * @example gpu0
+             */
             name: string;
         };
         /**
@@ -1361,6 +1364,16 @@ export interface components {
          * @description The settings as they stand.
          */
         LiveSettings: {
+            /**
+             * @description simulated, or what really runs the tasks
+             * @example simulated
+             */
+            backend: string;
+            /**
+             * @description What it runs them on; empty if simulated.
+             * @example
+             */
+            devices: string;
             energy_weight: number;
             failed_gpus: number[];
             load: number | null;
@@ -1629,6 +1642,8 @@ export interface components {
             last_task: number | null;
             /** @description Offered load at its beginning; null: a rate was given. */
             load: number | null;
+            /** @description Whether its tasks really ran, rather than in simulated time. */
+            measured: boolean;
             num_gpus: number | null;
             /** @description The server that ran it. */
             owner: string | null;
@@ -1714,6 +1729,8 @@ export interface components {
             kind: string;
             /** @description Offered load at its beginning; null: a rate was given. */
             load: number | null;
+            /** @description Whether its tasks really ran, rather than in simulated time. */
+            measured: boolean;
             num_gpus: number | null;
             rate: number | null;
             /** @description Who took part at its beginning. */
@@ -2032,6 +2049,11 @@ export interface components {
             error: string;
             /** @example true */
             is_running: boolean;
+            /**
+             * @description Whether tasks really run: times of execution are measured then, and queues are those that these times make; else everything is simulated.
+             * @example false
+             */
+            measured: boolean;
             /**
              * @description What is wrong at the moment; empty: nothing.
              * @example

@@ -57,7 +57,7 @@ export function Load({ settings, rate, off }: { settings: Settings; rate: number
     <Slider
       label="Offered load"
       className="w-80 max-w-full"
-      hint={`1 is all that the cluster can do at best${rate === null ? '' : `; now ${figure(rate)} tasks per simulated second`}`}
+      hint={`1 is all that the cluster can do at best${rate === null ? '' : `; now ${figure(rate)} tasks per second of the race`}`}
       value={settings.load}
       min={0.05}
       max={1.5}

@@ -39,7 +39,11 @@ function Groups({ settings, off }: { settings: Settings; off: boolean }) {
         <Slider label="Energy weight" hint="0: only time counts, 1: only energy" value={settings.energy_weight} min={0} max={1} step={0.05} show={(value) => value.toFixed(2)} disabled={off} onSettle={(next) => void change(`Energy weight ${next.toFixed(2)}`, { energy_weight: next })} />
       </Group>
       <Group title="Devices">
-        <Slider label="Number of GPUs" value={settings.num_gpus} min={0} max={16} step={1} show={String} disabled={off} onSettle={(next) => void change(`${next} GPUs`, { num_gpus: next })} />
+        {settings.backend === 'simulated' ? (
+          <Slider label="Number of GPUs" value={settings.num_gpus} min={0} max={16} step={1} show={String} disabled={off} onSettle={(next) => void change(`${next} GPUs`, { num_gpus: next })} />
+        ) : (
+          <p className="text-sm text-quiet">Tasks really run here: the devices are those the server was started with. A GPU that is switched off is not used.</p>
+        )}
         <GpuSwitches settings={settings} off={off} most={64} />
         <QueueLimit settings={settings} off={off} />
       </Group>

@@ -2,6 +2,7 @@
 import { useState } from 'react';
 import { Bell, LayoutGrid, Moon, Pause, Play, SkipForward, Square, Sun, Wifi, WifiOff } from 'lucide-react';
 import { clock } from '@/look/format';
+import { MeasuredBadge } from '@/look/Measured';
 import { Button, Chip } from '@/look/parts';
 import { SchedulerName } from '@/look/Shape';
 import { useTheme } from '@/look/theme';
@@ -31,9 +32,12 @@ export function Header() {
 
 function Brand() {
   const cluster = useRace((race) => {
-    const settings = race.frame?.settings;
-    return settings ? `1 CPU + ${settings.num_gpus} GPU · seed ${settings.seed} · simulated` : 'waiting for a race';
+    const [devices, settings] = [race.frame?.devices ?? [], race.frame?.settings];
+    const cpus = devices.filter((each) => each.kind === 'cpu').length;
+    const emulated = devices.some((each) => each.name.endsWith('(emulated)')) ? ', emulated' : '';
+    return settings ? `${cpus} CPU + ${devices.length - cpus} GPU${emulated} · seed ${settings.seed}` : 'waiting for a race';
   }, 'slow');
+  const measured = useRace((race) => race.frame?.measured ?? null, 'slow');
   return (
     <a href="/" onClick={(event) => follow(event, '/')} className="flex items-center gap-2.5">
       <img src="/icon.svg" width={34} height={34} alt="" />
@@ -41,6 +45,7 @@ function Brand() {
         <span className="block leading-tight font-semibold">Scheduler race</span>
         <span className="hidden text-xs text-quiet sm:block">{cluster}</span>
       </span>
+      {measured !== null && <MeasuredBadge measured={measured} />}
     </a>
   );
 }
@@ -75,15 +80,15 @@ const STATES = { ready: 'warn', running: 'good', paused: 'warn', stopped: 'quiet
 /** State, clock and legend. */
 function Standing() {
   const link = useLink();
-  const { state, time, names } = useRace(
-    (race) => ({ state: race.frame?.state ?? null, time: race.frame?.sim_time ?? null, names: race.frame?.schedulers.map((each) => each.name) ?? [] }),
+  const { state, time, measured, names } = useRace(
+    (race) => ({ measured: race.frame?.measured ?? false, state: race.frame?.state ?? null, time: race.frame?.sim_time ?? null, names: race.frame?.schedulers.map((each) => each.name) ?? [] }),
     'read',
   );
   return (
     <>
       <span className="flex items-center gap-3" role="status" aria-live="off">
         {link === 'lost' ? <Chip tone="bad">● OFFLINE</Chip> : state && <Chip tone={STATES[state]}>● {state.toUpperCase()}</Chip>}
-        <span className="num text-sm" title="simulated time">{clock(time)}</span>
+        <span className="num text-sm" title={measured ? 'time of the race: when the newest task arrived' : 'simulated time'}>{clock(time)}</span>
       </span>
       <ul aria-label="Legend" className="hidden flex-wrap items-center gap-x-3 gap-y-1 text-sm min-[1700px]:flex">
         {names.map((name) => (

@@ -28,6 +28,10 @@ export interface SimulationUpdate {
   };
   marks: Mark[];
   /**
+   * Whether tasks really run: times of execution are measured then, and queues are those that these times make; else everything is simulated.
+   */
+  measured: boolean;
+  /**
    * New tasks, the newest 50 at most.
    */
   records: LiveRecord[];
@@ -211,6 +215,9 @@ export interface Device {
    * cpu or gpu
    */
   kind: string;
+  /**
+   * A CPU that only plays it is called (emulated).
+   */
   name: string;
 }
 /**
@@ -267,6 +274,10 @@ export interface LiveRecord {
    * Whether GET /api/tasks/{task_id} tells why; the last 500 of them are kept.
    */
   explained: boolean;
+  /**
+   * Whether it really ran.
+   */
+  measured: boolean;
   memory_required: number;
   optimal_gpu_fraction: number | null;
   optimal_time: number | null;
@@ -482,6 +493,14 @@ export interface WindowFigures {
  * The settings as they stand.
  */
 export interface LiveSettings {
+  /**
+   * simulated, or what really runs the tasks
+   */
+  backend: string;
+  /**
+   * What it runs them on; empty if simulated.
+   */
+  devices: string;
   energy_weight: number;
   failed_gpus: number[];
   load: number | null;

@@ -15,6 +15,7 @@ export function record(task_id: number, values: Partial<LiveRecord> = {}): LiveR
     optimal_gpu_fraction: 0.8,
     optimal_time: 0.1,
     explained: true,
+    measured: false,
     results: { hybrid_ml: result(), greedy: result({ turnaround: 1 }), oracle: result({ turnaround: 0.4 }) },
     ...values,
   };
@@ -54,12 +55,13 @@ export function update(seq: number, values: Partial<SimulationUpdate> = {}): Sim
     time: 1_700_000_000 + seq,
     run_id: 1,
     state: 'running',
+    measured: false,
     tasks_processed: seq * 10,
     sim_time: seq,
     tasks_per_second: 20,
     arrival_rate: 45,
     bound: seq * 0.9,
-    settings: { schedulers: ['hybrid_ml', 'greedy', 'oracle'], preset: 'mixed', load: 0.9, rate: null, energy_weight: 0.5, num_gpus: 1, failed_gpus: [], pace: 20, max_queue: null, seed: 0 },
+    settings: { schedulers: ['hybrid_ml', 'greedy', 'oracle'], preset: 'mixed', load: 0.9, rate: null, energy_weight: 0.5, num_gpus: 1, failed_gpus: [], pace: 20, max_queue: null, seed: 0, backend: 'simulated', devices: '' },
     devices: [
       { index: 0, name: 'cpu', kind: 'cpu', device_class: 'cpu', failed: false },
       { index: 1, name: 'gpu0', kind: 'gpu', device_class: 'gpu', failed: false },

@@ -24,17 +24,17 @@ export const result = (deviceIndex: number, turnaround: number | null, change: P
 });
 
 export const record = (id: number, results: Record<string, LiveResult>, change: Partial<LiveRecord> = {}): LiveRecord => ({
-  task_id: id, arrival_time: 10, size: 1000 + id, compute_intensity: 0.5, memory_required: 200, optimal_gpu_fraction: 1, optimal_time: 0.1, explained: true, results, ...change,
+  task_id: id, arrival_time: 10, size: 1000 + id, compute_intensity: 0.5, memory_required: 200, optimal_gpu_fraction: 1, optimal_time: 0.1, explained: true, measured: false, results, ...change,
 });
 
 export const frame = (change: Partial<SimulationUpdate> = {}): SimulationUpdate => ({
-  type: 'simulation_update', seq: 1, time: 1000, state: 'running', tasks_processed: 10, sim_time: 20, tasks_per_second: 20, arrival_rate: 45, bound: 11, settings: settings(),
+  type: 'simulation_update', seq: 1, time: 1000, state: 'running', measured: false, tasks_processed: 10, sim_time: 20, tasks_per_second: 20, arrival_rate: 45, bound: 11, settings: settings(),
   devices: [device(0), device(1)], schedulers: [figures('hybrid_ml'), figures('greedy'), figures('oracle')], error: '', run_id: 1, task: null, comparison: [], latest_results: {}, marks: [],
   records: [], records_total: change.records?.length ?? 0, spans: [], spans_total: change.spans?.length ?? 0, analysis: null, ...change,
 });
 
 function settings(): SimulationUpdate['settings'] {
-  return { schedulers: ['hybrid_ml', 'greedy', 'oracle'], preset: 'mixed', load: 0.9, rate: null, energy_weight: 0.5, num_gpus: 1, failed_gpus: [], pace: 20, max_queue: null, seed: 0 } as unknown as SimulationUpdate['settings'];
+  return { schedulers: ['hybrid_ml', 'greedy', 'oracle'], preset: 'mixed', load: 0.9, rate: null, energy_weight: 0.5, num_gpus: 1, failed_gpus: [], pace: 20, max_queue: null, seed: 0, backend: 'simulated', devices: '' } as unknown as SimulationUpdate['settings'];
 }
 
 /** Let the page know these frames, from nothing. */

@@ -35,7 +35,7 @@ export function DeviceLanes() {
     <Tile
       title="Device lanes"
       icon={<ChartNoAxesGantt size={15} />}
-      subtitle={held ? 'held while you look' : 'who ran what, simulated time'}
+      subtitle={held ? 'held while you look' : race.frame?.measured ? 'who ran what, measured seconds' : 'who ran what, simulated time'}
       actions={
         <>
           {sampled && <Chip tone="warn" title="The race is faster than the page: not every span is sent, so a gap may be work">sampled</Chip>}
@@ -170,7 +170,7 @@ function Names({ lanes, colours, height }: { lanes: readonly Lane[]; colours: re
   const high = rowHeight({ lanes, height });
   const narrow = high < 36;
   return (
-    <ul className="w-24 shrink-0 pr-2 text-xs" style={{ height }}>
+    <ul className={`${lanes.some((lane) => lane.device.name.endsWith(')')) ? 'w-36' : 'w-24'} shrink-0 pr-2 text-xs`} style={{ height }}>
       {lanes.map((lane, i) => (
         <li key={lane.device.index} className={`flex min-w-0 justify-center leading-tight ${narrow ? 'flex-row items-center justify-between gap-1' : 'flex-col'}`} style={{ height: high }}>
           <span className="flex items-center gap-1 truncate font-semibold">

@@ -16,7 +16,7 @@ export function KeyFigures() {
   const race = useRace((each) => each, 'read');
   const theme = useTheme((state) => state.theme);
   if (!race.frame) return null;
-  const { schedulers, tasks_per_second, tasks_processed, bound, sim_time } = race.frame;
+  const { schedulers, tasks_per_second, tasks_processed, bound, sim_time, measured } = race.frame;
   const first = leader(schedulers, 'turnaround');
   const look = first ? schedulerLook(first.name) : null;
   const rest = ranked(schedulers, 'turnaround').filter((each) => !['oracle', 'hybrid_ml', 'rl_agent'].includes(each.name));
@@ -27,7 +27,7 @@ export function KeyFigures() {
   return (
     <div className="grid grid-cols-2 gap-3 md:grid-cols-3 xl:grid-cols-6" data-testid="key-figures">
       <Figure icon={<Crown size={14} />} title="Leader" value={look?.label ?? '–'} colour={look?.text[theme]} below={`${seconds(first?.window.mean_turnaround)} per task`} spark={last(first ? race.series[first.name]?.turnaround : [])} line={colour} />
-      <Figure icon={<Target size={14} />} title="Gap to the bound" value={over(first?.makespan_over_bound)} below={`nobody can end before ${seconds(bound)}`} spark={last(first ? race.series[first.name]?.overBound : [])} line={INK[theme].ink} />
+      <Figure icon={<Target size={14} />} title="Gap to the bound" value={over(first?.makespan_over_bound)} below={measured ? `yardstick of measured times: ${seconds(bound)}` : `nobody can end before ${seconds(bound)}`} spark={last(first ? race.series[first.name]?.overBound : [])} line={INK[theme].ink} />
       <Figure icon={<Zap size={14} />} title="Speed-up" value={Number.isFinite(speedUp) ? `×${figure(speedUp)}` : '–'} below={rule ? `over ${schedulerLook(rule.name).label}, best rule` : 'no rule takes part'} spark={ratio(race, rule?.name, first?.name)} line={colour} />
       <Figure icon={<Gauge size={14} />} title="Throughput" value={`${figure(tasks_per_second)}/s`} below={`${count(tasks_processed)} tasks in ${seconds(sim_time)}`} spark={last(race.rate)} line="#7aa8ff" />
       <Figure icon={<Timer size={14} />} title="p95 turnaround" value={seconds(first?.window.p95_turnaround)} below={`${look?.label ?? ''}, last ${first?.window.tasks ?? 0}`} spark={last(first ? race.series[first.name]?.p95 : [])} line={INK[theme].mark} />

@@ -33,7 +33,7 @@ const WAIT = 'repeating-linear-gradient(115deg, var(--quiet) 0 2px, transparent 
 
 function Bar({ option: { candidate, wait, work, waitShare, workShare, rest } }: { option: Option }) {
   return (
-    <li className={`grid grid-cols-[4.4rem_1fr_8.4rem_4.9rem] items-center gap-2 rounded px-1 py-0.5 text-xs ${candidate.chosen ? 'bg-raised ring-1 ring-strong' : ''}`}>
+    <li className={`grid ${candidate.device_name.endsWith(')') ? 'grid-cols-[8rem_1fr_8.4rem_4.9rem]' : 'grid-cols-[4.4rem_1fr_8.4rem_4.9rem]'} items-center gap-2 rounded px-1 py-0.5 text-xs ${candidate.chosen ? 'bg-raised ring-1 ring-strong' : ''}`}>
       <span className="flex items-center gap-1.5 whitespace-nowrap"><DeviceSwatch index={candidate.device} />{deviceName({ name: candidate.device_name })}</span>
       <span aria-hidden="true" className="flex h-2.5 overflow-hidden rounded-sm bg-well ring-1 ring-edge">
         <span style={{ width: `${waitShare * 100}%`, background: WAIT }} />

@@ -16,6 +16,14 @@ def serve(
         str | None, typer.Option("--database", help="sqlite:///file or postgresql://user:password@host/name.")
     ] = None,
     schedulers: Annotated[str | None, typer.Option("--schedulers", "-s", help="Who takes part, with commas.")] = None,
+    backend: Annotated[
+        str | None,
+        typer.Option("--backend", help="Really run every task: local (processes) or ray; simulated if absent."),
+    ] = None,
+    devices: Annotated[
+        str | None,
+        typer.Option("--devices", help="What a backend runs on: auto, emulated, or a list such as cpu,cuda:0."),
+    ] = None,
     preset: Annotated[str | None, typer.Option("--preset", help="Workload preset.")] = None,
     load: options.Load = None,
     pace: Annotated[float | None, typer.Option("--pace", help="Tasks per second of wall time.")] = None,
@@ -36,6 +44,8 @@ def serve(
         port=port,
         database_url=database,
         schedulers=schedulers,
+        backend=backend,
+        devices=devices,
         preset=preset,
         load=load,
         pace=pace,
@@ -48,5 +58,5 @@ def serve(
         typer.echo("hms: others can read --database in the list of processes: set DATABASE_URL instead", err=True)
     if settings.autostart and settings.role == "all":
         live = settings.live_settings()
-        show.give_lessons(live.schedulers, live.cluster, "queued", quiet=False, warm=True)
+        show.give_lessons(live.schedulers, live.cluster, "queued", quiet=False, warm=not live.measured)
     run(settings, lambda address: typer.echo(f"watch it at {address}"))

@@ -13,7 +13,6 @@ from hybrid_scheduler.lane import Lane
 from hybrid_scheduler.model.cluster import Cluster
 from hybrid_scheduler.model.placements import QUEUE_FULL, Placements
 from hybrid_scheduler.model.tasks import Floats, Tasks
-from hybrid_scheduler.schedulers.scheduler import Scheduler
 from hybrid_scheduler.simulator import VirtualMultiGPU
 
 LOOK_BACK = 60.0  # simulated seconds that utilisation and device lanes show
@@ -40,10 +39,10 @@ class Totals:
 class LiveLane:
     """A scheduler on its own cluster, with memory of what is running."""
 
-    def __init__(self, scheduler: Scheduler, cluster: Cluster, now: float, bound: LiveBound) -> None:
-        self.scheduler = scheduler
+    def __init__(self, lane: Lane, now: float, bound: LiveBound) -> None:
+        self.scheduler = lane.scheduler
         self.bound = bound  # of the tasks that it was given: one that joins later owes nothing of what came before
-        self.lane = Lane(scheduler, VirtualMultiGPU(cluster=cluster))
+        self.lane = lane
         self.lane.machine.view.free[:] = now
         self.shares = Shares()
         self.totals = Totals()
@@ -59,7 +58,7 @@ class LiveLane:
     def run(self, tasks: Tasks, times: Floats, now: float, max_queue: int | None) -> Placements:
         """Let the scheduler place tasks; beyond `max_queue` waiting ones they are rejected unseen."""
         if max_queue is not None and self.queue_length(now) >= max_queue:
-            placed = _turned_away(tasks, self.cluster, times)
+            placed = turned_away(tasks, self.cluster, times)
         else:
             placed = self.lane.run(tasks, times)
         self.shares.add(placed)
@@ -172,7 +171,8 @@ def _undone(span: Share, now: float) -> Floats:
     return row
 
 
-def _turned_away(tasks: Tasks, cluster: Cluster, times: Floats) -> Placements:
+def turned_away(tasks: Tasks, cluster: Cluster, times: Floats, why: int = QUEUE_FULL) -> Placements:
+    """Return placements of tasks that did not run."""
     count, nothing = len(tasks), np.full(len(tasks), np.nan)
     none = np.full(count, -1, np.int32)
     return Placements(
@@ -186,5 +186,5 @@ def _turned_away(tasks: Tasks, cluster: Cluster, times: Floats) -> Placements:
         cpu_start=nothing.copy(),
         ready=tasks.arrival_time.copy(),
         finish=nothing.copy(),
-        status=np.full(count, QUEUE_FULL, np.uint8),
+        status=np.full(count, why, np.uint8),
     )

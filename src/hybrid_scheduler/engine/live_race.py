@@ -9,6 +9,7 @@ import numpy as np
 from hybrid_scheduler.engine.analysis import Memory
 from hybrid_scheduler.engine.asking import asked
 from hybrid_scheduler.engine.bound import LiveBound
+from hybrid_scheduler.engine.ground import Ground
 from hybrid_scheduler.engine.insights import history_of, insight_of
 from hybrid_scheduler.engine.live_lane import COLUMNS, LiveLane
 from hybrid_scheduler.engine.settings import LiveSettings
@@ -22,16 +23,14 @@ from hybrid_scheduler.engine.snapshot import (
     WindowFigures,
 )
 from hybrid_scheduler.engine.stream import Stream
+from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.learning.labels import isolated_labels
-from hybrid_scheduler.model.cluster import Device
-from hybrid_scheduler.model.placements import QUEUE_FULL, Placements
+from hybrid_scheduler.model.placements import LOST, QUEUE_FULL, Placements
 from hybrid_scheduler.model.tasks import Floats, Task, Tasks
 from hybrid_scheduler.physics import class_times, fastest
 from hybrid_scheduler.schedulers.explain import Explanation
-from hybrid_scheduler.training import ready
 from hybrid_scheduler.workload.library import Library
 
-BESIDE = 50  # tasks after which what was learnt counts: a fit at the usual pace is ready long before
 QUANTILES = np.linspace(0.0, 1.0, 21)
 
 
@@ -46,13 +45,22 @@ class Placed:
     optimal_time: Floats
     now: float
     reasons: dict[str, Explanation] = field(default_factory=dict)  # for the first task; empty: nobody asked
+    devices: tuple[tuple[str, str], ...] = ()  # names for people, and kinds
+
+    @property
+    def measured(self) -> bool:
+        """Whether the tasks really ran."""
+        return any(each.measured for each in self.placements.values())
 
 
 class LiveRace:
     """All lanes on one endless stream."""
 
-    def __init__(self, settings: LiveSettings, library: Library | None = None) -> None:
-        self.stream = Stream(settings, library)
+    def __init__(self, settings: LiveSettings, library: Library | None = None, ground: Ground | None = None) -> None:
+        if settings.measured and ground is None:
+            raise InputError(f"backend '{settings.backend}' needs its devices: see execution/live.py")
+        self.ground = ground or Ground()
+        self.stream = Stream(settings, library, self.ground.dressed)
         self.settings = settings = self.stream.pinned(settings)
         self.bound = LiveBound(settings.cluster)
         self.lanes = {name: self._new_lane(name) for name in settings.schedulers}
@@ -62,12 +70,11 @@ class LiveRace:
 
     def _new_lane(self, name: str) -> LiveLane:
         settings = self.settings
-        policy = ready(name, settings.cluster, settings.seed, warm=True)
+        policy = self.ground.policy(name, settings)
         policy.weigh_energy(settings.energy_weight)
-        policy.learn_beside(BESIDE)
         now = self.stream.now
         bound = LiveBound(settings.cluster, now) if self.stream.number else self.bound
-        return LiveLane(policy, settings.cluster, now, bound)
+        return LiveLane(self.ground.lane(policy, settings.cluster), now, bound)
 
     # --- moving on ---------------------------------------------------------------------------------------------
 
@@ -83,17 +90,18 @@ class LiveRace:
 
     def explain(self, tasks: Tasks) -> dict[str, Explanation]:
         """Return why each scheduler will place the first of these tasks as it will; asking changes nothing."""
+        tasks = self.ground.dressed(tasks)
         times = class_times(tasks, self.settings.cluster)
         return {name: asked(lane.lane, tasks, times) for name, lane in self.lanes.items()}
 
     def place(self, tasks: Tasks, reasons: dict[str, Explanation] | None = None) -> Placed:
         """Let all place the tasks that arrive now."""
-        cluster = self.settings.cluster
-        times = class_times(tasks, cluster)
-        before = self.bound.fork()
-        self.bound.add(tasks.arrival_time, times)
+        cluster, tasks = self.settings.cluster, self.ground.dressed(tasks)
+        known = class_times(tasks, cluster)
         most, now = self.settings.max_queue, float(tasks.arrival_time[0])
-        placed = {name: lane.run(tasks, times, now, most) for name, lane in self.lanes.items()}
+        placed = {name: lane.run(tasks, known, now, most) for name, lane in self.lanes.items()}
+        before, times = self.bound.fork(), self.ground.passed(known, placed)
+        self.bound.add(tasks.arrival_time, times)
         for name, lane in self.lanes.items():
             self._move_own_bound(lane, placed[name], times, before)
         for lane in self.lanes.values():
@@ -101,13 +109,13 @@ class LiveRace:
         self._count_wins(placed)
         self.memory.add(placed)
         labels = isolated_labels(times, cluster), fastest(times, cluster)
-        block = Placed(tasks, placed, {}, *labels, self.stream.now, reasons or {})
+        block = Placed(tasks, placed, {}, *labels, self.stream.now, reasons or {}, self._devices())
         self.latest = record(block, len(tasks) - 1)
         return block
 
     def _move_own_bound(self, lane: LiveLane, placed: Placements, times: Floats, before: LiveBound) -> None:
         """Keep the bound of a lane that has not had all tasks: it joined later, or has turned some away."""
-        taken = placed.status != QUEUE_FULL
+        taken = (placed.status != QUEUE_FULL) & (placed.status != LOST)
         if lane.bound is self.bound and not taken.all():
             lane.bound = before.fork()
         if lane.bound is not self.bound:
@@ -118,6 +126,10 @@ class LiveRace:
         first = ends.argmin(axis=0)[np.isfinite(ends.min(axis=0))]
         for number, count in enumerate(np.bincount(first, minlength=len(placed))):
             self.lanes[list(placed)[number]].totals.wins += int(count)
+
+    def _devices(self) -> tuple[tuple[str, str], ...]:
+        devices = self.settings.cluster.devices
+        return tuple((self.ground.label(each), each.device_class.kind) for each in devices)
 
     # --- changing ----------------------------------------------------------------------------------------------
 
@@ -175,9 +187,10 @@ class LiveRace:
         return restarted
 
     def close(self) -> None:
-        """Let go of what the schedulers hold."""
+        """Let go of what the schedulers and the ground hold."""
         for lane in self.lanes.values():
             lane.scheduler.close()
+        self.ground.close()
 
     # --- looking -----------------------------------------------------------------------------------------------
 
@@ -188,6 +201,7 @@ class LiveRace:
         failed = {gpus[number] for number in settings.failed_gpus}
         return Snapshot(
             state=state,
+            measured=settings.measured,
             tasks_processed=self.stream.number,
             sim_time=now,
             tasks_per_second=tasks_per_second,
@@ -195,10 +209,8 @@ class LiveRace:
             bound=self.bound.seconds,
             settings=settings.to_dict(),
             devices=[
-                DeviceState(
-                    each.index, each.name, each.device_class.kind, each.device_class.name, each.index in failed
-                )
-                for each in settings.cluster.devices
+                DeviceState(each.index, self.ground.label(each), kind.kind, kind.name, each.index in failed)
+                for each, kind in ((each, each.device_class) for each in settings.cluster.devices)
             ],
             schedulers=[self._scheduler_state(name, lane) for name, lane in self.lanes.items()],
             latest=self.latest,
@@ -214,7 +226,7 @@ class LiveRace:
             name=name,
             tasks=totals.tasks,
             rejected=totals.rejected,
-            restarts=totals.restarts,
+            restarts=totals.restarts + lane.lane.deaths,
             spilled=totals.spilled,
             wins=totals.wins,
             avg_time=float(mean["execution"]),
@@ -238,11 +250,6 @@ class LiveRace:
         """Return the slow pictures."""
         histories = {name: history_of(lane.scheduler) for name, lane in self.lanes.items()}
         return self.memory.analysis(list(self.lanes), {name: each for name, each in histories.items() if each})
-
-
-def _device(device: Device, failed: bool) -> DeviceState:
-    kind = device.device_class
-    return DeviceState(device.index, device.name, kind.kind, kind.name, failed)
 
 
 def _window(recent: Floats) -> WindowFigures:
@@ -277,6 +284,7 @@ def record(block: Placed, row: int) -> TaskRecord:
         optimal_time=float(block.optimal_time[row]),
         results={name: result(placed, row) for name, placed in block.placements.items()},
         explained=row == 0 and bool(block.reasons),
+        measured=block.measured,
     )
 
 

@@ -15,6 +15,7 @@ from hybrid_scheduler.workload.presets import preset
 MOST_GPUS = 64
 SLOWEST, FASTEST = 0.1, 1e6  # tasks a second, paced
 BLOCKS_A_SECOND, LARGEST_BLOCK = 20, 100  # at the usual pace every task is a block, and so is explained
+SIMULATED = "simulated"
 SIX = ("round_robin", "random", "greedy", "hybrid_ml", "rl_agent", "oracle")
 
 
@@ -32,6 +33,8 @@ class LiveSettings:
     pace: float | None = 20.0  # tasks per second of wall time; None: as fast as possible
     max_queue: int | None = None  # tasks that may wait in a lane; more are rejected
     seed: int = 0
+    backend: str = SIMULATED  # or what really runs the tasks
+    devices: str = ""  # that it runs them on
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "schedulers", tuple(self.schedulers))
@@ -70,8 +73,15 @@ class LiveSettings:
             raise InputError(f"energy_weight is {self.energy_weight}, expected a number from 0 to 1")
 
     def _check_devices(self) -> None:
+        if self.backend != SIMULATED or self.devices:
+            raise InputError(
+                f"backend '{self.backend}' with devices '{self.devices}' is not simulated: use MeasuredSettings"
+            )
         if not 0 <= self.num_gpus <= MOST_GPUS:
             raise InputError(f"num_gpus is {self.num_gpus}, expected 0 to {MOST_GPUS}")
+        self._check_failed()
+
+    def _check_failed(self) -> None:
         for gpu in self.failed_gpus:
             if not 0 <= gpu < self.num_gpus:
                 raise InputError(f"GPU {gpu} cannot fail: the cluster has GPUs 0 to {self.num_gpus - 1}")
@@ -82,6 +92,8 @@ class LiveSettings:
         for name in values:
             if name not in known:
                 raise unknown_name("setting", name, known)
+            if name in ("backend", "devices"):
+                raise InputError(f"{name} stays as it is while the server runs: start it with another --{name}")
         if values.get("load") is not None:
             values.setdefault("rate", None)
         elif values.get("rate") is not None:
@@ -89,6 +101,11 @@ class LiveSettings:
         if "num_gpus" in values and "failed_gpus" not in values:
             values["failed_gpus"] = tuple(gpu for gpu in self.failed_gpus if gpu < values["num_gpus"])
         return replace(self, **values)
+
+    @property
+    def measured(self) -> bool:
+        """Whether tasks really run."""
+        return self.backend != SIMULATED
 
     @property
     def cluster(self) -> Cluster:

@@ -15,6 +15,7 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from hybrid_scheduler.engine.asking import Asking
+from hybrid_scheduler.engine.ground import Ground
 from hybrid_scheduler.engine.live_race import LiveRace, Placed
 from hybrid_scheduler.engine.settings import Change, LiveSettings
 from hybrid_scheduler.engine.snapshot import Analysis, Snapshot
@@ -47,9 +48,13 @@ class ContinuousSimulation:
     """The race that never ends; every sink sees every block, in order, in the race's own thread."""
 
     def __init__(
-        self, settings: LiveSettings | None = None, sinks: Sequence[Sink] = (), library: Library | None = None
+        self,
+        settings: LiveSettings | None = None,
+        sinks: Sequence[Sink] = (),
+        library: Library | None = None,
+        ground: Ground | None = None,
     ) -> None:
-        self.race = LiveRace(settings or LiveSettings(), library)
+        self.race = LiveRace(settings or LiveSettings(), library, ground)
         self.first_settings = self.race.settings
         self.sinks = list(sinks)
         self.log: list[Change] = []
@@ -181,6 +186,7 @@ class ContinuousSimulation:
                     self._keep_pace(self._advance(self.settings.block))
         except Exception as error:  # noqa: BLE001  # whatever a policy does, the page must say so
             self.error = f"{type(error).__name__}: {error}" if not isinstance(error, SchedulerError) else str(error)
+            self.race.ground.close()
             self._set(FAILED)
         finally:
             self._refuse_orders()
@@ -262,6 +268,8 @@ class Replay:
         sinks: Sequence[Sink] = (),
         library: Library | None = None,
     ) -> None:
+        if settings.measured:
+            raise InputError("what really ran cannot be played again: its times are this machine's, start a new race")
         self.simulation = ContinuousSimulation(settings, sinks, library)
         self._log = list(log)
 

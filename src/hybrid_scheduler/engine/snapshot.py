@@ -92,6 +92,7 @@ class TaskRecord:
     optimal_time: float
     results: dict[str, TaskResult]
     explained: bool = False  # whether it was asked why
+    measured: bool = False  # whether it really ran
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,7 @@ class Snapshot:
     """One moment of a live race."""
 
     state: str  # ready, running, paused, stopped, failed
+    measured: bool  # whether tasks really run
     tasks_processed: int
     sim_time: float
     tasks_per_second: float  # of wall time, lately

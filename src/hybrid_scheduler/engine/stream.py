@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -19,7 +20,13 @@ SAMPLE, SAMPLE_SEED = 4000, 2_000_003  # tasks from which the rate at full load 
 class Stream:
     """Tasks without end, drawn by lot or walked from a file; `take` moves on, `turn` changes what comes next."""
 
-    def __init__(self, settings: LiveSettings, library: Library | None = None) -> None:
+    def __init__(
+        self,
+        settings: LiveSettings,
+        library: Library | None = None,
+        dressed: Callable[[Tasks], Tasks] = lambda tasks: tasks,
+    ) -> None:
+        self._dressed = dressed  # gives tasks the times by which offered load counts
         self.number, self.now = 0, 0.0  # of the next task; arrival of the last one
         self._chunk, self._left = 0, 0
         self._tasks: Tasks | None = None
@@ -32,7 +39,7 @@ class Stream:
         if not is_upload(settings.preset):
             return settings
         walk = Walk(settings.preset, self._library)
-        _rate(settings, walk)
+        self._rate(settings, walk)
         return replace(settings, preset=walk.spec)
 
     def turn(self, settings: LiveSettings) -> None:
@@ -45,7 +52,7 @@ class Stream:
         elif walk is None or walk.spec != settings.preset:
             walk = Walk(settings.preset, self._library)
         self._settings, self._left, self._walk = settings, 0, walk
-        self.rate = _rate(settings, walk)
+        self.rate = self._rate(settings, walk)
 
     def take(self, count: int) -> Tasks:
         """Return the next tasks, at most `count`, at least one."""
@@ -76,13 +83,14 @@ class Stream:
             self._tasks = drawn.arriving_at(drawn.arrival_time + self.now)
         self._left = len(self._tasks)
 
+    def _rate(self, settings: LiveSettings, walk: Walk | None) -> float:
+        if settings.rate:
+            return settings.rate
+        return (settings.load or 0.0) * full_rate(self._dressed(_sample(settings, walk)), settings.cluster)
 
-def _rate(settings: LiveSettings, walk: Walk | None) -> float:
-    return settings.rate or (settings.load or 0.0) * _full_rate(settings, walk)
 
-
-def _full_rate(settings: LiveSettings, walk: Walk | None) -> float:
+def _sample(settings: LiveSettings, walk: Walk | None) -> Tasks:
+    """Return tasks of the kind that will come."""
     if walk is not None:
-        return walk.full_rate(settings.cluster)
-    sample = WorkloadGenerator(SAMPLE_SEED).generate_preset(settings.preset, SAMPLE, rate=1.0)
-    return full_rate(sample, settings.cluster)
+        return walk.tasks
+    return WorkloadGenerator(SAMPLE_SEED).generate_preset(settings.preset, SAMPLE, rate=1.0)

@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.model.cluster import Cluster
 from hybrid_scheduler.model.tasks import Tasks
-from hybrid_scheduler.workload.generator import full_rate
 from hybrid_scheduler.workload.library import Library, obstacle
 
 
@@ -18,28 +16,24 @@ class Walk:
         if library is None:
             raise InputError(f"'{spec}' is an uploaded workload, but there is no folder of them: choose a preset")
         self.spec = library.resolve(spec).pinned
-        self._tasks = _in_order(library.tasks(self.spec))
-        if why := obstacle(self._tasks):
+        self.tasks = _in_order(library.tasks(self.spec))
+        if why := obstacle(self.tasks):
             raise InputError(f"workload '{spec}' cannot race live: {why}")
-        gaps = np.diff(self._tasks.arrival_time)
+        gaps = np.diff(self.tasks.arrival_time)
         mean = float(gaps.mean()) if len(gaps) else 1.0
         self._gaps = np.concatenate([[mean], gaps]) / mean  # the mean gap stands between the last task and the first
         self._next = 0
 
-    def full_rate(self, cluster: Cluster) -> float:
-        """Return tasks a second at offered load 1."""
-        return full_rate(self._tasks, cluster)
-
     def take(self, count: int, rate: float, now: float) -> Tasks:
         """Return the next tasks, at most `count` and none beyond the end of the file, and move on."""
-        first, last = self._next, min(self._next + count, len(self._tasks))
-        self._next = last % len(self._tasks)
+        first, last = self._next, min(self._next + count, len(self.tasks))
+        self._next = last % len(self.tasks)
         arrival = now + np.cumsum(self._gaps[first:last]) / rate
-        return self._tasks.part(first, last).arriving_at(arrival)
+        return self.tasks.part(first, last).arriving_at(arrival)
 
     def put_back(self, count: int) -> None:
         """Go back by so many tasks, which were taken last and have not arrived."""
-        self._next = (self._next - count) % len(self._tasks)
+        self._next = (self._next - count) % len(self.tasks)
 
 
 def _in_order(tasks: Tasks) -> Tasks:

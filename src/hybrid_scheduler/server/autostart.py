@@ -8,6 +8,7 @@ import time
 from hybrid_scheduler.errors import SchedulerError
 from hybrid_scheduler.server.manager import Manager
 from hybrid_scheduler.server.ownership import TTL
+from hybrid_scheduler.server.run_lines import CANNOT_REPEAT, is_measured
 from hybrid_scheduler.storage.errors import ClaimedError
 
 
@@ -33,6 +34,10 @@ async def _begun(manager: Manager) -> bool:
 
 
 async def _interrupted(manager: Manager) -> int | None:
-    """Return the newest run that was interrupted, None if there is none."""
+    """Return the newest run that was interrupted, None if there is none or it cannot be played again."""
     runs = await manager.store.runs()
-    return next((run.id for run in runs if run.kind == "live" and run.status == "interrupted"), None)
+    run = next((run for run in runs if run.kind == "live" and run.status == "interrupted"), None)
+    if run is not None and is_measured(run):
+        manager.notify(f"run {run.id} was {CANNOT_REPEAT}: a new one is started", "warning")
+        return None
+    return run.id if run else None

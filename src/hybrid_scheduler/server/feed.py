@@ -170,9 +170,7 @@ def _spans(name: str, placed: Placements, attempt: int, first: int) -> list[Span
 
 def recalled(placed: Placed, row: int) -> Recalled:
     """Return a task of a block, and the reasons if it was explained."""
-    cluster = next(iter(placed.placements.values())).cluster
-    devices = [(each.name, each.device_class.kind) for each in cluster.devices]
-    return Recalled(record(placed, row), placed.reasons if row == 0 else {}, devices)
+    return Recalled(record(placed, row), placed.reasons if row == 0 else {}, list(placed.devices))
 
 
 def records_of(placed: Placed, short: bool = False) -> list[TaskRecord]:
@@ -183,7 +181,8 @@ def records_of(placed: Placed, short: bool = False) -> list[TaskRecord]:
     made = {name: _results(each, short) for name, each in placed.placements.items()}
     results = [{name: each[row] for name, each in made.items()} for row in range(len(tasks))]
     explained = [bool(placed.reasons) and row == 0 for row in range(len(tasks))]
-    rows = zip(tasks.task_id.tolist(), *table, results, explained, strict=True)
+    measured = [placed.measured] * len(tasks)
+    rows = zip(tasks.task_id.tolist(), *table, results, explained, measured, strict=True)
     return [TaskRecord(*row) for row in rows]
 
 

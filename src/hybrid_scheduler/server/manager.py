@@ -15,6 +15,7 @@ from hybrid_scheduler.engine.settings import Change
 from hybrid_scheduler.engine.simulation import FAILED, PAUSED, RUNNING, STOPPED, ContinuousSimulation
 from hybrid_scheduler.engine.snapshot import Analysis, Snapshot, TaskRecord
 from hybrid_scheduler.errors import InputError, SchedulerError
+from hybrid_scheduler.execution.live import live_simulation
 from hybrid_scheduler.model.tasks import Task
 from hybrid_scheduler.schedulers.explain import Explanation
 from hybrid_scheduler.server import frames
@@ -27,6 +28,7 @@ from hybrid_scheduler.server.orders import changes_of, ordered, replayed, soon, 
 from hybrid_scheduler.server.ownership import Ownership, sweep
 from hybrid_scheduler.server.recording import Recording
 from hybrid_scheduler.server.relay import share
+from hybrid_scheduler.server.run_lines import CANNOT_REPEAT, is_measured
 from hybrid_scheduler.settings import AppSettings
 from hybrid_scheduler.storage.errors import StorageError
 from hybrid_scheduler.workload.library import is_upload
@@ -90,7 +92,7 @@ class Manager(Connections):
         async with self.order:
             self._refuse_second()
             wanted = await asyncio.to_thread(lambda: self.settings.live_settings().changed(**(values or {})))
-            simulation = await self._claimed(lambda: ContinuousSimulation(wanted, library=self.library))
+            simulation = await self._claimed(lambda: live_simulation(wanted, self.library))
             first, owner = simulation.first_settings, self.ownership.owner
             self.run_id = await self.store.begin_run(
                 "live", first.seed, first.cluster.to_dict(), first.to_dict(), owner
@@ -105,6 +107,8 @@ class Manager(Connections):
             run = await self.store.run(run_id)
             if run.kind != "live" or run.status not in ("interrupted", "finished"):
                 raise ConflictError(f"run {run_id} is a {run.kind} run and {run.status}: it cannot be resumed")
+            if is_measured(run):
+                raise ConflictError(f"run {run_id} was {CANNOT_REPEAT}: start a new one")
             if run.version != __version__:
                 logger.warning(f"run {run_id} was made by version {run.version}: it may go on differently")
             log = changes_of(await self.store.settings_changes(run_id))

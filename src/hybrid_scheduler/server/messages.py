@@ -9,7 +9,15 @@ from pydantic import Field, TypeAdapter
 from hybrid_scheduler.server.schemas.base import Number, Schema, without_titles
 from hybrid_scheduler.server.schemas.control import LiveSettings
 from hybrid_scheduler.server.schemas.insight import HISTORIES, Histories
-from hybrid_scheduler.server.schemas.race import FEATURES, LOG_SIZES, SPEEDUP, Device, Quantiles, SchedulerFigures
+from hybrid_scheduler.server.schemas.race import (
+    FEATURES,
+    LOG_SIZES,
+    MEASURED,
+    SPEEDUP,
+    Device,
+    Quantiles,
+    SchedulerFigures,
+)
 
 State = Literal["ready", "running", "paused", "stopped", "failed"]
 Level = Literal["info", "warning", "error"]
@@ -72,6 +80,7 @@ class LiveRecord(Schema):
     optimal_gpu_fraction: Number
     optimal_time: Number
     explained: bool = Field(description="Whether GET /api/tasks/{task_id} tells why; the last 500 of them are kept.")
+    measured: bool = Field(description="Whether it really ran.")
     results: dict[str, LiveResult]
 
 
@@ -111,6 +120,7 @@ class SimulationUpdate(Numbered):
     type: Literal["simulation_update"]
     run_id: int | None
     state: State
+    measured: bool = Field(description=MEASURED)
     tasks_processed: int
     sim_time: float
     tasks_per_second: Number = Field(description="Of wall time, lately.")

@@ -7,12 +7,15 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from hybrid_scheduler.engine.settings import SIMULATED
 from hybrid_scheduler.server.schemas.experiments import Headline
 from hybrid_scheduler.server.schemas.runs import RunLine
 from hybrid_scheduler.storage.store import COMPARISON, Run
 
 if TYPE_CHECKING:
     from hybrid_scheduler.server.manager import Manager
+
+CANNOT_REPEAT = "measured, and what really ran cannot be played again"
 
 
 async def lines_of(manager: Manager, runs: list[Run]) -> list[RunLine]:
@@ -27,6 +30,7 @@ def about(manager: Manager, run: Run, last_task: int | None) -> dict[str, Any]:
     counted = summary.get("tasks") if run.kind == COMPARISON else None if last_task is None else last_task + 1
     return {
         "current": run.id == manager.run_id,
+        "measured": is_measured(run),
         "schedulers": settings.get("schedulers", []),
         "workload": workload_of(run),
         "load": settings.get("load"),
@@ -36,6 +40,11 @@ def about(manager: Manager, run: Run, last_task: int | None) -> dict[str, Any]:
         "duration": ((run.ended_at or datetime.now(UTC)) - run.started_at).total_seconds(),
         "headline": headline_of(manager, run),
     }
+
+
+def is_measured(run: Run) -> bool:
+    """Whether the tasks of a run really ran; runs of older versions were all simulated."""
+    return bool(run.settings.get("backend", SIMULATED) != SIMULATED)
 
 
 def workload_of(run: Run) -> str:

@@ -94,6 +94,7 @@ class ResultRows:
             energy_consumption=placements.energy,
             execution_cost=placements.cost,
             attempt=attempt,
+            measured=placements.measured,
         )
 
     def __post_init__(self) -> None:

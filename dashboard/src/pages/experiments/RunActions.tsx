@@ -14,7 +14,7 @@ import type { RunDetail } from './RunView';
 export function RunActions({ run, state, onRename }: { run: RunDetail; state: string; onRename: () => void }) {
   const [asking, setAsking] = useState<'delete' | 'resume' | null>(null);
   const busy = run.current || state === 'running' || state === 'queued';
-  const again = run.kind === 'live' && !run.current && (state === 'interrupted' || state === 'finished');
+  const again = run.kind === 'live' && !run.measured && !run.current && (state === 'interrupted' || state === 'finished');
   return (
     <>
       {again && <Button kind="main" onClick={() => setAsking('resume')}><RotateCcw size={15} aria-hidden="true" /> Resume</Button>}

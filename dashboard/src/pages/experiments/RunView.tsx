@@ -2,6 +2,7 @@
 import { useState, type ReactNode } from 'react';
 import type { Schemas } from '@/api/client';
 import { useGet } from '@/api/useGet';
+import { MeasuredBadge } from '@/look/Measured';
 import { Chip, ErrorLine } from '@/look/parts';
 import { SchedulerName } from '@/look/Shape';
 import { count, moment, percent, seconds } from '@/look/format';
@@ -68,11 +69,11 @@ function Head({ run, experiment, back, again }: { run: RunDetail; experiment: Ex
     <>
       <PageHead
         before={back}
-        title={renaming ? <Rename run={run} onDone={close} /> : <>{titleOf(run)} <StateChip state={state} />{run.current && <Chip tone="good">goes on now</Chip>}</>}
+        title={renaming ? <Rename run={run} onDone={close} /> : <>{titleOf(run)} <StateChip state={state} /> <MeasuredBadge measured={run.measured} />{run.current && <Chip tone="good">goes on now</Chip>}</>}
         about={`Run ${run.id}, ${run.kind} · ${moment(run.started_at)} · ${seconds(run.duration)} · version ${run.version}`}
         actions={<RunActions run={run} state={state} onRename={() => setRenaming(true)} />}
       />
-      {state === 'interrupted' && run.kind === 'live' && <div className="mb-3"><ErrorLine message="The server ended before this run did." hint="Resume it: it is played again up to its last task, then goes on." /></div>}
+      {state === 'interrupted' && run.kind === 'live' && <div className="mb-3"><ErrorLine message="The server ended before this run did." hint={run.measured ? 'What really ran cannot be played again: start a new one.' : 'Resume it: it is played again up to its last task, then goes on.'} /></div>}
     </>
   );
 }
@@ -84,7 +85,7 @@ function Settings({ run, experiment }: { run: RunDetail; experiment: Experiment 
   const rest = Object.entries(run.settings).filter(([name]) => !TOLD.includes(name));
   const seeds = experiment?.seeds ?? [run.seed];
   return (
-    <Panel title="Settings" subtitle={run.kind === 'live' ? 'as it began; with the changes below, that is what it takes to repeat it' : 'what it takes to repeat it'}>
+    <Panel title="Settings" subtitle={run.measured ? 'as it began; it was measured, so another one will differ' : run.kind === 'live' ? 'as it began; with the changes below, that is what it takes to repeat it' : 'what it takes to repeat it'}>
       <Facts
         facts={[
           ['Workload', <Link key="w" to={workloadPath(run.workload)} title={run.workload}>{workloadName(run.workload)}{isUpload(run.workload) ? ' (file)' : ''}</Link>],
@@ -106,6 +107,7 @@ function setting(name: string, value: unknown): [string, string] {
   if (name === 'max_queue') return ['Longest queue', value === null ? 'any' : `${plain(value)} tasks`];
   if (name === 'failed_gpus') return ['Failed GPUs', plain(value)];
   if (name === 'energy_weight' && typeof value === 'number') return ['Energy against time', percent(value)];
+  if (name === 'devices') return ['Devices', value === '' ? 'simulated' : plain(value)];
   return [capital(spaced(name)), plain(value)];
 }
 

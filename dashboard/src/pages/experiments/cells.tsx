@@ -1,5 +1,6 @@
 /** What a row says about a run; the same words in the table and on a phone's cards. */
 import { seconds } from '@/look/format';
+import { MeasuredBadge } from '@/look/Measured';
 import { schedulerLook } from '@/look/schedulers';
 import { SchedulerName, Shape } from '@/look/Shape';
 import { Link } from '../parts/Link';
@@ -26,7 +27,7 @@ export function Title({ row }: { row: Row }) {
   return (
     <span className="block min-w-0">
       <Link to={`/experiments?run=${row.id}`} className="font-semibold break-words underline-offset-2 hover:underline">{titleOf(row)}</Link>
-      <span className="block text-xs whitespace-nowrap text-quiet">#{row.id} · {row.kind}{row.current ? ' · goes on now' : ''}</span>
+      <span className="flex items-center gap-1.5 text-xs whitespace-nowrap text-quiet">#{row.id} · {row.kind}{row.current ? ' · goes on now' : ''} <MeasuredBadge measured={row.measured} /></span>
     </span>
   );
 }

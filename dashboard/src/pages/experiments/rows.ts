@@ -31,7 +31,7 @@ function waiting(experiment: Experiment): Row {
   const { id, state, title, schedulers, workload, load, rate, num_gpus, tasks, asked_at, ended_at, headline } = experiment;
   return {
     id, kind: 'comparison', status: state, state, experiment, title, schedulers, workload, load, rate, num_gpus, tasks, ended_at, headline,
-    seed: experiment.seeds[0] ?? 0, version: '', started_at: asked_at, current: false, duration: null,
+    seed: experiment.seeds[0] ?? 0, version: '', started_at: asked_at, current: false, duration: null, measured: false,
   };
 }
 

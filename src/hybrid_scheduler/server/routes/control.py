@@ -113,6 +113,7 @@ def status_of(manager: Manager) -> Status:
     return Status(
         is_running=snapshot is not None and snapshot.state == "running",
         state=cast(State, snapshot.state) if snapshot else "none",
+        measured=snapshot.measured if snapshot else manager.settings.live_settings().measured,
         run_id=manager.run_id,
         tasks_processed=snapshot.tasks_processed if snapshot else 0,
         sim_time=snapshot.sim_time if snapshot else 0.0,

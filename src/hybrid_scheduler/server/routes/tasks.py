@@ -142,6 +142,7 @@ def _result(record: TaskRecord, name: str, made: TaskResult) -> SchedulerResult:
         turnaround_time=made.turnaround,
         energy_consumption=made.energy,
         execution_cost=made.cost,
+        measured=record.measured,
     )
 
 

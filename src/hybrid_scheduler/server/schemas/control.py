@@ -9,6 +9,7 @@ from pydantic import Field, field_validator
 from hybrid_scheduler import registry
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.server.schemas.base import Id, Number, Request, Schema
+from hybrid_scheduler.server.schemas.race import MEASURED
 
 State = Literal["none", "ready", "running", "paused", "stopped", "failed"]
 MOST_SEED = 2**53 - 1
@@ -81,6 +82,8 @@ class LiveSettings(Schema):
     pace: Number = Field(description="null: as fast as possible")
     max_queue: int | None
     seed: int
+    backend: str = Field(description="simulated, or what really runs the tasks", examples=["simulated"])
+    devices: str = Field(description="What it runs them on; empty if simulated.", examples=[""])
 
 
 class Choices(Schema):
@@ -112,6 +115,7 @@ class Status(Schema):
 
     is_running: bool = Field(examples=[True])
     state: State = Field(description="none: no simulation has been started.", examples=["running"])
+    measured: bool = Field(description=MEASURED, examples=[False])
     run_id: int | None = Field(examples=[3])
     tasks_processed: int = Field(examples=[500])
     sim_time: float = Field(description="Simulated seconds.", examples=[12.5])

@@ -20,6 +20,10 @@ SPEEDUP = (
     "[size][intensity]: median of log2(time on a CPU / time on a GPU) of the tasks there, whole; 1: the GPU takes "
     "half the time, below 0: the CPU is faster; null: none seen that both can run."
 )
+MEASURED = (
+    "Whether tasks really run: times of execution are measured then, and queues are those that these times make; "
+    "else everything is simulated."
+)
 RankBy = Literal["mean_turnaround", "p95_turnaround", "avg_time", "mean_waiting", "energy", "cost"]
 
 
@@ -37,7 +41,7 @@ class Device(Schema):
     """A device of the cluster."""
 
     index: int
-    name: str = Field(examples=["gpu0"])
+    name: str = Field(description="A CPU that only plays it is called (emulated).", examples=["gpu0"])
     kind: str = Field(description="cpu or gpu", examples=["gpu"])
     device_class: str
     failed: bool

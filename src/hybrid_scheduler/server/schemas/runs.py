@@ -25,6 +25,7 @@ class RunLine(Schema):
     ended_at: datetime | None
     current: bool = Field(description="Whether it is the run that goes on now.")
     title: str | None = Field(description="A name that a person gave it.")
+    measured: bool = Field(description="Whether its tasks really ran, rather than in simulated time.")
     schedulers: list[str] = Field(description="Who took part at its beginning.")
     workload: str = Field(description="Preset or `upload:NAME@…` at its beginning.", examples=["mixed"])
     load: Number = Field(description="Offered load at its beginning; null: a rate was given.")
