@@ -39,7 +39,7 @@ class Scheduler:
     shared: ClassVar[tuple[str, ...]] = ()
     """Attributes that deciding never changes: a `twin` shares them, which saves the copies of large ones."""
     remembered: ClassVar[tuple[str, ...]] = ()
-    """Arrays with a row per task of a block that `learn` reads again: real tasks do not end in the order of blocks."""
+    """Arrays with a row per task of a block that `learn` reads again: real tasks end in an order of their own."""
 
     def choose(self, task: TaskView, view: View) -> tuple[float, int]:
         """Return (gpu_fraction, device) for one task."""
