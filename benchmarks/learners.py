@@ -61,8 +61,8 @@ def dqn_decision() -> list[Row]:
     import torch
     from numba import njit
 
+    from hybrid_scheduler.schedulers.agent_looking import dense
     from hybrid_scheduler.schedulers.rl_agent import FEATURES as SEEN
-    from hybrid_scheduler.schedulers.rl_agent import dense
 
     weights = new_weights(len(SEEN), seed=1)
     lessons = Lessons(weights, 0.9, 1e-3, 128, 100)

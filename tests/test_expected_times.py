@@ -24,20 +24,20 @@ def tasks_with(expected: dict[str, list[float]], features: dict[str, list[float]
     )
 
 
-def test_a_sighted_policy_is_misled_by_wrong_expectations_and_pays_the_true_time():
+def test_a_sighted_policy_is_misled_by_wrong_expectations_and_pays_the_true_time() -> None:
     tasks = tasks_with({"cpu": [9.0, 9.0], "gpu": [2.0, np.nan]})
     placements = VirtualMultiGPU(cluster=CLUSTER).run(tasks, schedulers.create("eft"))
     assert placements.gpu_fraction.tolist() == [1.0, 0.0]
     assert placements.finish.tolist() == [5.0, 1.0]
 
 
-def test_what_a_class_cannot_run_is_known_whatever_is_expected():
+def test_what_a_class_cannot_run_is_known_whatever_is_expected() -> None:
     tasks = tasks_with({"gpu": [np.inf, 0.1]})
     times = expected_times(tasks, CLUSTER, class_times(tasks, CLUSTER))
     assert times[:, 1].tolist() == [5.0, np.inf]
 
 
-def test_expected_times_and_features_survive_rows_and_parts():
+def test_expected_times_and_features_survive_rows_and_parts() -> None:
     tasks = tasks_with({"cpu": [9.0, np.nan]}, {"loads": [3.0, 4.0]})
     again = Tasks.of(list(tasks))
     assert np.array_equal(again.expected["cpu"], [9.0, np.nan], equal_nan=True)
@@ -51,6 +51,8 @@ def test_expected_times_and_features_survive_rows_and_parts():
     ("expected", "features", "words"),
     [({"cpu": [1.0, -1.0]}, {}, "expected_cpu is -1"), ({}, {"loads": [1.0, np.inf]}, "feature_loads is inf")],
 )
-def test_columns_that_make_no_sense_are_named(expected, features, words):
+def test_columns_that_make_no_sense_are_named(
+    expected: dict[str, list[float]], features: dict[str, list[float]], words: str
+) -> None:
     with pytest.raises(RowError, match=words):
         tasks_with(expected, features)

@@ -19,7 +19,7 @@ def work(job: tuple[str, float]) -> str:
     return word.upper()
 
 
-def test_every_job_has_one_outcome_whatever_becomes_of_its_worker():
+def test_every_job_has_one_outcome_whatever_becomes_of_its_worker() -> None:
     jobs = [("one", 0.0), ("refuse", 0.0), ("die", 0.0), ("sleep", 60.0), ("two", 0.0), ("three", 0.0)]
     outcomes = sorted(carried_out(work, jobs, processes=2, time_limit=4.0), key=lambda each: each.number)
     assert [each.number for each in outcomes] == list(range(len(jobs)))

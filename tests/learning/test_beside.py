@@ -14,7 +14,7 @@ import pytest
 from hybrid_scheduler.errors import SchedulerError
 from hybrid_scheduler.lane import Lane
 from hybrid_scheduler.learning.beside import Beside, Study, read_message, write_message
-from hybrid_scheduler.learning.forest_lessons import ForestLessons, Seen
+from hybrid_scheduler.learning.forest_lessons import ForestLessons, Models, Seen
 from hybrid_scheduler.schedulers.hybrid_ml import HybridML
 from hybrid_scheduler.schedulers.rl_agent import RLAgent
 from hybrid_scheduler.schedulers.scheduler import Scheduler
@@ -48,7 +48,7 @@ def test_a_twin_learns_what_the_pupil_here_would_learn(beside: Beside) -> None:
         expected = here.study(seen)
         assert beside.teach(seen) == number
         learnt = beside.upto(number)
-        assert expected is not None
+        assert isinstance(expected, Models)
         assert learnt.retrains == number
         assert learnt.share.predict(rows) == expected.share.predict(rows)
 

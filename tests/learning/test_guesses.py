@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hybrid_scheduler.lane import Lane
-from hybrid_scheduler.learning.forest_lessons import ForestLessons, Seen
+from hybrid_scheduler.learning.forest_lessons import ForestLessons, Models, Seen
 from hybrid_scheduler.learning.guesses import LAST, Guesses, errors
 from hybrid_scheduler.learning.labels import queued_labels
 from hybrid_scheduler.schedulers.hybrid_ml import HybridML
@@ -44,7 +44,7 @@ def test_a_fit_notes_how_the_forest_before_did_on_tasks_it_had_not_seen() -> Non
     for first in range(0, 200, 20):
         rows = slice(first, first + 20)
         models = lessons.study(Seen(whole.rows[rows], whole.times[rows], whole.cluster, True))
-        assert models is not None
+        assert isinstance(models, Models)
         assert models.lesson is not None
         window = slice(max(0, first - 40), first + 20)
         assert models.lesson.samples == len(whole.rows[window])

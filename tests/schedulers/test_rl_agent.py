@@ -16,7 +16,8 @@ from hybrid_scheduler.lane import Lane
 from hybrid_scheduler.learning.dqn import Experience, Lessons, Replay, new_weights
 from hybrid_scheduler.learning.model_file import manifest_path
 from hybrid_scheduler.model import Cluster, DeviceClass, Node, Placements, Tasks
-from hybrid_scheduler.schedulers.rl_agent import FEATURES, RLAgent, score
+from hybrid_scheduler.schedulers.agent_looking import score
+from hybrid_scheduler.schedulers.rl_agent import FEATURES, RLAgent
 from hybrid_scheduler.simulator import VirtualMultiGPU
 from hybrid_scheduler.view import TaskView
 from instances import TWO_NODES, workload

@@ -36,30 +36,30 @@ def folder(tmp_path: Path) -> Path:
     return place
 
 
-def test_instances_have_short_names_and_best_known_values_and_the_rest_is_accounted_for(folder):
+def test_instances_have_short_names_and_best_known_values_and_the_rest_is_accounted_for(folder: Path) -> None:
     collected = found([str(folder)], {})
     assert {each.name: each.best_known for each in collected.instances if each.name == "easy"} == {"easy": 3.0}
     assert sorted(each.name for each in collected.instances) == ["easy", "slow"]
     assert collected.passed_over == {"README": "of no known format", "best.csv": REFERENCES}
 
 
-def test_files_of_one_name_keep_their_folders(folder):
+def test_files_of_one_name_keep_their_folders(folder: Path) -> None:
     (folder / "deeper" / "easy.csv").write_bytes((folder / "easy.csv").read_bytes())
     assert sorted(each.name for each in found([str(folder)], {}).instances) == ["deeper/easy.csv", "easy.csv", "slow"]
 
 
-def test_a_best_value_for_an_unknown_instance_is_refused(folder):
+def test_a_best_value_for_an_unknown_instance_is_refused(folder: Path) -> None:
     with pytest.raises(InputError, match="--best names 'esay', which is no instance"):
         found([str(folder)], {"esay": 1.0})
 
 
-def test_a_directory_without_instances_is_refused(tmp_path):
+def test_a_directory_without_instances_is_refused(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("nothing", encoding="utf-8")
     with pytest.raises(InputError, match="there is no instance in"):
         found([str(tmp_path)], {})
 
 
-def test_the_scoreboard_holds_makespans_against_best_known_values_and_bounds(folder, tmp_path):
+def test_the_scoreboard_holds_makespans_against_best_known_values_and_bounds(folder: Path, tmp_path: Path) -> None:
     suite = Suite(found([str(folder)], {}).instances, ("eft", "round_robin"), processes=2)
     board = run_suite(suite)
     lines = {line.instance: line for line in board.lines}
@@ -91,7 +91,7 @@ def hand_made() -> Scoreboard:
     return Scoreboard(lines, ("slow", "eft"), scores)
 
 
-def test_who_came_to_no_end_stands_below_and_is_named(tmp_path):
+def test_who_came_to_no_end_stands_below_and_is_named(tmp_path: Path) -> None:
     board = hand_made()
     eft, slow = board.standings()
     assert (eft.policy, eft.instances, eft.mean, eft.wins, eft.seconds) == ("eft", 2, 1.0, 2, 1.0)
@@ -107,14 +107,16 @@ def test_who_came_to_no_end_stands_below_and_is_named(tmp_path):
     assert "    hms bench-suite 'my dir'" in text
 
 
-def test_the_picture_has_a_field_for_every_cell():
+def test_the_picture_has_a_field_for_every_cell() -> None:
     ax = plot_scoreboard(hand_made())
     assert [each.get_text() for each in ax.texts] == ["1.000", "2.000", "1.000", "–"]
     assert [each.get_text() for each in ax.get_xticklabels()] == ["eft", "slow"]
-    assert np.ma.count(ax.images[0].get_array()) == 3
+    shades = ax.images[0].get_array()
+    assert shades is not None
+    assert np.ma.count(shades) == 3
 
 
-def test_a_kept_scoreboard_is_read_back_and_a_changed_one_refused(tmp_path):
+def test_a_kept_scoreboard_is_read_back_and_a_changed_one_refused(tmp_path: Path) -> None:
     write(hand_made(), tmp_path, ["hms", "bench-suite", "x"], {})
     rows = read_rows(tmp_path)
     assert [(row["instance"], row["policy"], row["makespan_over_reference"]) for row in rows] == [

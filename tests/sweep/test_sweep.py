@@ -36,7 +36,9 @@ def here(work: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[Outcome]:
         yield Outcome(number, work(job))
 
 
-def test_the_table_is_the_same_whatever_the_number_of_processes_and_their_order(grid_file, tmp_path):
+def test_the_table_is_the_same_whatever_the_number_of_processes_and_their_order(
+    grid_file: Path, tmp_path: Path
+) -> None:
     grid = read_grid(grid_file)
     alone = run_sweep(grid, tmp_path / "alone", here)
     run_sweep(grid, tmp_path / "two", on_processes(2, time_limit=100))
@@ -44,7 +46,7 @@ def test_the_table_is_the_same_whatever_the_number_of_processes_and_their_order(
     assert digest(tmp_path / "alone") == digest(tmp_path / "two")
 
 
-def test_a_row_holds_what_a_comparison_of_its_own_gives(grid_file, tmp_path):
+def test_a_row_holds_what_a_comparison_of_its_own_gives(grid_file: Path, tmp_path: Path) -> None:
     grid = read_grid(grid_file)
     run_sweep(grid, tmp_path / "out", here)
     row = parquet.read_table(tmp_path / "out" / RESULTS).to_pylist()[5]
@@ -55,7 +57,7 @@ def test_a_row_holds_what_a_comparison_of_its_own_gives(grid_file, tmp_path):
     assert row["bound"] == expected.bound.makespan
 
 
-def test_an_interrupted_sweep_goes_on_where_it_was(grid_file, tmp_path):
+def test_an_interrupted_sweep_goes_on_where_it_was(grid_file: Path, tmp_path: Path) -> None:
     grid = read_grid(grid_file)
 
     def breaks_off(work: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[Outcome]:
@@ -72,7 +74,7 @@ def test_an_interrupted_sweep_goes_on_where_it_was(grid_file, tmp_path):
     assert digest(tmp_path / "out") == digest(tmp_path / "whole")
 
 
-def test_a_point_that_fails_is_named_and_the_finished_ones_are_kept(grid_file, tmp_path):
+def test_a_point_that_fails_is_named_and_the_finished_ones_are_kept(grid_file: Path, tmp_path: Path) -> None:
     def fails(work: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[Outcome]:
         yield Outcome(0, work(jobs[0]))
         yield Outcome(1, problem="not done after 5 s")
@@ -82,7 +84,7 @@ def test_a_point_that_fails_is_named_and_the_finished_ones_are_kept(grid_file, t
     assert len(list((tmp_path / "out" / PARTS).iterdir())) == 1
 
 
-def test_the_folder_of_another_sweep_is_refused(grid_file, tmp_path):
+def test_the_folder_of_another_sweep_is_refused(grid_file: Path, tmp_path: Path) -> None:
     run_sweep(read_grid(grid_file), tmp_path / "out", here)
     grid_file.write_text(GRID.replace("tasks: 60", "tasks: 61"), encoding="utf-8")
     with pytest.raises(InputError, match="holds another sweep"):
@@ -107,7 +109,7 @@ def test_the_folder_of_another_sweep_is_refused(grid_file, tmp_path):
         ("schedulers: 7", "schedulers has 7"),
     ],
 )
-def test_a_grid_that_makes_no_sense_is_refused_in_one_line(tmp_path, text, words):
+def test_a_grid_that_makes_no_sense_is_refused_in_one_line(tmp_path: Path, text: str, words: str) -> None:
     path = tmp_path / "grid.yaml"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match=words) as caught:
