@@ -52,6 +52,11 @@ class Comparison:
     seeds: tuple[int, ...] = tuple(range(10))
     measured: bool = False  # True: tasks really ran, nothing was simulated
 
+    @property
+    def how(self) -> str:
+        """How its figures came about, in a word."""
+        return "measured" if self.measured else "simulated"
+
     def __post_init__(self) -> None:
         if not self.schedulers:
             raise InputError("no scheduler to compare: name at least one, hms schedulers shows them")

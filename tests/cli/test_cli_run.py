@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 
 from helpers_cli import hms, refused
+from hybrid_scheduler.errors import InputError
+from hybrid_scheduler.reports import gallery
+from hybrid_scheduler.reports.material import RunMaterial, load_material
 
 
 @pytest.fixture(scope="module")
@@ -40,9 +43,31 @@ def test_the_run_directory_says_that_nothing_was_simulated(kept: tuple[Path, str
     assert all(float(row["finish"]) > float(row["arrival"]) for row in rows)
 
 
-def test_what_was_measured_is_not_repeated_or_drawn_as_a_simulation(kept: tuple[Path, str]) -> None:
+def test_what_was_measured_is_not_repeated_as_a_simulation(kept: tuple[Path, str]) -> None:
     refused(hms("repeat", str(kept[0])), "run it again with hms run")
-    refused(hms("report", str(kept[0])), "was measured by hms run")
+
+
+def test_figures_and_reports_say_measured_and_on_what(kept: tuple[Path, str], tmp_path: Path) -> None:
+    folder = kept[0]
+    assert "(emulated)" in (folder / "devices.txt").read_text()
+    written = hms("report", str(folder), "-o", str(tmp_path / "report.html"))
+    assert written.code == 0, written.err
+    page = (tmp_path / "report.html").read_text()
+    assert "Measured on cpu (emulated), gpu0 (emulated)" in page
+    assert "Everything here is simulated" not in page
+    assert "certified" not in page
+    material = load_material(folder)
+    assert isinstance(material, RunMaterial)
+    one = material.replay  # read, not run again
+    assert {spec: each.makespan for spec, each in one.placements.items()} == {
+        spec: pytest.approx(material.result.outcomes[0].measures[spec]["makespan"]) for spec in one.placements
+    }
+    for name in ("gantt", "makespan_over_bound", "pareto", "latency_cdf"):
+        axis = gallery.draw(name, material).get_xlabel()
+        assert "measured" in axis
+        assert "simulated" not in axis
+    with pytest.raises(InputError, match="figure 'model_accuracy' needs"):
+        gallery.draw("model_accuracy", material)
 
 
 def test_one_document_of_json_and_nothing_else() -> None:

@@ -13,7 +13,7 @@ from hybrid_scheduler.errors import InputError
 
 def plot(
     directory: Annotated[
-        Path | None, typer.Argument(help="A folder of hms compare, experiment or capacity --out.")
+        Path | None, typer.Argument(help="A folder of hms compare, run, experiment or capacity --out.")
     ] = None,
     figure: Annotated[str, typer.Option("--figure", "-f", help="A figure's name, or all.")] = "all",
     out: Annotated[

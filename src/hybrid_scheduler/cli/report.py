@@ -11,7 +11,7 @@ from hybrid_scheduler.cli import show
 
 
 def report(
-    directory: Annotated[Path, typer.Argument(help="A folder of hms compare, experiment or capacity --out.")],
+    directory: Annotated[Path, typer.Argument(help="A folder of hms compare, run, experiment or capacity --out.")],
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="A .html or .pdf file, or a folder; RUN/report if absent.")
     ] = None,

@@ -78,7 +78,7 @@ def run(
     if times is not None:
         save_times(times, times_path())
     if out:
-        runs.save(result, out, ["hms", *sys.argv[1:]], {"placements.csv": real.placements_table()})
+        runs.save(result, out, ["hms", *sys.argv[1:]], real.files())
     if json:
         typer.echo(runs.to_json(runs.to_document(result)), nl=False)
         return

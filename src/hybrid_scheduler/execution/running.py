@@ -27,6 +27,9 @@ COLUMNS = (
     *("cpu_seconds", "arrival", "ready", "finish", "status"),
 )
 
+PLACEMENTS, DEVICES = "placements.csv", "devices.txt"
+"""What is kept beside the measures: every placement, and the devices' names, emulated ones called so."""
+
 
 @dataclass(frozen=True)
 class Laps:
@@ -72,6 +75,11 @@ class RealRun:
         with ExecutionLane(policy, backend, self.pace, self.times) as lane:
             placements = lane.run(tasks, (lambda done, total: progress(spec, done, total)) if progress else None)
         return Laps(placements, lane.seconds / max(1, len(tasks)), lane.failed, backend.restarts - restarts)
+
+    def files(self) -> dict[str, str]:
+        """Return what is kept beside the measures, by file name."""
+        names = "".join(f"{each.label}\n" for each in self.devices)
+        return {PLACEMENTS: self.placements_table(), DEVICES: names}
 
     def placements_table(self) -> str:
         """Return every measured placement as CSV."""

@@ -6,11 +6,11 @@ from hybrid_scheduler.reports.figures.model_accuracy import quality
 from hybrid_scheduler.reports.figures.pareto import front, points_of
 from hybrid_scheduler.reports.figures.speed_up import baseline_of
 from hybrid_scheduler.reports.figures.workload import share_of_largest
-from hybrid_scheduler.reports.findings import listed, named
+from hybrid_scheduler.reports.findings import bound_words, listed, named
 from hybrid_scheduler.reports.material import RunMaterial
 from hybrid_scheduler.reports.numbers import count
 
-SIGHTED = "Hatched policies know the true times."
+SIGHTED = "Hatched policies know the times, where tasks really run the learnt ones."
 WHISKERS = "Whiskers are 95 % intervals."
 
 
@@ -18,7 +18,7 @@ def caption_of(name: str, material: RunMaterial) -> str:
     """Return the caption of a figure of a comparison; a plug-in's figure says its name."""
     result = material.result
     texts = {
-        "makespan_over_bound": f"Makespan over the certified bound. {WHISKERS} {SIGHTED}",
+        "makespan_over_bound": f"Makespan over {bound_words(result)}. {WHISKERS} {SIGHTED}",
         "time_over_best": f"Time of all tasks over that of the best splits. {WHISKERS} {SIGHTED}",
         "makespan": f"When the last task ended. {WHISKERS} {SIGHTED}",
         "differences": "How much longer each policy takes than the best, paired by seed. If an interval touches the "
@@ -53,7 +53,7 @@ def _computed(name: str, material: RunMaterial) -> str:
 def _replayed(name: str, material: RunMaterial) -> str:
     one = material.replay
     part = "" if one.whole else f", first {count(len(one.tasks), 'task')}"
-    seed = f"Seed {one.seed}{part}, run again."
+    seed = f"Seed {one.seed}{part}, {'as it was measured' if one.measured else 'run again'}."
     if name == "workload":
         tenth = share_of_largest(one.tasks.duration_estimate)
         return f"The tasks: the longest tenth of them holds {tenth:.0%} of the work. {seed}"

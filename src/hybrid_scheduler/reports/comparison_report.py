@@ -13,7 +13,7 @@ from hybrid_scheduler.reports import gallery, result_tables
 from hybrid_scheduler.reports.captions import caption_of
 from hybrid_scheduler.reports.document import Block, Bullets, Code, Document, Heading, Image, Pair, Paragraph, Table
 from hybrid_scheduler.reports.figures.bars import height_of
-from hybrid_scheduler.reports.findings import named, policies, summary
+from hybrid_scheduler.reports.findings import bound_words, named, policies, summary
 from hybrid_scheduler.reports.look import figure_svg, label, new_figure, styled
 from hybrid_scheduler.reports.material import RunMaterial
 from hybrid_scheduler.reports.numbers import count, quantity
@@ -38,7 +38,7 @@ def build(material: RunMaterial, progress: Progress) -> Document:
     title = f"{Path(source.title).stem}{load}: {_who(result)}"
     subtitle = (
         f"{first.workload['num_tasks']:,} tasks a seed, {result.comparison.cluster.describe()}, "
-        f"{result.comparison.mode}, {count(len(result.outcomes), 'seed')}. **Simulated.**"
+        f"{result.comparison.mode}, {count(len(result.outcomes), 'seed')}. **{_how(material)}.**"
     )
     pictures, pairs = _pictures(material, progress)
     leading = _leading(result)
@@ -50,10 +50,22 @@ def build(material: RunMaterial, progress: Progress) -> Document:
         Heading("Figures"),
         *_paired({name: image for name, image in pictures.items() if name not in leading}, pairs),
         *_setup(result),
-        *threats(_threats(material)),
-        *repeat(material.manifest, "hms repeat RUN", "checks that every bit comes out the same"),
+        *threats(_threats(material), MEASURED if material.measured else SIMULATED),
+        *_again(material),
     ]
     return Document(title, subtitle, tuple(blocks))
+
+
+def _how(material: RunMaterial) -> str:
+    return f"Measured on {', '.join(material.devices)}" if material.measured else "Simulated"
+
+
+def _again(material: RunMaterial) -> list[Block]:
+    if material.measured:
+        return repeat(
+            material.manifest, "hms report RUN", "writes this report again; another run will measure other times"
+        )
+    return repeat(material.manifest, "hms repeat RUN", "checks that every bit comes out the same")
 
 
 def _who(result: Result) -> str:
@@ -163,14 +175,16 @@ def _setup(result: Result) -> list[Block]:
         ("workload", f"`{comparison.source.title}`, {shape['num_tasks']:,} tasks a seed"),
         ("arrivals", "all at once" if rate == float("inf") else f"{rate:.3g} tasks/s{_load(result)}"),
         ("sizes", f"{shape['min_size']:.4g} to {shape['max_size']:.4g}, mean {shape['avg_size']:.4g}"),
-        ("mean base duration", quantity(shape["avg_duration"], "s")),
+        *([] if comparison.measured else [("mean base duration", quantity(shape["avg_duration"], "s"))]),
         ("race", _mode(comparison.mode)),
         ("seeds", ", ".join(map(str, comparison.seeds)) + "; every policy gets the same tasks"),
-        ("certified bound", f"{quantity(mean, 's')} (mean); seed {result.outcomes[0].seed}: {bounds[0].kind}"
+        (bound_words(result).removeprefix("the "),
+         f"{quantity(mean, 's')} (mean); seed {result.outcomes[0].seed}: {bounds[0].kind}"
          + (f", prices {prices}" if prices else "")),
     )  # fmt: skip
     facts = Table("What was compared; shape of the first seed's tasks.", ("setting", "value"), rows, words=2)
-    return [Heading("Setup"), facts, _devices(comparison.cluster)]
+    devices = [] if comparison.measured else [_devices(comparison.cluster)]  # its figures are not those of real ones
+    return [Heading("Setup"), facts, *devices]
 
 
 def _load(result: Result) -> str:
@@ -216,6 +230,10 @@ def _threats(material: RunMaterial) -> list[str]:
         if result.comparison.mode == "isolated"
         else "Queued race: no preemption, no failures, transfer time inside the GPU share, no contention on links."
     )
+    if result.comparison.measured:
+        isolated = (
+            "Policies ran one after another on the same devices; what else the machine did meanwhile is in the times."
+        )
     return [text for text in (isolated, drawn, *_of_chance(seeds), _replay_note(material)) if text]
 
 
@@ -229,6 +247,8 @@ def _of_chance(seeds: int) -> list[str]:
 
 def _replay_note(material: RunMaterial) -> str:
     one = material.replay
+    if one.measured:
+        return f"Figures of single tasks show seed {one.seed} as it was measured."
     if one.same:
         return f"Figures of single tasks run seed {one.seed} again; its makespans are the kept ones to the last bit."
     if not one.whole:
@@ -240,14 +260,21 @@ def _replay_note(material: RunMaterial) -> str:
     )
 
 
-def threats(own: list[str]) -> list[Block]:
+SIMULATED = (
+    "**Everything here is simulated.** Times follow the model (base k·N^1.5/(I + 0.5), speed-up 1 + slope·I, "
+    "transfer M/bandwidth) or those given with the tasks or a hardware profile; no task ran on a GPU.",
+    "The bound is proved for that model, not for a real machine.",
+    "Decisions cost no simulated time; a policy that thinks long is not punished for it.",
+)
+MEASURED = (
+    "**Times are measured**, by the clock of one machine; watts and prices, so energy and cost, are the model's.",
+    "A device called emulated is a CPU that sleeps until it has been slow enough; it stands for no real accelerator.",
+    "The bound is made of measured and learnt times: it is a yardstick, not a proof.",
+)
+
+
+def threats(own: list[str], always: tuple[str, ...] = SIMULATED) -> list[Block]:
     """Return the section on what the numbers do not say."""
-    always = [
-        "**Everything here is simulated.** Times follow the model (base k·N^1.5/(I + 0.5), speed-up 1 + slope·I, "
-        "transfer M/bandwidth) or those given with the tasks or a hardware profile; no task ran on a GPU.",
-        "The bound is proved for that model, not for a real machine.",
-        "Decisions cost no simulated time; a policy that thinks long is not punished for it.",
-    ]
     return [Heading("Threats to validity"), Bullets((*always, *own))]
 
 

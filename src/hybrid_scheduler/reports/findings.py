@@ -45,9 +45,14 @@ def summary(result: Result) -> tuple[str, ...]:
 
 def _winner(result: Result, score: str, ranking: list[str]) -> str:
     best, each = ranking[0], result.interval(ranking[0], score)
-    what = "the certified bound" if score == "makespan_over_bound" else "the closed-form optimum"
+    what = bound_words(result) if score == "makespan_over_bound" else "the closed-form optimum"
     place = f"came first of {policies(len(ranking))}" if len(ranking) > 1 else "ran alone"
     return f"**{label(best, 34)} {place}**: {plain(each.mean, '×')} × {what}{_interval(each, result)}."
+
+
+def bound_words(result: Result) -> str:
+    """Name the bound for what it is."""
+    return "the bound for the measured times" if result.comparison.measured else "the certified bound"
 
 
 def policies(number: int) -> str:
@@ -64,6 +69,8 @@ def _interval(each: Interval, result: Result) -> str:
 
 def _bound(result: Result, score: str, ranking: list[str]) -> str:
     above = result.interval(ranking[0], score).mean - 1.0
+    if result.comparison.measured:
+        return "That bound is made of times that were measured or learnt: a yardstick, not a proof, for times vary."
     if score == "makespan_over_bound":
         return (
             f"No schedule can end before the bound, so it ends **at most {percent(max(above, 0.0))} later than the "

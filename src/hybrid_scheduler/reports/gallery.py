@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 NEEDS = {
-    "comparison": "a run of hms compare",
-    "replay": "a run of hms compare; one seed is run again",
+    "comparison": "a run of hms compare or run",
+    "replay": "a run of hms compare or run; one seed is run again",
     "forests": "a run of hms compare with GPUs and 40 tasks or more",
     "either": "a run of hms compare, or of hms experiment pareto",
     "load": "a run of hms experiment load",
@@ -36,6 +36,8 @@ class Picture(Entry):
     def suits(self, material: Material) -> bool:
         """Whether the figure can be drawn from this material."""
         if isinstance(material, RunMaterial):
+            if material.measured and (self.needs == "forests" or self.name == "workload"):
+                return False  # these are about the formulas, of which measured times know nothing
             fits = self.needs in ("comparison", "replay", "either")
             return fits or (self.needs == "forests" and can_check(material.result))
         name, measures = material.study.name, material.study.measures

@@ -13,6 +13,7 @@ from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.experiments import Study
 from hybrid_scheduler.race import Result
 from hybrid_scheduler.reports.forest_check import Check, check_forest
+from hybrid_scheduler.reports.kept import kept_devices, kept_replay
 from hybrid_scheduler.reports.replay import Replay, replay
 
 SCORE = "makespan_over_bound"  # not a number where no task ran
@@ -24,11 +25,22 @@ class RunMaterial:
 
     result: Result
     manifest: dict[str, Any]
+    directory: Path = Path()
 
     @cached_property
     def replay(self) -> Replay:
-        """One seed, run again."""
-        return replay(self.result)
+        """One seed, run again; of a measured run, as it was kept."""
+        return kept_replay(self.result, self.directory) if self.measured else replay(self.result)
+
+    @property
+    def measured(self) -> bool:
+        """Whether the tasks really ran."""
+        return self.result.comparison.measured
+
+    @cached_property
+    def devices(self) -> list[str]:
+        """Names of the devices of a measured run."""
+        return kept_devices(self.directory)
 
     @cached_property
     def forests(self) -> Check:
@@ -48,15 +60,10 @@ Material = RunMaterial | StudyMaterial
 
 
 def load_material(directory: str | Path) -> Material:
-    """Read a folder of `hms compare --out`, `hms experiment --out` or `hms capacity --out`."""
+    """Read a folder of `hms compare --out`, `hms run --out`, `hms experiment --out` or `hms capacity --out`."""
     if studies.is_study(directory):
         return StudyMaterial(*studies.load(directory))
     result = runs.load_result(directory)
-    if result.comparison.measured:
-        raise InputError(
-            f"{directory} was measured by hms run, and figures and reports are those of simulations: read its "
-            f"{runs.MEASURES}, {runs.RESULT} and placements.csv"
-        )
     if not all(math.isfinite(value) for spec in result.comparison.schedulers for value in result.values(spec, SCORE)):
         raise InputError(f"{directory} has a seed in which no task ran: there is nothing to draw or report")
-    return RunMaterial(result, runs.load_manifest(directory))
+    return RunMaterial(result, runs.load_manifest(directory), Path(directory))

@@ -21,6 +21,12 @@ class Replay:
     placements: dict[str, Placements]
     whole: bool  # all tasks of the seed, not only the first ones
     same: bool  # whole, and every makespan is the kept one to the last bit
+    measured: bool = False  # it really ran, and its placements were kept
+
+    @property
+    def how(self) -> str:
+        """How it came about, in a word."""
+        return "measured" if self.measured else "simulated"
 
     @property
     def ranking(self) -> list[str]:

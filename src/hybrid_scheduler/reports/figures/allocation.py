@@ -42,7 +42,7 @@ def plot_allocation(found: Result | Replay, ax: Axes | None = None) -> Axes:
         )  # fmt: skip
     ax.set_ylim(-3, 103)
     light_grid(ax, "y")
-    ax.set_xlabel(f"tasks arrived (number), seed {one.seed}, simulated")
+    ax.set_xlabel(f"tasks arrived (number), seed {one.seed}, {one.how}")
     ax.set_ylabel("mean share on a GPU (%)")
     legend_beside(ax, list(one.placements))
     return ax

@@ -35,7 +35,7 @@ def plot_average_duration(result: Result, ax: Axes | None = None) -> Axes:
     ax.set_ylim(len(order) - 0.5, -0.5)
     _scale(ax, [result.interval(spec, name).mean for spec in order for name in ("mean_turnaround", "mean_execution")])
     light_grid(ax, "x")
-    ax.set_xlabel("mean time from arrival to finish (s), simulated; the bar | is how long a task runs")
+    ax.set_xlabel(f"mean time from arrival to finish (s), {result.comparison.how}; the bar | is how long a task runs")
     return ax
 
 

@@ -60,7 +60,7 @@ def draw_measure(result: Result, name: str, xlabel: str = "", ax: Axes | None = 
     order = result.ranking(name)
     rows = {spec: result.interval(spec, name) for spec in (order if about.less_is_better else order[::-1])}
     words = xlabel or name.replace("_", " ")
-    return draw_bars(rows, about.unit, f"{words}{_unit(about.unit)}, simulated", ax)
+    return draw_bars(rows, about.unit, f"{words}{_unit(about.unit)}, {result.comparison.how}", ax)
 
 
 def _unit(unit: str) -> str:

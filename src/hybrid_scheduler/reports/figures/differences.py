@@ -43,7 +43,9 @@ def plot_differences(result: Result, ax: Axes | None = None) -> Axes:
     ax.set_yticks(range(len(gaps)), [label(name) for name in gaps])
     ax.set_ylim(max(len(gaps), 1) - 0.5, -0.5)
     light_grid(ax, "x")
-    ax.set_xlabel(f"{result.time.replace('_', ' ')} longer than {label(best)} (%), paired by seed, simulated")
+    ax.set_xlabel(
+        f"{result.time.replace('_', ' ')} longer than {label(best)} (%), paired by seed, {result.comparison.how}"
+    )
     return ax
 
 

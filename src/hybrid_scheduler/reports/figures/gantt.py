@@ -61,7 +61,7 @@ def plot_gantt(found: Result | Replay, ax: Axes | None = None, schedulers: list[
     ax.set_ylim(len(names) * (len(devices) + 1) - 1.4, -1.1)
     ax.set_xlim(left=0)
     number = min(TASKS, len(one.tasks))
-    ax.set_xlabel(f"time (s); the first {number} tasks of seed {one.seed}, simulated")
+    ax.set_xlabel(f"time (s); the first {number} tasks of seed {one.seed}, {one.how}")
     return ax
 
 

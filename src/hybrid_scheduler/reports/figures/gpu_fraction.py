@@ -41,5 +41,5 @@ def plot_gpu_fraction(found: Result | Replay, ax: Axes | None = None) -> Axes:
     ax.set_xlim(0, 114)
     ax.set_xticks(range(0, 101, 20))
     ax.spines["left"].set_visible(False)
-    ax.set_xlabel(f"share of a task given to a GPU (%), how often; seed {one.seed}, simulated")
+    ax.set_xlabel(f"share of a task given to a GPU (%), how often; seed {one.seed}, {one.how}")
     return ax

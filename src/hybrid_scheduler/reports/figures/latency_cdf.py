@@ -37,7 +37,7 @@ def plot_latency_cdf(found: Result | Replay, ax: Axes | None = None) -> Axes:
     log_x(ax, [float(value) for each in one.placements.values() for value in each.turnaround[each.ran]])
     ax.set_ylim(0, 101)
     light_grid(ax, "y")
-    ax.set_xlabel(f"time from arrival to finish (s), seed {one.seed}, simulated")
+    ax.set_xlabel(f"time from arrival to finish (s), seed {one.seed}, {one.how}")
     ax.set_ylabel("tasks ended (%)")
     legend_beside(ax, list(one.placements))
     return ax

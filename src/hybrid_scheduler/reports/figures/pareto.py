@@ -63,7 +63,10 @@ def plot_pareto(found: Result | Study, ax: Axes | None = None) -> Axes:
         log_x(ax, times)
     ax.margins(0.08)
     light_grid(ax, "y")
-    ax.set_xlabel("mean time from arrival to finish (s), simulated")
+    from hybrid_scheduler.race import Result
+
+    how = found.comparison.how if isinstance(found, Result) else "simulated"
+    ax.set_xlabel(f"mean time from arrival to finish (s), {how}")
     ax.set_ylabel("energy of the run (J)")
     ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=1.6)
     return ax

@@ -34,6 +34,6 @@ def speed_ups(result: Result) -> dict[str, Interval]:
 def plot_speed_up(result: Result, ax: Axes | None = None) -> Axes:
     """Draw one bar per scheduler, fastest on top, with the interval of the paired ratios."""
     base = label(baseline_of(result))
-    ax = draw_bars(speed_ups(result), "×", "speed-up (ratio), simulated", ax)
+    ax = draw_bars(speed_ups(result), "×", f"speed-up (ratio), {result.comparison.how}", ax)
     mark_limit(ax, 1.0, base)
     return ax

@@ -45,5 +45,5 @@ def plot_utilisation(result: Result, ax: Axes | None = None) -> Axes:
     ax.set_yticks(range(len(order)), [label(name) for name in order])
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-    ax.set_xlabel("device (busy share until the makespan, %), simulated")
+    ax.set_xlabel(f"device (busy share until the makespan, %), {result.comparison.how}")
     return ax

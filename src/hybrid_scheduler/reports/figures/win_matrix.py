@@ -34,7 +34,9 @@ def plot_win_matrix(result: Result, ax: Axes | None = None) -> Axes:
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
     plural = "s" if seeds > 1 else ""
-    ax.set_xlabel(f"seeds won by the row against the column (number of {seeds} seed{plural}), simulated")
+    ax.set_xlabel(
+        f"seeds won by the row against the column (number of {seeds} seed{plural}), {result.comparison.how}"
+    )
     ax.set_ylabel("scheduler (fastest first)")
     return ax
 
