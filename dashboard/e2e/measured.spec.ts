@@ -26,11 +26,13 @@ test('a race whose tasks really run says so, moves, and tells why', async ({ pag
   await expect(page.getByText('1.0 a yardstick')).toBeVisible();
   await expect(page.getByRole('region', { name: 'Device lanes' })).toContainText('GPU 0 (emulated)');
 
+  await page.screenshot({ path: 'screenshots/measured.png' });
+
   await page.goto('/?task=2');
   const audit = page.getByRole('dialog');
   await expect(audit).toContainText('EFT');
   await expect(audit).toContainText('(emulated)');
-  await page.screenshot({ path: 'screenshots/measured.png' });
+  await page.screenshot({ path: 'screenshots/measured-audit.png' });
 
   await page.goto('/experiments');
   await expect(page.getByRole('main').getByText('measured', { exact: true }).first()).toBeVisible();

@@ -22,11 +22,12 @@ const LEAST_ROW = 26;
 const SLACK = 4;
 
 export function DeviceLanes() {
-  const [span, setSpan] = useState<number>(10);
+  const [chosenSpan, setSpan] = useState<number | null>(null);
   const [picked, pick] = useState<Picked | null>(null);
   const [hovered, setHovered] = useState(false);
   const held = hovered || picked !== null;
   const race = useRace((each) => each, 'frame', held);
+  const span = chosenSpan ?? (race.frame?.measured ? 1 : 10);
   const wanted = useChoices((state) => state.scheduler);
   const name = chosen(wanted, race.frame?.schedulers.map((each) => each.name) ?? []);
   const seen = useMemo(() => look(race, name, span), [race, name, span]);

@@ -1,5 +1,6 @@
 /** Where a task went: names, and a bar in the colours of its devices. */
 import { useStore } from '@/live/store';
+import type { Device } from '@/live/messages';
 import { known, percent } from '@/look/format';
 import { deviceColour, useTheme } from '@/look/theme';
 import type { Result } from './auditFacts';
@@ -18,13 +19,20 @@ export function useDeviceName(): (index: number) => string {
   };
 }
 
+/** Who takes the other share: the CPU by its name, or just a CPU where there are several. */
+function theCpu(devices: readonly Device[]): string {
+  const [first, ...others] = devices.filter((each) => each.kind === 'cpu');
+  return first && !others.length ? deviceName(first) : 'CPU';
+}
+
 export function PlacedOn({ place: { device, gpu_fraction } }: { place: Place }) {
   const nameOf = useDeviceName();
+  const cpu = useStore(({ race }) => theCpu(race.frame?.devices ?? []));
   if (device < 0) return <span className="font-semibold text-warn">rejected</span>;
   if (!isSplit(gpu_fraction)) return <>{nameOf(device)}</>;
   return (
     <>
-      <span className="whitespace-nowrap">{percent(gpu_fraction)} {nameOf(device)},</span> <span className="whitespace-nowrap">{percent(1 - gpu_fraction)} CPU</span>
+      <span className="whitespace-nowrap">{percent(gpu_fraction)} {nameOf(device)},</span> <span className="whitespace-nowrap">{percent(1 - gpu_fraction)} {cpu}</span>
     </>
   );
 }
