@@ -93,9 +93,7 @@ class Manager(Connections):
             self._refuse_second()
             wanted = await asyncio.to_thread(lambda: self.settings.live_settings().changed(**(values or {})))
             if wanted.measured:
-                self.notify(
-                    f"{wanted.backend} workers start and are timed: the race begins in a moment"
-                )
+                self.notify(f"{wanted.backend} workers start and are timed: the race begins in a moment")
             simulation = await self._claimed(lambda: live_simulation(wanted, self.library))
             first, owner = simulation.first_settings, self.ownership.owner
             self.run_id = await self.store.begin_run(
