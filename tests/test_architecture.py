@@ -35,7 +35,7 @@ HOMES = {
     "numba": {"compiling", "physics", "bounds", "graph_bound", "local_search", "loop", "schedulers", "learning"},
     "scipy": {"bounds", "optimum"},
     "sklearn": {"learning"},
-    "torch": {"learning", "schedulers", "reports", "profiling", "execution"},  # reports: its writer of TensorBoard events
+    "torch": {"learning", "schedulers", "reports", "profiling", "execution"},  # reports: writes TensorBoard events
     "gymnasium": {"env"},
     "xgboost": {"learning"},
     "pandas": {"workload", "learning"},

@@ -113,9 +113,7 @@ def measures_table(result: Result) -> str:
     return out.getvalue()
 
 
-def save(
-    result: Result, directory: str | Path, command: list[str], more: Mapping[str, str] | None = None
-) -> Path:
+def save(result: Result, directory: str | Path, command: list[str], more: Mapping[str, str] | None = None) -> Path:
     """Write a run directory, `more` files included; it appears whole or not at all, and never replaces another."""
     with new_directory(directory) as folder:
         (folder / RESULT).write_text(to_json(to_document(result)), encoding="utf-8")
