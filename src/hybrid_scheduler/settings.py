@@ -142,7 +142,7 @@ class AppSettings(BaseSettings):
         given = self.model_fields_set
         if self.measured and "num_gpus" in given:
             raise ValueError(f"NUM_GPUS is for a simulated race, BACKEND={self.backend} takes what DEVICES says")
-        if not self.measured and "devices" in given:
+        if not self.measured and self.devices != type(self).model_fields["devices"].default:
             raise ValueError("DEVICES says what a backend runs tasks on: set BACKEND=local too, or leave it out")
 
     # --- what follows from them --------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ TASKS = "size,compute_intensity,memory_required\n100,0.5,10\n200,0.5,10\n300,0.5
 REJECTED: dict[str, tuple[str, list[str]]] = {
     "an unknown scheduler": (
         "compare -s ratata",
-        ["unknown scheduler 'ratata'", "known: eft, greedy", "hms schedulers"],
+        ["unknown scheduler 'ratata'", "known: cpop, eft, greedy", "hms schedulers"],
     ),
     "a mistyped scheduler": ("compare -s oracel", ["'oracel'", "did you mean 'oracle'?", "hms schedulers"]),
     "a mistyped scheduler among good ones": ("compare -s eft,gredy,heft", ["'gredy'", "did you mean 'greedy'?"]),
