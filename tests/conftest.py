@@ -4,8 +4,18 @@ from __future__ import annotations
 
 import os
 
+import pytest
 from hypothesis import settings
+
+from ray_nodes import ray_cluster as ray_cluster  # here, so that all folders share one
 
 settings.register_profile("steady", derandomize=True)
 settings.register_profile("hunt", derandomize=False, print_blob=True)
 settings.load_profile("hunt" if os.environ.get("HMS_FUZZ") else "steady")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let one worker have all tests of Ray: a cluster for each would fill a small machine."""
+    for item in items:
+        if "ray_cluster" in getattr(item, "fixturenames", ()) or "[ray]" in item.name:
+            item.add_marker(pytest.mark.xdist_group("ray"))

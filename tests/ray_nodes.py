@@ -76,7 +76,6 @@ class RayCluster:
 
 @pytest.fixture(scope="session")
 def ray_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RayCluster]:
-    pytest.importorskip("ray", reason="the extra ray is not installed")
     folder = tmp_path_factory.mktemp("ray")
     port = 20_000 + os.getpid() % 20_000
     cluster = RayCluster(port, folder)

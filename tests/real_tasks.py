@@ -5,7 +5,14 @@ from __future__ import annotations
 import os
 import time
 
+from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.execution.user_tasks import task
+
+
+def tenfold_if_even(x: int) -> int:
+    if x % 2:
+        raise InputError(f"{x} is odd")
+    return 10 * x
 
 
 def double(x: int) -> int:

@@ -97,7 +97,9 @@ def test_every_name_of_the_package_can_be_imported_and_others_cannot() -> None:
     ],
 )
 def test_a_mistyped_name_is_met_with_the_nearest_one(name: str, meant: str) -> None:
-    with pytest.raises(UnknownNameError, match=rf"unknown scheduler '{name}': did you mean '{meant}'\? known: cpop, eft, "):
+    with pytest.raises(
+        UnknownNameError, match=rf"unknown scheduler '{name}': did you mean '{meant}'\? known: cpop, eft, "
+    ):
         schedulers.create(name)
 
 

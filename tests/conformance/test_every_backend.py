@@ -18,6 +18,7 @@ from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.execution.backend import Backend
 from hybrid_scheduler.execution.calls import CANCELLED, ERROR, LOST, VALUE, Answer, Call, packed, packed_arguments
 from hybrid_scheduler.execution.devices import devices_of
+from ray_nodes import RayCluster
 
 NAMES = sorted(registry.backends.table)
 DEVICES = "cpu,gpu=emulated:slowdown=2"
@@ -58,9 +59,18 @@ class Desk:
 
 @pytest.fixture(scope="module", params=NAMES)
 def backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
-    made: Backend = registry.backends.create(request.param, devices=devices_of(DEVICES))
+    if request.param != "ray":
+        made: Backend = registry.backends.create(request.param, devices=devices_of(DEVICES))
+        yield made
+        made.close()
+        return
+    # Ray keeps what it read when it was first imported, so a process goes to one cluster only.
+    cluster: RayCluster = request.getfixturevalue("ray_cluster")
+    node = cluster.add("--address", cluster.address, "--num-cpus", "0", "--num-gpus", "1")
+    made = registry.backends.create("ray", devices=devices_of(DEVICES), address=cluster.address)
     yield made
     made.close()
+    cluster.kill(node)
 
 
 @pytest.fixture

@@ -2,16 +2,13 @@
 
 from pathlib import Path
 
-import pytest
-
-from hybrid_scheduler.errors import InputError
+import real_tasks
 from hybrid_scheduler.execution.ray_jobs import on_ray
 from hybrid_scheduler.sweep.grid import Grid
 from hybrid_scheduler.sweep.sweep import digest, on_processes, run_sweep
 from hybrid_scheduler.workers import Outcome
 from ray_nodes import RayCluster
 
-pytestmark = pytest.mark.xdist_group("ray")  # one worker starts the cluster, not both
 GRID = Grid(("eft", "random"), loads=(0.8, 1.5), seeds=(0, 1), tasks=60)
 
 
@@ -21,15 +18,8 @@ def test_a_cluster_writes_the_same_table(ray_cluster: RayCluster, tmp_path: Path
     assert digest(tmp_path / "here") == digest(tmp_path / "there")
 
 
-def refusing(job: int) -> int:
-    """Refuse odd numbers."""
-    if job % 2:
-        raise InputError(f"{job} is odd")
-    return 10 * job
-
-
 def test_a_job_that_is_refused_is_an_outcome_as_any_other(ray_cluster: RayCluster) -> None:
-    outcomes = sorted(on_ray(ray_cluster.address)(refusing, range(5)), key=lambda each: each.number)
+    outcomes = sorted(on_ray(ray_cluster.address)(real_tasks.tenfold_if_even, range(5)), key=lambda each: each.number)
     assert outcomes == [
         Outcome(0, 0), Outcome(1, None, "1 is odd"), Outcome(2, 20), Outcome(3, None, "3 is odd"), Outcome(4, 40)
     ]  # fmt: skip

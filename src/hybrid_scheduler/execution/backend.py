@@ -31,6 +31,7 @@ class Line:
         self.is_up = False
         self.down_since: float | None = None  # since when a worker that once worked does not
         self.failures = 0  # workers in a row that died before they were ready
+        self.is_gone = False  # no worker will be tried again
 
     def has_room(self, depth: int) -> bool:
         """Whether the worker may be given another call."""
@@ -91,6 +92,10 @@ class Backend:
     def is_alive(self, device: int) -> bool:
         """Whether a device works or is about to; False between the death of its worker and the next one."""
         return self.lines[device].down_since is None
+
+    def is_gone(self, device: int) -> bool:
+        """Whether a device will not come back."""
+        return self.lines[device].is_gone
 
     @property
     def pids(self) -> list[int]:

@@ -180,6 +180,12 @@ class Dispatcher:
                 seconds = self.decider.predicted([job])[0]
                 parts = self.decider.whole(job, call.device, seconds)
                 elsewhere = parts if parts and parts[0][0] != call.device else ()
+                if not elsewhere and not self.backend.is_gone(call.device):
+                    # Nobody else can run it, and its worker may come back: it keeps its place and its attempts.
+                    needed = share.part * float(seconds[self.decider.cluster.class_index[call.device]])
+                    self.decider.beliefs.send(call.device, call.number, needed, self.now)
+                    self.backend.send(call)
+                    continue
                 self._send(job, Choice(job.status, elsewhere, seconds))
             self._decide_waiting()
         self._resolve_ended()

@@ -107,8 +107,8 @@ class LocalBackend(Backend):
         if line.failures < FUTILE:
             with self._lock:
                 self._workers[line.device] = self._spawn(line)
-        elif line.down_since is None:
-            line.down_since = 0.0  # long ago: its calls move elsewhere at once
+        else:
+            line.is_gone, line.down_since = True, 0.0  # long ago: its calls move elsewhere at once
 
     def close(self) -> None:
         """End the workers and the thread."""

@@ -20,7 +20,8 @@ from hybrid_scheduler.execution.device_spec import DeviceSpec
 from hybrid_scheduler.execution.ray_actor import DeviceActor
 from hybrid_scheduler.execution.ray_cluster import connected, ray_module
 
-FUTILE = 3  # actors in a row that could not be made: there will be no other
+FUTILE = 5  # actors in a row that could not be made: there will be no other
+PAUSE = 1.0  # seconds before the next try, longer each time: Ray hears of a dead node only after a while
 TICK = 0.25  # seconds between two looks for devices that stay away
 SAME_CLOCK = 0.005  # seconds by which two clocks may differ and still be one: asking takes that long
 HURRY = 10.0  # seconds for an actor that is there to tell its clock
@@ -42,6 +43,7 @@ class RayBackend(Backend):
         self._actors: list[Any] = [None] * len(self.devices)
         self._pids = [0] * len(self.devices)
         self._late = [0.0] * len(self.devices)  # what to add to an actor's clock
+        self._due: dict[int, float] = {}  # when the actor of a device shall be asked for again
         self._heard: SimpleQueue[tuple[Line, Any, Any] | None] = SimpleQueue()
         self._closing = self._started_ray = False
         self._thread = threading.Thread(target=self._hear, name="ray-backend", daemon=True)
@@ -86,6 +88,7 @@ class RayBackend(Backend):
                 heard = None
             if heard is not None and self._actors[heard[0].device] is heard[1]:
                 self._hear_from(*heard)
+            self._make_due()
             self._move_stranded()
 
     def _hear_from(self, line: Line, actor: Any, future: Any) -> None:
@@ -119,10 +122,17 @@ class RayBackend(Backend):
         if self._closing:
             return
         if line.failures < FUTILE:
-            with self._lock:
-                self._make(line)
+            self._due[line.device] = time.monotonic() + PAUSE * line.failures
+            self._make_due()
         else:
-            line.down_since = 0.0  # long ago: its calls move elsewhere at once
+            line.is_gone, line.down_since = True, 0.0  # long ago: its calls move elsewhere at once
+
+    def _make_due(self) -> None:
+        """Ask for the actors whose time has come."""
+        for device in [device for device, moment in self._due.items() if moment <= time.monotonic()]:
+            del self._due[device]
+            with self._lock:
+                self._make(self.lines[device])
 
     def close(self) -> None:
         """End the actors, and the cluster if it was started here."""

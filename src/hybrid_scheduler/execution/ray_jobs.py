@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -36,7 +37,7 @@ def _carried_out(ray: Any, work: Callable[[Any], Any], jobs: Sequence[Any]) -> I
     waiting, under_way = iter(enumerate(jobs)), dict[Any, int]()
     while True:
         while len(under_way) < room and (following := next(waiting, None)) is not None:
-            under_way[task.remote(work, following[1], sys.path)] = following[0]
+            under_way[task.remote(pickle.dumps((work, following[1])), sys.path)] = following[0]
         if not under_way:
             return
         for reference in ray.wait(list(under_way), num_returns=1)[0]:
@@ -55,9 +56,10 @@ def _first_line(error: Exception) -> str:
     return next(iter(str(error).strip().splitlines()), "")[:200]
 
 
-def _performed(work: Callable[[Any], Any], job: Any, path: list[str]) -> tuple[Any, str]:
+def _performed(packed: bytes, path: list[str]) -> tuple[Any, str]:
     """Do a job on a node; `path` is where its modules are, for nodes of the same machine."""
     sys.path.extend(each for each in path if each not in sys.path)
+    work, job = pickle.loads(packed)  # noqa: S301  # from our own driver; unpacked when its modules can be found
     try:
         return work(job), ""
     except SchedulerError as error:
