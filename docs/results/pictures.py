@@ -37,6 +37,7 @@ PICTURES: dict[str, Callable[[Finding], Axes]] = {
     "load": lambda finding: plot_load_sweep(finding.study),
     "pareto": lambda finding: plot_pareto(finding.study),
     "learning": lambda finding: plot_learning(finding.study),
+    "kernels": lambda finding: plot_study(finding.study),
     "capacity": lambda finding: plot_capacity(finding.study),
 }
 

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 SEEDS = 10
 RACERS = "round_robin,random,greedy,hybrid_ml,rl_agent,oracle,eft,price"
+BATCH = "search,optimal,min_min,max_min,sufferage,price,eft,heft,greedy,random,round_robin"
+GRAPH = "heft,peft,cpop,eft,greedy,hybrid_ml,rl_agent"
+MANY = "eft,min_min,price,greedy,random,round_robin,hybrid_ml"
 DATA = "DATA/"
 """In a command: the folder with files of others; `HMS_DATA` says where it is."""
 ONE_DEVICE = "examples/one_device.py:only_cpu,examples/one_device.py:only_gpu"
@@ -46,7 +49,15 @@ PLAN: tuple[Run, ...] = (
     Run("load", "experiment load"),
     Run("heavy", "experiment heavy"),
     Run("learning", "experiment learning"),
-    Run("braun", "bench-suite DATA/braun_etc", 3),
-    Run("pegasus", "bench-suite DATA/wf_pegasus_makeflow", 3),
-    Run("alibaba", "bench-suite DATA/alibaba_gpu_v2023", 3),
+    Run("kernels", "experiment kernels --data DATA/"),
+    Run("cholesky", "experiment cholesky --data DATA/", 5),
+    Run("opencl", "bench-suite DATA/opencl_cpu_gpu_cgo17 --best opencl_cpu_gpu_times=23.291398", 3),
+    Run("braun", f"bench-suite DATA/braun_etc --schedulers {BATCH}", 3),
+    Run("pegasus", f"bench-suite DATA/wf_pegasus_makeflow --schedulers {GRAPH}", 3),
+    Run(
+        "pegasus_small",
+        f"bench-suite DATA/wf_pegasus_makeflow --cluster examples/four_small_nodes.yaml --schedulers {GRAPH}",
+        3,
+    ),
+    Run("alibaba", f"bench-suite DATA/alibaba_gpu_v2023 --schedulers {MANY}", 3),
 )
