@@ -27,9 +27,9 @@ class Run:
         """Whether the command reads files of others, which the project does not ship."""
         return DATA in self.words
 
-    def command(self, seeds: str = str(SEEDS), folder: str = "DIR") -> list[str]:
-        """Return the words of the command for some seeds and a folder."""
-        return ["hms", *self.words.split(), "--seeds", seeds, "--out", folder]
+    def command(self, seeds: str = "", folder: str = "DIR") -> list[str]:
+        """Return the words of the command for some seeds, all of them if none are named, and a folder."""
+        return ["hms", *self.words.split(), "--seeds", seeds or str(self.seeds), "--out", folder]
 
 
 PRESETS = ("mixed", "long_tail", "gpu_friendly", "cpu_friendly", "bursty")
