@@ -7,7 +7,7 @@ import numpy as np
 from hybrid_scheduler.learning.known import Known
 from hybrid_scheduler.learning.learnt_times import LearntTimes
 from hybrid_scheduler.learning.times_lessons import SeenMore, TimesLessons
-from hybrid_scheduler.model import Cluster, Tasks
+from hybrid_scheduler.model import Cluster, Node, Tasks
 
 CLUSTER = Cluster.default(gpus=1)
 
@@ -35,6 +35,16 @@ def test_times_are_learnt_from_the_columns_that_tasks_carry() -> None:
     true = np.column_stack([unseen.measured["cpu"], unseen.measured["gpu"]])
     assert np.median(np.abs(np.log(said.mean / true))) < 0.15
     assert np.mean(said.mean.argmin(axis=1) == true.argmin(axis=1)) > 0.9
+
+
+def test_a_cluster_of_one_class_is_learnt_without_a_warning() -> None:
+    tasks = kernels(50)
+    only = Tasks.build(tasks.size, tasks.compute_intensity, tasks.size, measured={"cpu": tasks.measured["cpu"]},
+                       features={"work": tasks.features["work"]})  # fmt: skip
+    cluster = Cluster((CLUSTER.classes[0],), (Node({"cpu": 4}),))
+    seen = SeenMore.known_of(only, cluster)
+    said = LearntTimes.fitted(seen.known, seen.times, cluster, 0).predict(Known.of(only))
+    assert np.allclose(said.mean[:, 0], only.measured["cpu"])
 
 
 def test_trees_that_disagree_expect_a_larger_square() -> None:

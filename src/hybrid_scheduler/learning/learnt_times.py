@@ -58,7 +58,8 @@ class LearntTimes:
         unknown = np.nanmin(rows, axis=0) - 1.0  # a column that tells tasks apart has a number
         seconds = np.where(np.isfinite(times), times, FAR * times[np.isfinite(times)].max())
         trees = ExtraTreesRegressor(TREES, random_state=seed % 2**32, n_jobs=1)
-        trees.fit(*_once(np.where(np.isnan(rows), unknown, rows), np.log(seconds)))
+        given, goal = _once(np.where(np.isnan(rows), unknown, rows), np.log(seconds))
+        trees.fit(given, goal.ravel() if goal.shape[1] == 1 else goal)  # one class: scikit-learn wants a plain column
         share, work = _best_use(times, cluster)
         return cls(
             names=names,
