@@ -151,8 +151,8 @@ def _table(text: str) -> list[str]:
     "words",
     [
         "compare mixed -n 40 --seeds 2 -s all",
-        "compare mixed -n 40 --seeds 2 --mode isolated",
-        "compare mixed -n 3000 --seeds 2 --rate 1e9",
+        "compare mixed -n 40 --seeds 2 --mode isolated -s round_robin,random,greedy,hybrid_ml,oracle,eft",
+        "compare mixed -n 3000 --seeds 2 --rate 1e9 -s round_robin,random,greedy,oracle,eft",
         "compare cpu_friendly -n 40 --seeds 1",
         "compare fork_join -n 40 --seeds 2 -s heft,peft,eft",
         "capacity mixed -n 100 --seeds 2 -s eft,greedy",
