@@ -92,17 +92,21 @@ def over_x(finding: Finding) -> str:
     places = list(dict.fromkeys(row["x"] for row in study.rows))
     tables = []
     for measure in study.measures:
-        rows = [[f"{x:,}", *(_cell(finding, name, measure, x) for name in study.series)] for x in places]
+        rows = [[_place(x), *(_cell(finding, name, measure, x) for name in study.series)] for x in places]
         head = [study.x_name, *(f"`{name}`" for name in study.series)]
         tables.append(f"**{_title(measure)[0].upper()}{_title(measure)[1:]}**\n\n{words.table(head, rows)}")
     return "\n\n".join(tables)
+
+
+def _place(x: float | str) -> str:
+    return x if isinstance(x, str) else f"{x:,}"
 
 
 def over_one_series(finding: Finding) -> str:
     """Return a row per x and a column per measure, where there is only one series."""
     study = finding.study
     series, places = study.series[0], list(dict.fromkeys(row["x"] for row in study.rows))
-    rows = [[f"{x:,}", *(_cell(finding, series, measure, x) for measure in study.measures)] for x in places]
+    rows = [[_place(x), *(_cell(finding, series, measure, x) for measure in study.measures)] for x in places]
     return words.table([study.x_name, *(_title(name) for name in study.measures)], rows)
 
 
@@ -232,7 +236,8 @@ SECTIONS: dict[str, Section] = {
     ),
     "alibaba": Section(
         "Pods of a GPU cluster on its 1523 nodes",
-        "Recorded pods (Alibaba 2023); [formats](docs/formats.md) says what is assumed. " + TAUGHT,
+        "Recorded pods (Alibaba 2023); [formats](docs/formats.md) says what is assumed. Learners are left out: their "
+        "lessons on 7735 devices take minutes.",
         scoreboard,
     ),
 }

@@ -43,6 +43,20 @@ def test_instances_have_short_names_and_best_known_values_and_the_rest_is_accoun
     assert collected.passed_over == {"README": "of no known format", "best.csv": REFERENCES}
 
 
+def test_a_list_of_nodes_goes_with_the_pods_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "nodes.csv").write_text("sn,cpu_milli,memory_mib,gpu,model\nn0,32000,262144,2,T4\n", encoding="utf-8")
+    (tmp_path / "pods.csv").write_text(
+        "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time\n"
+        "p0,4000,1024,1,500,,LS,Running,0,100,10\n",
+        encoding="utf-8",
+    )
+    collected = found([str(tmp_path)], {})
+    (pods,) = collected.instances
+    assert [path.name for path in pods.paths] == ["pods.csv", "nodes.csv"]
+    assert pods.read(None)[1].gpus.tolist() == [1, 2]
+    assert collected.passed_over == {"nodes.csv": "read with the alibaba files beside it"}
+
+
 def test_files_of_one_name_keep_their_folders(folder: Path) -> None:
     (folder / "deeper" / "easy.csv").write_bytes((folder / "easy.csv").read_bytes())
     assert sorted(each.name for each in found([str(folder)], {}).instances) == ["deeper/easy.csv", "easy.csv", "slow"]

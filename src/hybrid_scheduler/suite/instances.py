@@ -77,7 +77,7 @@ def _walk(top: Path, instances: list[Instance], passed_over: dict[str, str], kno
         if any(part.startswith(".") for part in relative.parts):
             continue
         try:
-            form = reader.told(path)
+            form = reader.told(path) or _accompanied(path)
         except SchedulerError as error:
             passed_over[str(relative)] = str(error).replace(str(path), str(relative))
             continue
@@ -96,6 +96,11 @@ def _walk(top: Path, instances: list[Instance], passed_over: dict[str, str], kno
             if (path, form) not in companions:
                 beside = tuple(each for each, theirs in companions if theirs.name == form.name)
                 instances.append(_instance(path, top, form, beside))
+
+
+def _accompanied(path: Path) -> Format | None:
+    """Return the format whose files this one goes with."""
+    return next((each for each in reader.known() if _accompanies(path, each)), None)
 
 
 def _accompanies(path: Path, form: Format) -> bool:
