@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +13,7 @@ from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.measured_experiments import PREDICTED, TRUE, predicted
 from hybrid_scheduler.model import Cluster, Tasks
 from hybrid_scheduler.training import taught
-
-DATA = Path(os.environ.get("HMS_DATA") or Path(__file__).parents[2] / "shared" / "data")
-needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="no folder of reference data (set HMS_DATA)")
+from workload.formats.real_data import DATA, needs_data
 
 
 def test_without_the_files_it_says_how_to_give_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

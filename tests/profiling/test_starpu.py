@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import os
 from pathlib import Path
 from statistics import median
 
@@ -15,9 +14,10 @@ from hybrid_scheduler.profiling.fits import power_law
 from hybrid_scheduler.profiling.profile import TO_DEVICE
 from hybrid_scheduler.profiling.profile_file import from_json, to_json
 from hybrid_scheduler.profiling.starpu import read_starpu
+from workload.formats import real_data
+from workload.formats.real_data import needs_data
 
-DATA = Path(os.environ.get("HMS_DATA") or Path(__file__).parents[3] / "shared" / "data") / "starpu_perfmodels"
-needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="no folder of reference data (set HMS_DATA)")
+DATA = real_data.DATA / "starpu_perfmodels"
 MACHINES = {"attila": 3, "idgraf": 8, "mirage": 3}
 
 

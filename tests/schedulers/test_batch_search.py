@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import csv
 import itertools
-import os
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,9 +16,8 @@ from hybrid_scheduler.local_search import ends, shortest_schedule, start_prices
 from hybrid_scheduler.model import Cluster, DeviceClass, Node, Placements, Tasks
 from hybrid_scheduler.simulator import VirtualMultiGPU
 from instances import machines, workload
+from workload.formats.real_data import DATA, needs_data
 
-DATA = Path(os.environ.get("HMS_DATA") or Path(__file__).parents[3] / "shared" / "data")
-needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="no folder of reference data (set HMS_DATA)")
 Matrix = np.ndarray[tuple[int, int], np.dtype[np.float64]]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +18,9 @@ from hybrid_scheduler.workload.composition import compose
 from hybrid_scheduler.workload.formats import reader
 from hybrid_scheduler.workload.source import Source, digest_of
 from hybrid_scheduler.workload.unseen import parted, unseen_kernels
+from workload.formats.real_data import DATA, needs_data
 
-DATA = Path(os.environ.get("HMS_DATA") or Path(__file__).parents[3] / "shared" / "data")
 KERNELS = DATA / "opencl_cpu_gpu_cgo17" / "opencl_cpu_gpu_times.csv"
-needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="no folder of reference data (set HMS_DATA)")
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +13,11 @@ from hybrid_scheduler.model.placements import RAN
 from hybrid_scheduler.physics import class_times, rejections
 from hybrid_scheduler.workload.formats import reader
 from hybrid_scheduler.workload.formats.format import Imported
+from workload.formats import real_data
+from workload.formats.real_data import needs_data
 from workload.formats.samples import NODES, PODS, alibaba_files
 
-DATA = Path(os.environ.get("HMS_DATA") or Path(__file__).parents[4] / "shared" / "data") / "alibaba_gpu_v2023"
-needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="no folder of reference data (set HMS_DATA)")
+DATA = real_data.DATA / "alibaba_gpu_v2023"
 
 
 @pytest.fixture
