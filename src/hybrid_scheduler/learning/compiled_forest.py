@@ -91,18 +91,17 @@ class _Tree(NamedTuple):
 
 def _flatten(tree: Any) -> _Tree:
     """Renumber a tree level by level, so that siblings are neighbours."""
-    order = [0]
-    child = np.zeros(tree.node_count, np.int64)
-    for position, node in enumerate(order):  # grows while it is walked
-        child[position] = position
-        if tree.children_left[node] >= 0:
-            child[position] = len(order)
-            order += [tree.children_left[node], tree.children_right[node]]
-    rows = np.array(order)
-    is_leaf = tree.children_left[rows] < 0
+    left, right = tree.children_left, tree.children_right  # each question makes a new array
+    levels, level = list[Ints](), np.zeros(1, np.int64)
+    while len(level):
+        levels.append(level)
+        inner = level[left[level] >= 0]
+        level = np.column_stack((left[inner], right[inner])).ravel()
+    rows = np.concatenate(levels)
+    is_leaf = left[rows] < 0
     return _Tree(
         feature=np.where(is_leaf, 0, tree.feature[rows]),
-        child=child,
+        child=np.where(is_leaf, np.arange(len(rows)), 2 * np.cumsum(~is_leaf) - 1),
         threshold=np.where(is_leaf, np.inf, tree.threshold[rows]),
         leaf=np.where(is_leaf, np.cumsum(is_leaf) - 1, 0),
         values=tree.value[rows[is_leaf], :, 0].astype(np.float64),
