@@ -268,17 +268,17 @@ def edges_from_ids(
 def topological_order(edges: Edges, task_id: Ints) -> Ints:
     """Return rows with parents before children (Kahn); a cycle is an error that names a task on it."""
     count = len(edges.start) - 1
-    children = edges.turned()
-    missing = np.diff(edges.start)
-    order: list[int] = [int(row) for row in np.flatnonzero(missing == 0)]
-    missing = missing.copy()
+    turned = edges.turned()
+    first, children = turned.start.tolist(), turned.parents.tolist()  # lists: the walk takes them one by one
+    missing = np.diff(edges.start).tolist()
+    order: list[int] = [row for row in range(count) if not missing[row]]
     for row in order:  # grows while it is walked
-        for child in children.of(row):
+        for child in children[first[row] : first[row + 1]]:
             missing[child] -= 1
-            if missing[child] == 0:
-                order.append(int(child))
+            if not missing[child]:
+                order.append(child)
     if len(order) < count:
-        stuck, passed = int(np.flatnonzero(missing > 0)[0]), set[int]()
+        stuck, passed = next(row for row in range(count) if missing[row]), set[int]()
         while stuck not in passed:  # back along parents that wait too, until one comes again: it is on the cycle
             passed.add(stuck)
             stuck = int(next(parent for parent in edges.of(stuck) if missing[parent] > 0))

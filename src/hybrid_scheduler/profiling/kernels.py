@@ -9,7 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
+
+from hybrid_scheduler.model.tasks import Floats
 
 if TYPE_CHECKING:
     import torch
@@ -23,6 +25,7 @@ RIDGE = 10.0
 Call = Callable[[], object]
 Build = Callable[[int, str], Call]
 Count = Callable[[int], float]
+Figures = TypeVar("Figures", float, Floats)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +40,8 @@ class Kernel:
     unit: str = "flop"
 
 
-def intensity_of(operations: float, traffic: float) -> float:
-    """Return the compute intensity of the model, 0 to 1, from operations per byte."""
+def intensity_of(operations: Figures, traffic: Figures) -> Figures:
+    """Return the compute intensity of the model, 0 to 1, from operations per byte; a column of columns."""
     per_byte = operations / traffic
     return per_byte / (per_byte + RIDGE)
 

@@ -18,7 +18,8 @@ from hybrid_scheduler.profiling.kernels import intensity_of
 from hybrid_scheduler.workload.codelets import ASSUMED, CODELETS, Measured
 from hybrid_scheduler.workload.formats import opening
 from hybrid_scheduler.workload.formats.starpu import machine_of
-from hybrid_scheduler.workload.starpu import CPU, GPU, Kernel, Kernels, kernels_of, read_kernels
+from hybrid_scheduler.workload.starpu import read_measured
+from hybrid_scheduler.workload.starpu_kernels import CPU, GPU, Kernels, Measurements
 from hybrid_scheduler.workload.tiles import FACTORISATIONS, dependencies
 
 TABLE, BUS = "starpu_kernel_times.csv", "bus"
@@ -52,42 +53,38 @@ def tiled(
         )
     if not 1 <= tiles <= MOST_TILES:
         raise InputError(f"the number of tiles is {tiles}, expected 1 to {MOST_TILES} a side")
-    table = read_kernels(Path(folder) / TABLE, derived=True)
+    kernels = _of_machine(read_measured(Path(folder) / TABLE, derived=True).measurements, machine)
     measured = CODELETS[name](precision[0])
-    by_size = _by_size(_of_machine(table, machine), machine, measured, WIDTHS[precision])
+    by_size = _by_size(kernels, machine, measured, WIDTHS[precision])
     edge = max(by_size, default=0) if tile_size is None else tile_size
     if edge not in by_size:
         known = ", ".join(map(str, sorted(by_size))) or "none"
         raise InputError(f"{name} with tiles of {edge} × {edge} was not measured on {machine}: known are {known}")
-    columns = _Columns(name, tiles, edge, WIDTHS[precision], measured, by_size[edge])
+    columns = _Columns(name, tiles, edge, WIDTHS[precision], measured, by_size[edge], kernels)
     tasks = columns.tasks({kind: columns.times(f"{machine}_{kind}") for kind in (CPU, GPU)})
     spread = {kind: columns.spread(f"{machine}_{kind}") for kind in (CPU, GPU)}
     return Tiled(tasks, _cluster(Path(folder), machine), columns.steps, spread, edge, ASSUMED[name])
 
 
-def _of_machine(table: Kernels, machine: str) -> list[Kernel]:
-    rows = [each for each in table.measurements if each.machine == machine]
-    if {each.kind for each in rows} != {CPU, GPU}:
-        kinds = {(each.machine, each.kind) for each in table.measurements}
-        both = {name for name, _ in kinds if {(name, CPU), (name, GPU)} <= kinds}
+def _of_machine(table: Measurements, machine: str) -> Kernels:
+    both = table.machines(CPU) & table.machines(GPU)
+    if machine not in both:
         raise unknown_name("machine with cores and GPUs", machine, both)
-    return kernels_of(Kernels(rows, 0, {}))
+    return Kernels(table.of_machines({machine}))
 
 
-def _by_size(
-    rows: list[Kernel], machine: str, measured: dict[str, Measured], width: int
-) -> dict[int, dict[str, Kernel]]:
-    """Return the kernels by edge of the tiles, where all of them were measured on cores and GPUs.
+def _by_size(kernels: Kernels, machine: str, measured: dict[str, Measured], width: int) -> dict[int, dict[str, int]]:
+    """Return the kernels, as rows, by edge of the tiles, where all of them were measured on cores and GPUs.
 
     Tiles whose GEMM is a scaled copy of another measurement are left out.
     """
-    classes = {f"{machine}_{CPU}", f"{machine}_{GPU}"}
-    found = {(each.codelet, each.traffic): each for each in rows if set(each.measured) == classes}
-    sizes: dict[int, dict[str, Kernel]] = {}
-    for (codelet, traffic), kernel in found.items():
+    on_both = np.isfinite(kernels.seconds(f"{machine}_{CPU}")) & np.isfinite(kernels.seconds(f"{machine}_{GPU}"))
+    names, codes = kernels.codelet.names, kernels.codelet.codes
+    found = {(names[codes[row]], float(kernels.traffic[row])): int(row) for row in np.flatnonzero(on_both)}
+    sizes: dict[int, dict[str, int]] = {}
+    for (codelet, traffic), row in found.items():
         edge = round((traffic / 3 / width) ** 0.5)
-        copied = any(each.derived for times in kernel.measured.values() for each in times)
-        if not codelet.endswith("gemm") or copied:
+        if not codelet.endswith("gemm") or kernels.derived[row]:
             continue
         wanted = {name: (each.codelet, each.operands * edge**2 * width) for name, each in measured.items()}
         if codelet in {key[0] for key in wanted.values()} and all(key in found for key in wanted.values()):
@@ -113,7 +110,8 @@ class _Columns:
     edge: int
     width: int
     measured: dict[str, Measured]
-    kernels: dict[str, Kernel]
+    rows: dict[str, int]
+    kernels: Kernels
 
     @cached_property
     def steps(self) -> tuple[str, ...]:
@@ -128,13 +126,13 @@ class _Columns:
 
     def times(self, name: str) -> Floats:
         """Return seconds on a class."""
-        return self._each(
-            {kind: each.times * self.kernels[kind].seconds(name) for kind, each in self.measured.items()}
-        )
+        seconds = self.kernels.seconds(name)
+        return self._each({kind: each.times * seconds[self.rows[kind]] for kind, each in self.measured.items()})
 
     def spread(self, name: str) -> Floats:
         """Return the standard deviation over the mean on a class."""
-        return self._each({kind: kernel.spread(name) for kind, kernel in self.kernels.items()})
+        spread = self.kernels.spread(name)
+        return self._each({kind: float(spread[row]) for kind, row in self.rows.items()})
 
     def tasks(self, times: dict[str, Floats]) -> Tasks:
         """Return the graph with these times."""

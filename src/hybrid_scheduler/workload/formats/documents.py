@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,13 @@ import numpy as np
 from hybrid_scheduler.errors import InputError, RowError
 from hybrid_scheduler.model.tasks import Floats
 from hybrid_scheduler.workload.formats import opening
+from hybrid_scheduler.workload.formats.careful import NUMBER, TEXT
+from hybrid_scheduler.workload.formats.table import DoubtError, read_plain, require_few
+from hybrid_scheduler.workload.formats.words import Words, words_of
 
 FLOAT = 4
 """Bytes of a number, for sizes: N is the edge of a square matrix of such numbers with as many bytes."""
+NO_ROWS = "there are no rows, only a header: add some"
 
 
 def edge_of(traffic: Floats) -> Floats:
@@ -41,11 +46,11 @@ def json_document(path: Path) -> Any:
 
 @dataclass(frozen=True)
 class Sheet:
-    """A table of text: cells by column, and the line at which each row begins."""
+    """A table: columns as numbers or as text, and the line at which each row begins."""
 
     path: Path
-    columns: dict[str, tuple[str, ...]]
-    lines: list[int]
+    columns: Mapping[str, Any]
+    lines: Sequence[int]
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -57,6 +62,8 @@ class Sheet:
     def numbers(self, name: str) -> Floats:
         """Return a column as finite numbers."""
         cells = self.columns[name]
+        if isinstance(cells, np.ndarray):  # known to be finite since the table was read
+            return cells
         try:
             numbers = np.array(list(map(float, cells)))
         except ValueError:
@@ -64,6 +71,10 @@ class Sheet:
         if np.isfinite(numbers).all():
             return numbers
         return np.array([self._number(row, name, cell) for row, cell in enumerate(cells)])
+
+    def words(self, name: str) -> Words:
+        """Return a column of text as words."""
+        return words_of(self.columns[name], strip=True)
 
     def _number(self, row: int, name: str, cell: str) -> float:
         try:
@@ -80,8 +91,36 @@ def shown(cell: str) -> str:
     return " ".join(cell[:40].split())
 
 
-def sheet(path: Path, needed: tuple[str, ...]) -> Sheet:
-    """Read a table separated by commas; a missing column or a line of another length is refused."""
+def sheet(path: Path, needed: tuple[str, ...], is_number: Callable[[str], bool] = bool) -> Sheet:
+    """Read a table separated by commas; a missing column or a line of another length is refused.
+
+    Columns of numbers are read as such at once while all is plain; else every cell is text until it is asked for.
+    """
+    try:
+        return _plain_sheet(path, needed, is_number)
+    except DoubtError:
+        return _careful_sheet(path, needed)
+
+
+def _plain_sheet(path: Path, needed: tuple[str, ...], is_number: Callable[[str], bool]) -> Sheet:
+    def kinds(header: list[str]) -> dict[str, str]:
+        if not header or _miscounted((*needed, *header), header) is not None:
+            raise DoubtError
+        return {name: NUMBER if is_number(name) else TEXT for name in header}
+
+    columns = read_plain(path, kinds, NO_ROWS)
+    if not all(np.isfinite(each).all() for each in columns.values() if isinstance(each, np.ndarray)):
+        raise DoubtError
+    return Sheet(path, columns, range(2, len(next(iter(columns.values()))) + 2))
+
+
+def _miscounted(names: Sequence[str], header: list[str]) -> str | None:
+    """Return the first name that is not just once in the header."""
+    return next((name for name in names if header.count(name) != 1), None)
+
+
+def _careful_sheet(path: Path, needed: tuple[str, ...]) -> Sheet:
+    """Read a table cell by cell, all of it as text."""
     reader = csv.reader(io.StringIO(opening.text(path), newline=""), strict=True)
     rows, lines = [], []
     try:
@@ -95,11 +134,12 @@ def sheet(path: Path, needed: tuple[str, ...]) -> Sheet:
             line = reader.line_num + 1  # a quoted cell may span lines
     except csv.Error as error:
         raise InputError(f"{path} is no CSV table near line {reader.line_num} ({error}): correct it") from None
-    for name in (*needed, *header):
-        if header.count(name) != 1:
-            raise InputError(f"{path}: column '{shown(name)}' is there {header.count(name)} times, expected once")
+    wrong = _miscounted((*needed, *header), header)
+    if wrong is not None:
+        raise InputError(f"{path}: column '{shown(wrong)}' is there {header.count(wrong)} times, expected once")
     if not rows:
-        raise InputError(f"{path}: there are no rows, only a header: add some")
+        raise InputError(f"{path}: {NO_ROWS}")
+    require_few(path, len(rows))
     return Sheet(path, dict(zip(header, zip(*rows, strict=True), strict=True)), lines)
 
 

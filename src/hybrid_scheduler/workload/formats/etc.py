@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,8 +14,10 @@ from hybrid_scheduler.errors import InputError, RowError
 from hybrid_scheduler.model.cluster import DEFAULT_CPU, Cluster, Node
 from hybrid_scheduler.model.tasks import Tasks
 from hybrid_scheduler.workload.formats import opening
+from hybrid_scheduler.workload.formats.careful import NUMBER
 from hybrid_scheduler.workload.formats.documents import named, shown
 from hybrid_scheduler.workload.formats.format import ASSUMED, MEASURED, Format, Imported, Mapped
+from hybrid_scheduler.workload.formats.table import DoubtError, converter, single_blanks
 
 MACHINES = 16
 """Machines of a file of one number a line without a first line that says how many: Braun's files have 16."""
@@ -65,7 +66,8 @@ def _mean(times: Matrix) -> Matrix:
     """Mean of every row over the machines that can run it."""
     runs = np.isfinite(times)
     with np.errstate(over="ignore"):  # what cannot be used is found by the check of the columns
-        mean: Matrix = np.where(runs, times, 0.0).sum(axis=1) / np.maximum(runs.sum(axis=1), 1)
+        known = times if runs.all() else np.where(runs, times, 0.0)
+        mean: Matrix = known.sum(axis=1) / np.maximum(runs.sum(axis=1), 1)
     return mean
 
 
@@ -76,33 +78,54 @@ def class_names(machines: int) -> list[str]:
 
 
 def _matrix(path: Path) -> Matrix:
-    content = opening.text(path)
-    table = _table(content)
-    if table is None:  # lines of different lengths, or something that is no number: looked at line by line
-        lines, rows = _numbers(path, content)
-        machines = _told(rows[0], sum(map(len, rows[1:])))
-        flat = np.array([number for row in rows[1 if machines else 0 :] for number in row], np.float64)
-        machines = machines or _laid_out(path, lines, rows)
-    else:
-        machines = _told(table[0].tolist(), table.size - table.shape[1])
-        flat = table[1 if machines else 0 :].ravel()
-        machines = machines or table.shape[1]
-        if machines == 1:
-            machines = _sixteen(path, len(flat))
+    content = opening.whole(path)
+    try:
+        machines, flat = _plain(path, content)
+    except DoubtError:  # lines of different lengths, or something that is no number: looked at line by line
+        machines, flat = _careful(path, opening.decoded(path, content))
     if machines > MOST_MACHINES:
         raise InputError(f"{path}: there are {machines} machines, expected at most {MOST_MACHINES}")
     return flat.reshape(-1, machines)
 
 
-def _table(content: str) -> Matrix | None:
-    """Read numbers all at once, if every line holds as many; else none."""
-    if not content.strip():
-        return None
-    try:
-        table = np.loadtxt(io.StringIO(content), comments=None, ndmin=2)
-    except ValueError:
-        return None
-    return None if np.isnan(table).any() else table
+def _plain(path: Path, content: bytes) -> tuple[int, Matrix]:
+    """Return the machines and all numbers, read at once; doubted unless every line but the first holds as many."""
+    lines = single_blanks(content)
+    if b"\r" in lines:
+        raise DoubtError
+    first, _, below = lines.partition(b"\n")
+    if first.count(b" ") == 1 != below.partition(b"\n")[0].count(b" "):
+        table = _table(below)
+        machines = _told(_table(first)[0].tolist(), table.size)
+        if not machines:
+            raise DoubtError
+        return machines, table.ravel()
+    table = _table(lines)
+    machines = _told(table[0].tolist(), table.size - table.shape[1])
+    flat = table[1 if machines else 0 :].ravel()
+    machines = machines or table.shape[1]
+    return machines if machines > 1 else _sixteen(path, len(flat)), flat
+
+
+def _table(lines: bytes) -> Matrix:
+    """Read numbers with a blank between them; doubted unless every line holds as many."""
+    wide = lines.partition(b"\n")[0].count(b" ") + 1
+    if wide > MOST_MACHINES:
+        raise DoubtError
+    names = [f"{place}" for place in range(wide)]
+    found = converter(names, dict.fromkeys(names, NUMBER), " ", empty_lines=True)(lines)
+    table = np.column_stack([found[name] for name in names])
+    if np.isnan(table).any():
+        raise DoubtError
+    return table
+
+
+def _careful(path: Path, content: str) -> tuple[int, Matrix]:
+    """Read line by line, and find the first line that is wrong."""
+    lines, rows = _numbers(path, content)
+    machines = _told(rows[0], sum(map(len, rows[1:])))
+    flat = np.array([number for row in rows[1 if machines else 0 :] for number in row], np.float64)
+    return machines or _laid_out(path, lines, rows), flat
 
 
 def _numbers(path: Path, content: str) -> tuple[list[int], list[list[float]]]:

@@ -6,6 +6,9 @@ from typing import Any
 
 from hybrid_scheduler.errors import InputError
 
+MOST = 1e300
+"""What a number must stay below."""
+
 
 def mapping(value: Any, what: str) -> dict[str, Any]:
     """Return a JSON object."""
@@ -19,7 +22,8 @@ def mappings(holder: dict[str, Any], key: str) -> list[dict[str, Any]]:
     values = holder.get(key, [])
     if not isinstance(values, list):
         raise InputError(f"'{key}' is no list: this is another kind of file, or a damaged one")
-    return [mapping(each, f"an entry of '{key}'") for each in values]
+    what = f"an entry of '{key}'"
+    return [each if isinstance(each, dict) else mapping(each, what) for each in values]
 
 
 def name(holder: dict[str, Any], key: str) -> str:
@@ -33,15 +37,25 @@ def name(holder: dict[str, Any], key: str) -> str:
 def names(holder: dict[str, Any], key: str) -> list[str]:
     """Return a list of names; empty if it is missing."""
     values = holder.get(key, [])
-    if not isinstance(values, list) or not all(isinstance(each, str) and each.isprintable() for each in values):
+    if not isinstance(values, list) or not _is_text(values):
         raise InputError(f"'{key}' is no list of names: correct it")
     return values
+
+
+def _is_text(values: list[Any]) -> bool:
+    """Whether all are words that fit on a line; looked at together, as there are many such lists."""
+    try:
+        return "".join(values).isprintable()
+    except TypeError:
+        return False
 
 
 def number(holder: dict[str, Any], key: str, default: float | None = None) -> float:
     """Return a number, 0 or more; the default if it is missing."""
     value = holder.get(key, default)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e300:
+    if type(value) is float and 0 <= value < MOST:
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < MOST:
         who = holder.get("id") or holder.get("name") or "an entry"
         raise InputError(f"{who!r:.80}: {key} is {value!r:.40}, expected a number, 0 or more")
     return float(value)

@@ -10,7 +10,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,33 +18,17 @@ import numpy as np
 
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.model.cluster import DEFAULT_CPU, DEFAULT_GPU, Cluster, Node
-from hybrid_scheduler.model.tasks import Floats, Ints, Tasks
+from hybrid_scheduler.model.tasks import Ints, Tasks
 from hybrid_scheduler.workload.formats import opening
 from hybrid_scheduler.workload.formats.documents import json_document, shown
 from hybrid_scheduler.workload.formats.format import ASSUMED, IGNORED, MEASURED, Format, Imported, Mapped
+from hybrid_scheduler.workload.formats.gavel_trace import LAYOUTS, MOST, Jobs, read_jobs
 
-COMMON = ("job_type", "command", "num_steps_arg", "needs_data_dir", "total_steps")
-LAYOUTS = {
-    7: (*COMMON, "arrival_time", "scale_factor"),
-    9: (*COMMON, "scale_factor", "priority_weight", "SLO", "arrival_time"),
-    10: (
-        "job_type",
-        "command",
-        "working_directory",
-        *COMMON[2:],
-        "scale_factor",
-        "priority_weight",
-        "SLO",
-        "arrival_time",
-    ),
-}
-"""Columns of a trace by their number: three generations of Gavel."""
 GPUS = 36
 """GPUs of each type: those of the cluster that Gavel's authors simulate."""
 SPREAD = "_unconsolidated"
 """How the types end under which jobs on several servers are listed."""
 ALONE = "null"
-MOST = 1e15
 SEVERAL = "needs several GPUs at once, and a task takes one device"
 UNKNOWN = "of a job type without a throughput on any GPU"
 COMPANION = "Gavel's table of throughputs (JSON)"
@@ -73,16 +57,6 @@ Rates = dict[str, dict[str, float]]
 """Steps a second by type of GPU and job type."""
 
 
-@dataclass(frozen=True)
-class _Jobs:
-    """The columns of a trace that matter."""
-
-    kind: list[str]
-    steps: Floats
-    scale: Floats
-    arrival: Floats
-
-
 def _read(path: Path, companions: Sequence[Path]) -> Imported:
     tables = [each for each in (path, *companions) if accompanies(opening.head(each))]
     traces = [each for each in (path, *companions) if each not in tables]
@@ -91,21 +65,21 @@ def _read(path: Path, companions: Sequence[Path]) -> Imported:
             f"{path}: there are {len(traces)} traces and {len(tables)} tables of throughputs: give one of each"
         )
     trace, rates = traces[0], _rates(tables[0])
-    jobs = _jobs(trace)
+    jobs = read_jobs(trace)
     known = {kind for by_job in rates.values() for kind, rate in by_job.items() if rate > 0}
-    single, listed = jobs.scale == 1, np.array([kind in known for kind in jobs.kind], np.bool_)
+    single, listed = jobs.scale == 1, jobs.kind.where(known.__contains__)
     kept = np.flatnonzero(single & listed)
     if not len(kept):
         raise InputError(
             f"{trace}: no job takes one GPU and has a throughput in {tables[0].name}: give its own table"
         )
     skipped = +Counter({SEVERAL: int((~single).sum()), UNKNOWN: int((single & ~listed).sum())})
-    return Imported(_tasks(jobs, kept, rates), len(jobs.kind), skipped, _cluster(list(rates)))
+    return Imported(_tasks(jobs, kept, rates), len(jobs), skipped, _cluster(list(rates)))
 
 
-def _tasks(jobs: _Jobs, kept: Ints, rates: Rates) -> Tasks:
-    names, which = np.unique(np.array(jobs.kind)[kept], return_inverse=True)
-    kinds = names.tolist()
+def _tasks(jobs: Jobs, kept: Ints, rates: Rates) -> Tasks:
+    used, which = np.unique(jobs.kind.codes[kept], return_inverse=True)
+    kinds = [jobs.kind.names[code] for code in used]
     speed = np.array([[by_job.get(kind, 0.0) for by_job in rates.values()] for kind in kinds])[which]
     steps = jobs.steps[kept]
     times = np.divide(steps[:, None], speed, out=np.full(speed.shape, math.inf), where=speed > 0)
@@ -130,37 +104,6 @@ def _tasks(jobs: _Jobs, kept: Ints, rates: Rates) -> Tasks:
 def _cluster(types: list[str]) -> Cluster:
     gpus = [replace(DEFAULT_GPU, name=name) for name in types]
     return Cluster((DEFAULT_CPU, *gpus), tuple(Node({"cpu": 1, name: GPUS}) for name in types))
-
-
-def _jobs(path: Path) -> _Jobs:
-    lines = [(line, content) for line, content in enumerate(opening.text(path).split("\n"), 1) if content.strip()]
-    if not lines:
-        raise InputError(f"{path}: there are no jobs: give a line for each")
-    layout = LAYOUTS.get(lines[0][1].count("\t") + 1, LAYOUTS[10])
-    rows = [content.split("\t") for _, content in lines]
-    for (line, _), cells in zip(lines, rows, strict=True):
-        if len(cells) != len(layout):
-            raise InputError(f"{path} line {line}: there are {len(cells)} fields, expected {len(layout)}: correct it")
-    columns = dict(zip(layout, zip(*rows, strict=True), strict=True))
-
-    def numbers(name: str, least: float) -> Floats:
-        found = np.array([_number(cell) for cell in columns[name]])
-        good = (found >= least) & (found < MOST)
-        if not good.all():
-            row = int(np.argmin(good))
-            said = f"{name} is '{shown(columns[name][row])}', expected a number from {least:g} on"
-            raise InputError(f"{path} line {lines[row][0]}: {said}")
-        return found
-
-    kinds = list(columns["job_type"])
-    return _Jobs(kinds, numbers("total_steps", 1), numbers("scale_factor", 1), numbers("arrival_time", 0))
-
-
-def _number(cell: str) -> float:
-    try:
-        return float(cell)
-    except ValueError:
-        return math.nan
 
 
 def _rates(path: Path) -> Rates:

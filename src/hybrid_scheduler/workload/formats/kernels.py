@@ -53,7 +53,7 @@ MAPPING = (
 
 
 def _read(path: Path, _: Sequence[Path]) -> Imported:
-    table = sheet(path, NEEDED)
+    table = sheet(path, NEEDED, lambda name: _is_feature(name) or name.startswith(RUNTIME))
     tasks = _tasks(table)
     return Imported(tasks, len(tasks), cluster=_cluster(list(tasks.measured)))
 
@@ -107,8 +107,7 @@ def groups(path: str | Path, by: str = "benchmark") -> Ints:
 
     Not among the features: a model is to be tried on kernels that it has never seen.
     """
-    table = sheet(Path(path), (by,))
-    return np.unique(np.array(table.columns[by]), return_inverse=True)[1].astype(np.int64)
+    return sheet(Path(path), (by,), lambda _: False).words(by).codes
 
 
 def sniff(head: bytes) -> bool:

@@ -120,7 +120,11 @@ def whole(path: str | Path, most: int = MOST_WHOLE) -> bytes:
 
 def text(path: str | Path, most: int = MOST_WHOLE) -> str:
     """Return a whole file as text; bytes that are no UTF-8 are refused with their line."""
-    content = whole(path, most)
+    return decoded(path, whole(path, most))
+
+
+def decoded(path: str | Path, content: bytes) -> str:
+    """Return the bytes of a file as text; those that are no UTF-8 are refused with their line."""
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

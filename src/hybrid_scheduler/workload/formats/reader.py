@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import gc
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from hybrid_scheduler.errors import InputError
@@ -89,7 +91,20 @@ def read_all(paths: Sequence[str | Path], name: str = "") -> Imported:
         raise InputError(f"{paths[1]}: the format {form.name} takes one file: give {paths[0]} alone")
     files = [Path(path) for path in paths]
     main = next((each for each in files if len(files) > 1 and form.sniff(opening.head(each))), files[0])
-    return form.read(main, [each for each in files if each is not main])
+    with _uncollected():
+        return form.read(main, [each for each in files if each is not main])
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Let the garbage collector rest: a document of millions of objects, none in a cycle, is read twice as fast."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def read(path: str | Path) -> Tasks:

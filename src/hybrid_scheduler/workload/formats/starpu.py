@@ -18,14 +18,15 @@ import numpy as np
 
 from hybrid_scheduler.errors import InputError, RowError
 from hybrid_scheduler.model.cluster import DEFAULT_CPU, DEFAULT_GPU, Cluster, DeviceClass, Node
-from hybrid_scheduler.model.tasks import Tasks
+from hybrid_scheduler.model.tasks import Floats, Tasks
 from hybrid_scheduler.profiling.kernels import intensity_of
 from hybrid_scheduler.profiling.profile import UNKNOWN_INTENSITY
 from hybrid_scheduler.profiling.starpu import counts, matrix
 from hybrid_scheduler.workload.formats import opening
 from hybrid_scheduler.workload.formats.documents import edge_of, named
 from hybrid_scheduler.workload.formats.format import ASSUMED, IGNORED, MEASURED, Format, Imported, Mapped
-from hybrid_scheduler.workload.starpu import CPU, GPU, Kernel, Kernels, is_table, kernels_of, read_kernels
+from hybrid_scheduler.workload.starpu import is_table, read_measured, with_cpu
+from hybrid_scheduler.workload.starpu_kernels import CPU, GPU, Kernels
 
 BYTES = 1e6
 NO_CPU = "on a machine without a measured CPU, and a node needs one"
@@ -63,51 +64,59 @@ MAPPING = (
 
 def _read(path: Path, companions: Sequence[Path]) -> Imported:
     table, *bus = sorted([path, *companions], key=lambda each: not sniff(opening.head(each)))
-    kernels = read_kernels(table)
-    with_cpu = sorted({each.machine for each in kernels.measurements if each.kind == CPU})
-    usable = [each for each in kernels.measurements if each.machine in with_cpu]
-    if not usable:
+    found = read_measured(table)
+    usable = with_cpu(found.measurements)
+    if not len(usable):
         raise InputError(f"{table}: no machine has measured times on a CPU: there is nothing to place")
-    skipped = Counter(kernels.skipped)
-    skipped[NO_CPU] += kernels.rows - sum(skipped.values()) - len({each.row for each in usable})
-    gpus = {
-        machine: len({each.device for each in usable if each.class_name == f"{machine}_{GPU}"})
-        for machine in with_cpu
-    }
+    skipped = Counter(found.skipped)
+    skipped[NO_CPU] += found.rows - sum(skipped.values()) - int(np.count_nonzero(np.diff(usable.row))) - 1
+    gpus = {machine: usable.devices(f"{machine}_{GPU}") for machine in sorted(usable.machines(CPU))}
     cluster = _cluster(gpus, _buses(bus, gpus))
-    return Imported(_tasks(table, replace(kernels, measurements=usable)), kernels.rows, +skipped, cluster)
+    return Imported(_tasks(table, Kernels(usable)), found.rows, +skipped, cluster)
 
 
 def _tasks(path: Path, kernels: Kernels) -> Tasks:
-    rows = kernels_of(kernels)
-    traffic = np.array([each.traffic for each in rows])
-    times = {name: np.array([each.seconds(name) for each in rows]) for name in kernels.classes}
-    codelets = sorted({each.codelet for each in rows})
+    times = {name: kernels.seconds(name) for name in kernels.classes}
+    codelets = kernels.codelet
+    number = np.unique(codelets.codes, return_inverse=True)[1]
+    operations = kernels.operations
     try:
         return Tasks.build(
-            size=edge_of(traffic),
-            compute_intensity=[_intensity(each) for each in rows],
-            memory_required=traffic / BYTES,
-            duration_estimate=[_base(each) for each in rows],
+            size=edge_of(kernels.traffic),
+            compute_intensity=_intensity(operations, kernels.traffic),
+            memory_required=kernels.traffic / BYTES,
+            duration_estimate=_base(times),
             measured=times,
-            features={
-                "codelet": [codelets.index(each.codelet) for each in rows],
-                "gflop": [each.operations / 1e9 or math.nan for each in rows],
-            },
+            features={"codelet": number, "gflop": np.where(operations > 0, operations / 1e9, math.nan)},
         )
     except RowError as error:
-        raise named(error, path, f"kernel '{rows[error.row].codelet[:80]}'") from None
+        what = f"kernel '{codelets.names[codelets.codes[error.row]][:80]}'"
+        raise named(error, path, what) from None
 
 
-def _intensity(kernel: Kernel) -> float:
-    known = kernel.operations > 0 and kernel.traffic > 0
-    return intensity_of(kernel.operations, kernel.traffic) if known else UNKNOWN_INTENSITY
+def _intensity(operations: Floats, traffic: Floats) -> Floats:
+    known = (operations > 0) & (traffic > 0)
+    found = np.full(len(traffic), UNKNOWN_INTENSITY)
+    found[known] = intensity_of(operations[known], traffic[known])
+    return found
 
 
-def _base(kernel: Kernel) -> float:
-    times = {name: kernel.seconds(name) for name in kernel.measured}
-    on_cpu = [seconds for name, seconds in times.items() if name.endswith(f"_{CPU}")]
-    return float(np.mean(on_cpu or list(times.values())))
+def _base(times: dict[str, Floats]) -> Floats:
+    """Mean over the classes of CPUs; over those of GPUs where no CPU ran the kernel."""
+    count = len(next(iter(times.values())))
+    on_cpu = _mean([each for name, each in times.items() if name.endswith(f"_{CPU}")], count)
+    on_gpu = _mean([each for name, each in times.items() if not name.endswith(f"_{CPU}")], count)
+    return np.where(np.isnan(on_cpu), on_gpu, on_cpu)
+
+
+def _mean(columns: list[Floats], count: int) -> Floats:
+    """Mean of every row over the columns that are finite there; NaN if none is."""
+    table = np.array(columns).reshape(len(columns), count)
+    runs = np.isfinite(table)
+    known = runs.sum(axis=0)
+    mean: Floats = np.full(count, math.nan)
+    np.divide(np.where(runs, table, 0.0).sum(axis=0), known, out=mean, where=known > 0)
+    return mean
 
 
 def _cluster(gpus: dict[str, int], buses: dict[str, dict[str, str]]) -> Cluster:

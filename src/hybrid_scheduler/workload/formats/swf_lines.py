@@ -12,7 +12,14 @@ from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.model.tasks import Floats
 from hybrid_scheduler.workload.formats.careful import NUMBER, Block
 from hybrid_scheduler.workload.formats.opening import opened
-from hybrid_scheduler.workload.formats.table import DoubtError, converter, reading, require_few, whole_lines
+from hybrid_scheduler.workload.formats.table import (
+    DoubtError,
+    converter,
+    reading,
+    require_few,
+    single_blanks,
+    whole_lines,
+)
 
 FIELDS = (
     "job",
@@ -64,21 +71,18 @@ def _fast(path: Path) -> Iterator[Block]:
     convert = converter(list(FIELDS), dict.fromkeys(USED, NUMBER), " ", empty_lines=True)
     with opened(path) as file:
         for block in whole_lines(file):
-            if plain := _with_single_blanks(block):
+            if plain := _data(block):
                 yield convert(plain)
 
 
-def _with_single_blanks(block: bytes) -> bytes:
+def _data(block: bytes) -> bytes:
     while block.startswith(b";"):  # the usual place of comments: no line below them is looked at
         block = block.partition(b"\n")[2]
     if b";" in block:
         block = b"\n".join(data_lines(block.split(b"\n"))) + b"\n"
     if not block.isascii() or b"n" in block or b"N" in block:
         raise DoubtError  # Arrow knows words for what is no number
-    block = block.replace(b"\t", b" ").replace(b"\r\n", b"\n")
-    while b"  " in block:
-        block = block.replace(b"  ", b" ")
-    return block.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip()
+    return single_blanks(block)
 
 
 def data_lines(lines: Iterable[bytes]) -> Iterator[bytes]:

@@ -22,6 +22,7 @@ MOST_ROWS = 10_000_000
 """Rows that a file may have: each takes some eight bytes a column."""
 BLOCK = 8 << 20
 MISSING = ["", "NA"]
+NOTHING = "there are no tasks, only a header: add a line for every task"
 
 
 class DoubtError(Exception):
@@ -70,13 +71,18 @@ def read_table(path: str | Path, kinds: Kinds) -> Table:
     """Read the wanted columns of a table; an error names the file and the line."""
     lines: array[int] | None = None
     try:
-        with reading(path):
-            found = _gathered(path, _fast(path, kinds))
+        found = read_plain(path, kinds)
     except DoubtError:
         lines = array("q")
-        found = _gathered(path, careful.blocks(path, kinds, lines))
+        found = gathered(path, careful.blocks(path, kinds, lines))
     rows = len(next(iter(found.values()), ()))
     return Table(Path(path), rows, found, lines)
+
+
+def read_plain(path: str | Path, kinds: Kinds, nothing: str = NOTHING) -> Block:
+    """Read the wanted columns of a table that is plain throughout; any other is doubted."""
+    with reading(path):
+        return gathered(path, _fast(path, kinds), nothing)
 
 
 @contextmanager
@@ -90,7 +96,7 @@ def reading(path: str | Path) -> Iterator[None]:
         raise InputError(f"{path} cannot be read ({error.strerror or error}): check the path") from None
 
 
-def _gathered(path: str | Path, blocks: Iterator[Block]) -> Block:
+def gathered(path: str | Path, blocks: Iterator[Block], nothing: str = NOTHING) -> Block:
     """Join blocks into columns; more rows than can be used are refused while they come."""
     parts: dict[str, list[Any]] = {}
     rows = 0
@@ -100,7 +106,7 @@ def _gathered(path: str | Path, blocks: Iterator[Block]) -> Block:
         for name, column in block.items():
             parts.setdefault(name, []).append(column)
     if not rows:
-        raise InputError(f"{path}: there are no tasks, only a header: add a line for every task")
+        raise InputError(f"{path}: {nothing}")
     return {name: _joined(parts.pop(name)) for name in list(parts)}
 
 
@@ -162,6 +168,11 @@ def require_plain(block: bytes) -> None:
         raise DoubtError
     if (b"x" in block and b"0x" in block) or (b"X" in block and b"0X" in block):  # one byte is found faster than two
         raise DoubtError
+    require_text(block)
+
+
+def require_text(block: bytes) -> None:
+    """Doubt a block whose lines end in different ways, or that is no UTF-8."""
     if b"\r" in block and block.count(b"\r") != block.count(b"\r\n"):
         raise DoubtError
     if not block.isascii():
@@ -169,6 +180,18 @@ def require_plain(block: bytes) -> None:
             block.decode("utf-8")
         except UnicodeDecodeError:
             raise DoubtError from None
+
+
+def single_blanks(block: bytes) -> bytes:
+    """Leave one blank between words and none around lines, which then can be read as a table."""
+    block = block.replace(b"\t", b" ").replace(b"\r\n", b"\n")
+    if b"  " in block:
+        letters = np.frombuffer(block, np.uint8)
+        blank = letters == ord(" ")
+        kept = np.ones(len(letters), np.bool_)
+        kept[1:] = ~(blank[1:] & blank[:-1])
+        block = letters[kept].tobytes()
+    return block.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip()
 
 
 def converter(

@@ -25,6 +25,8 @@ UNKNOWN_INTENSITY = 0.5
 CORES = 1
 """Cores of a machine whose number of cores is not given."""
 MOST_CORES = 100_000
+FEW = 8
+"""Parents among which one is found faster in a list than in a set that has to be made first."""
 
 MAPPING = (
     Mapped(
@@ -57,7 +59,7 @@ MAPPING = (
 )
 
 
-@dataclass
+@dataclass(slots=True)
 class _Job:
     """A task of the workflow, whatever the version of the file."""
 
@@ -66,6 +68,19 @@ class _Job:
     inputs: list[str] = field(default_factory=list)
     outputs: list[str] = field(default_factory=list)
     run: dict[str, Any] = field(default_factory=dict)
+    _known: set[str] | None = None
+
+    def add_parent(self, name: str) -> None:
+        """Add a parent, unless it is one already."""
+        if len(self.parents) < FEW:
+            if name not in self.parents:
+                self.parents.append(name)
+            return
+        if self._known is None:
+            self._known = set(self.parents)
+        if name not in self._known:
+            self._known.add(name)
+            self.parents.append(name)
 
 
 @dataclass
@@ -103,6 +118,7 @@ def _current(workflow: dict[str, Any]) -> _Workflow:
         raise InputError("there is no 'execution': this workflow has never been run, so no time is known")
     history = fields.mapping(history, "'execution'")
     runs = {fields.name(each, "id"): each for each in fields.mappings(history, "tasks")}
+    entries = fields.mappings(plan, "tasks")
     jobs = [
         _Job(
             fields.name(each, "id"),
@@ -110,13 +126,13 @@ def _current(workflow: dict[str, Any]) -> _Workflow:
             fields.names(each, "inputFiles"),
             fields.names(each, "outputFiles"),
         )
-        for each in fields.mappings(plan, "tasks")
+        for each in entries
     ]
     for job in jobs:
         if job.name not in runs:
             raise InputError(f"task '{job.name[:80]}' is not among the executed ones: no time is known of it")
         job.run = runs[job.name]
-    _add_children(jobs, fields.mappings(plan, "tasks"))
+    _add_children(jobs, entries)
     sizes = {fields.name(each, "id"): fields.number(each, "sizeInBytes") for each in fields.mappings(plan, "files")}
     return _Workflow(jobs, sizes, fields.mappings(history, "machines"))
 
@@ -124,8 +140,8 @@ def _current(workflow: dict[str, Any]) -> _Workflow:
 def _older(workflow: dict[str, Any], key: str) -> _Workflow:
     """Versions up to 1.4: tasks name each other and hold their files; up to 1.3 without units in the names."""
     sizes: dict[str, float] = {}
-    jobs = []
-    for each in fields.mappings(workflow, key):
+    jobs, entries = [], fields.mappings(workflow, key)
+    for each in entries:
         job = _Job(fields.name(each, "name"), fields.names(each, "parents"), run=dict(each))
         for file in fields.mappings(each, "files"):
             name = fields.name(file, "name")
@@ -136,7 +152,7 @@ def _older(workflow: dict[str, Any], key: str) -> _Workflow:
         if "memoryInBytes" not in each and "memory" in each:
             job.run["memoryInBytes"] = 1000 * fields.number(each, "memory")  # kilobytes until 1.3
         jobs.append(job)
-    _add_children(jobs, fields.mappings(workflow, key))
+    _add_children(jobs, entries)
     return _Workflow(jobs, sizes, fields.mappings(workflow, "machines"))
 
 
@@ -146,21 +162,19 @@ def _add_children(jobs: list[_Job], entries: list[dict[str, Any]]) -> None:
     for job in jobs:
         if by_name.setdefault(job.name, job) is not job:
             raise InputError(f"task '{job.name[:80]}': its id appears twice: ids must be unique")
-    told = {job.name: set(job.parents) for job in jobs}
     for job, entry in zip(jobs, entries, strict=True):
-        for child in fields.names(entry, "children"):
-            if child not in by_name:
-                raise InputError(f"task '{job.name[:80]}' has the child '{child[:80]}', which does not exist: add it")
-            if job.name not in told[child]:
-                told[child].add(job.name)
-                by_name[child].parents.append(job.name)
+        for name in fields.names(entry, "children"):
+            child = by_name.get(name)
+            if child is None:
+                raise InputError(f"task '{job.name[:80]}' has the child '{name[:80]}', which does not exist: add it")
+            child.add_parent(job.name)
 
 
 def _tasks(found: _Workflow) -> Tasks:
     runs = [job.run for job in found.jobs]
     seconds = np.array([fields.number(run, "runtimeInSeconds") for run in runs])
     seconds = np.where(seconds == 0, SHORTEST, seconds)
-    read = np.array([sum(_size(found, name) for name in job.inputs) for job in found.jobs])
+    read = np.array([_size(found.sizes, job.inputs) for job in found.jobs])
     busy = [fields.number(run, "avgCPU", 100 * UNKNOWN_INTENSITY) / 100 for run in runs]
     return Tasks.build(
         size=edge_of(read),
@@ -175,26 +189,41 @@ def _tasks(found: _Workflow) -> Tasks:
 
 def _edges(found: _Workflow) -> Edges:
     rows = {job.name: row for row, job in enumerate(found.jobs)}
-    parents: list[list[int]] = []
-    megabytes: list[float] = []
+    writers: dict[str, list[int]] = {}
     for row, job in enumerate(found.jobs):
-        before = list(dict.fromkeys(job.parents))
-        for name in before:
-            if name not in rows:
-                raise RowError(row, f"its parent '{name[:80]}' does not exist: add it or remove the dependency")
-        parents.append([rows[name] for name in before])
-        wanted = set(job.inputs)
-        handed = [wanted.intersection(found.jobs[parent].outputs) for parent in parents[-1]]
-        megabytes += [sum(_size(found, name) for name in sorted(files)) / BYTES for files in handed]
-    start = np.cumsum([0, *map(len, parents)])
-    flat = [parent for each in parents for parent in each]
-    return Edges(start.astype(np.int64), np.array(flat, np.int64), np.array(megabytes, np.float64))
+        for file in dict.fromkeys(job.outputs):
+            writers.setdefault(file, []).append(row)
+    start, parents, handed = [0], list[int](), list[float]()
+    for row in range(len(found.jobs)):
+        from_each = _handed(found, row, rows, writers)
+        parents += from_each
+        handed += from_each.values()
+        start.append(len(parents))
+    return Edges(np.array(start, np.int64), np.array(parents, np.int64), np.array(handed, np.float64) / BYTES)
 
 
-def _size(found: _Workflow, name: str) -> float:
-    if name not in found.sizes:
-        raise InputError(f"file '{name[:80]}' is read or written by a task but not listed: its size is unknown")
-    return found.sizes[name]
+def _handed(found: _Workflow, row: int, rows: dict[str, int], writers: dict[str, list[int]]) -> dict[int, float]:
+    """Return the rows that a task waits for, and the bytes that each hands on to it."""
+    from_each: dict[int, float] = {}
+    for name in found.jobs[row].parents:
+        if name not in rows:
+            raise RowError(row, f"its parent '{name[:80]}' does not exist: add it or remove the dependency")
+        from_each[rows[name]] = 0.0
+    for file in sorted(set(found.jobs[row].inputs)):
+        for writer in writers.get(file, ()):
+            if writer in from_each:
+                from_each[writer] += found.sizes[file]
+    return from_each
+
+
+def _size(sizes: dict[str, float], names: list[str]) -> float:
+    try:
+        return sum(map(sizes.__getitem__, names))
+    except KeyError as error:
+        name = str(error.args[0])
+        raise InputError(
+            f"file '{name[:80]}' is read or written by a task but not listed: its size is unknown"
+        ) from None
 
 
 def _cluster(machines: list[dict[str, Any]]) -> Cluster | None:
