@@ -35,13 +35,16 @@ setup: $(READY) $(WEB) ## set up everything (the other commands do it by themsel
 run: $(READY) $(WEB) ## start the live race and print the address of its page
 	@$(BIN)/hms serve
 
-test: test-dashboard test-python test-browser ## run every test
+# pip takes minutes and one core: meanwhile the other one sets up, checks and builds the dashboard.
+test: ## run every test
+	@$(MAKE) --no-print-directory -j2 $(READY) test-dashboard $(WEB)
+	@$(MAKE) --no-print-directory test-python test-browser
 
-test-dashboard: $(READY) $(NODE_READY) ## types and components of the dashboard
+test-dashboard: $(NODE_READY) ## types and components of the dashboard
 	@cd dashboard && npm run --silent check && npm run --silent test
 
 test-python: $(READY) $(WEB) ## the package
-	@$(BIN)/python -m pytest -n auto --dist loadgroup
+	@$(BIN)/python -m pytest -n auto --dist loadgroup --no-loadscope-reorder
 
 test-browser: $(READY) $(WEB) ## the dashboard in a real browser, against a real server
 	@cd dashboard && node scripts/chromium.mjs && npm run --silent e2e

@@ -14,8 +14,9 @@ settings.register_profile("hunt", derandomize=False, print_blob=True)
 settings.load_profile("hunt" if os.environ.get("HMS_FUZZ") else "steady")
 
 
+@pytest.hookimpl(tryfirst=True)  # before the groups are read
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let one worker have all tests of Ray: a cluster for each would fill a small machine."""
+    """Let one worker have all tests of a file, which often share what is dear, and all tests of Ray: one cluster."""
     for item in items:
-        if "ray_cluster" in getattr(item, "fixturenames", ()) or "[ray]" in item.name:
-            item.add_marker(pytest.mark.xdist_group("ray"))
+        uses_ray = "ray_cluster" in getattr(item, "fixturenames", ()) or "[ray]" in item.name
+        item.add_marker(pytest.mark.xdist_group("ray" if uses_ray else item.path.stem))

@@ -9,8 +9,9 @@ test('a server that is killed and comes back: stale, then live again', async ({ 
   await expect(page.getByRole('group', { name: 'Race', exact: true }).getByRole('button', { name: 'Pause' })).toBeDisabled();
   await expect(page.getByText(/data from \d+ s ago/)).toBeVisible();
   await page.screenshot({ path: 'screenshots/race-disconnected.png' });
-  await server.start();
   await page.getByRole('button', { name: 'Retry now' }).click();
+  await expect(page.getByText('Connection lost.')).toBeVisible(); // nobody is there yet
+  await server.start();
   await expect(page.getByText('Connection lost.')).toBeHidden({ timeout: 30_000 });
   await expect(page.getByText('stale')).toHaveCount(0);
   await server.races();

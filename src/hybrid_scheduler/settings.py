@@ -75,7 +75,7 @@ class AppSettings(BaseSettings):
     pace: float | None = Field(20.0, description="tasks per second of wall time; none: as fast as possible")
     num_gpus: int = Field(4, description="number of virtual GPUs")
     energy_weight: float = Field(0.5, description="what energy counts against time, 0 to 1")
-    max_queue: int | None = Field(None, description="tasks that may wait in a lane; none: any number")
+    max_queue: int | None = Field(10_000, description="tasks that may wait in a lane; none: any number")
     seed: int = Field(0, description="seed of the workload and the policies")
     retrain_interval: int = Field(RETRAIN_EVERY, ge=1, description="tasks between two fits of hybrid_ml")
     autostart: bool = Field(True, description="start the simulation with the server")

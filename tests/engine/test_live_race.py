@@ -179,6 +179,14 @@ def test_a_full_queue_turns_tasks_away_and_counts_them() -> None:
     assert live.lanes["greedy"].queue_length(live.stream.now) < 40
 
 
+def test_a_policy_that_turns_tasks_away_is_saturated_though_its_backlog_has_stopped_growing() -> None:
+    live = race(schedulers=("greedy", "eft"), load=0.9, max_queue=100)
+    advance(live, 3000)
+    saturated = {state.name: state.saturated for state in live.snapshot("running", 0.0, "").schedulers}
+    assert live.lanes["greedy"].totals.rejected > 0
+    assert saturated == {"greedy": True, "eft": False}
+
+
 def test_a_policy_whose_queue_keeps_growing_is_told_apart_from_a_stable_one() -> None:
     live = race(load=0.9)
     advance(live, 2000)

@@ -159,9 +159,9 @@ def test_learners_in_a_live_race_are_repeatable_though_they_learn_in_another_pro
     for _ in range(2):
         keeper = Keeper()
         live = ContinuousSimulation(first, [keeper])
-        live.step(300)
+        live.step(150)
         live.change(energy_weight=0.9)
-        live.step(100)
+        live.step(60)
         forest = live.snapshot().schedulers[0].insight
         live.stop()
         finishes.append(keeper.finish)

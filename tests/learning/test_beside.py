@@ -81,7 +81,7 @@ def test_delayed_knowledge_comes_after_just_so_many_tasks() -> None:
 
 @pytest.mark.parametrize("kind", [HybridML, RLAgent])
 def test_learning_a_fixed_number_of_tasks_later_is_repeatable(kind: type[HybridML] | type[RLAgent]) -> None:
-    tasks = workload("mixed", 400, load=2.0)
+    tasks = workload("mixed", 200, load=2.0)
     finishes = []
     for _ in range(2):
         policy = kind(beside=50, seed=3)

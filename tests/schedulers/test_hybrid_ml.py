@@ -60,7 +60,7 @@ def test_it_halves_the_turnaround_of_eft_near_full_load() -> None:
 
 def test_isolated_it_comes_close_to_the_closed_form_once_it_has_learnt() -> None:
     tasks = workload("mixed", 2500)
-    placements = run(HybridML(window_size=2000, tolerance=0.01), tasks, mode="isolated")
+    placements = run(HybridML(window_size=2000, tolerance=0.01, retrain_interval=250), tasks, mode="isolated")
     best = fastest(class_times(tasks, Cluster.default()), Cluster.default())
     learnt = slice(1500, None)
     assert placements.execution[learnt].sum() / best[learnt].sum() < 1.04

@@ -27,7 +27,13 @@ describe('events', () => {
 
   it('tells of states, rejections, restarts and newcomers', () => {
     const frame = update(2, { state: 'paused', schedulers: [scheduler('eft'), scheduler('greedy', { rejected: 3, restarts: 2 })] });
-    expect(said(update(1), frame)).toEqual(['info: the race is paused', 'info: eft joins the race', 'warning: greedy turned 3 tasks away', 'info: greedy placed 2 tasks anew']);
+    expect(said(update(1), frame)).toEqual(['info: the race is paused', 'info: eft joins the race', 'warning: greedy has turned 3 tasks away so far', 'info: greedy placed 2 tasks anew']);
+  });
+
+  it('tells of a full queue once per power of ten', () => {
+    const turned = [0, 7, 9, 12, 99, 100].map((rejected, i) => update(i + 1, { schedulers: [scheduler('greedy', { rejected })] }));
+    const heard = turned.slice(1).map((frame, i) => said(turned[i]!, frame).length);
+    expect(heard).toEqual([1, 0, 1, 0, 1]);
   });
 
   it('tells of a forest that was retrained', () => {

@@ -30,10 +30,13 @@ function ofScheduler(before: SimulationUpdate, now: SchedulerFigures, frame: Sim
   const lines: Said[] = [];
   if (now.saturated && !old.saturated) lines.push(['warning', `${now.name} is saturated: ${now.backlog?.toFixed(1) ?? '–'} s of work wait before the mean device`]);
   if (!now.saturated && old.saturated) lines.push(['info', `${now.name} keeps up again`]);
-  if (now.rejected > old.rejected) lines.push(['warning', `${now.name} turned ${now.rejected - old.rejected} tasks away`]);
+  if (digits(now.rejected) > digits(old.rejected)) lines.push(['warning', `${now.name} has turned ${now.rejected} tasks away so far`]);
   if (now.restarts > old.restarts) lines.push(['info', `${now.name} placed ${now.restarts - old.restarts} tasks anew`]);
   return [...lines, ...learnt(old, now, frame)];
 }
+
+/** A full queue turns tasks away in every frame: the log hears of it once per power of ten. */
+const digits = (count: number): number => (count > 0 ? String(count).length : 0);
 
 function learnt(old: SchedulerFigures, now: SchedulerFigures, frame: SimulationUpdate): Said[] {
   if (now.insight?.kind !== 'forest' || old.insight?.kind !== 'forest' || now.insight.retrains <= old.insight.retrains) return [];

@@ -49,6 +49,7 @@ class LiveLane:
         self.window = np.zeros((WINDOW, len(COLUMNS)))
         self._samples: deque[tuple[float, float]] = deque(maxlen=SAMPLES)
         self._unsampled = 0
+        self._is_full = False  # whether the last tasks found too many others waiting
 
     @property
     def cluster(self) -> Cluster:
@@ -57,7 +58,8 @@ class LiveLane:
 
     def run(self, tasks: Tasks, times: Floats, now: float, max_queue: int | None) -> Placements:
         """Let the scheduler place tasks; beyond `max_queue` waiting ones they are rejected unseen."""
-        if max_queue is not None and self.queue_length(now) >= max_queue:
+        self._is_full = max_queue is not None and self.queue_length(now) >= max_queue
+        if self._is_full:
             placed = turned_away(tasks, self.cluster, times)
         else:
             placed = self.lane.run(tasks, times)
@@ -125,7 +127,9 @@ class LiveLane:
 
     @property
     def saturated(self) -> bool:
-        """Whether the backlog keeps growing and is no passing burst."""
+        """Whether the backlog keeps growing and is no passing burst, or would if no task were turned away."""
+        if self._is_full:
+            return True
         if len(self._samples) < SAMPLES:
             return False
         (begin, low), (end, high) = self._samples[0], self._samples[-1]
