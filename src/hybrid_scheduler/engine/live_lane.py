@@ -59,10 +59,7 @@ class LiveLane:
     def run(self, tasks: Tasks, times: Floats, now: float, max_queue: int | None) -> Placements:
         """Let the scheduler place tasks; beyond `max_queue` waiting ones they are rejected unseen."""
         self._is_full = max_queue is not None and self.queue_length(now) >= max_queue
-        if self._is_full:
-            placed = turned_away(tasks, self.cluster, times)
-        else:
-            placed = self.lane.run(tasks, times)
+        placed = turned_away(tasks, self.cluster, times) if self._is_full else self.lane.run(tasks, times)
         self.shares.add(placed)
         self._count(placed)
         self._sample(len(tasks), float(tasks.arrival_time[-1]))
