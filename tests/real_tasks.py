@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from pathlib import Path
 
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.execution.user_tasks import task
@@ -26,6 +27,11 @@ def complain(word: str) -> None:
 def nap(seconds: float, value: object = None) -> object:
     time.sleep(seconds)
     return value
+
+
+def wait_for(path: str) -> None:
+    while not Path(path).exists():
+        time.sleep(0.005)
 
 
 def add(*numbers: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from itertools import pairwise
 from pathlib import Path
@@ -34,9 +34,9 @@ class Desk:
         self._sent = 0
         backend.listen(self._hear)
 
-    def _hear(self, call: Call, answer: Answer) -> None:
+    def _hear(self, ended: Sequence[tuple[Call, Answer]]) -> None:
         with self._news:
-            self.ended.append((call, answer))
+            self.ended += ended
             self._news.notify_all()
 
     def send(
@@ -45,7 +45,7 @@ class Desk:
         begin = future.set_running_or_notify_cancel if future else None
         call = Call(self._sent, device, packed(function), packed_arguments(args, {}), 0.5, float("nan"), begin)
         self._sent += 1
-        self.backend.send(call)
+        self.backend.send([call])
         return call.number
 
     def answers(self, seconds: float = 60.0) -> dict[int, Answer]:
@@ -100,6 +100,19 @@ def test_calls_of_a_device_run_one_after_another_by_our_clock(desk: Desk) -> Non
     assert spans[-1][1] < time.perf_counter() + 0.01
     assert all(end - start >= 0.01 for start, end in spans)
     assert all(later[0] >= earlier[1] for earlier, later in pairwise(spans))
+
+
+def test_an_answer_does_not_wait_for_the_call_behind_it(desk: Desk, tmp_path: Path) -> None:
+    """The second call ends when the test has seen that the first one has."""
+    mark = tmp_path / "seen"
+    first, _ = desk.send(0, real_tasks.double, 1), desk.send(0, real_tasks.wait_for, str(mark))
+    deadline = time.monotonic() + 20
+    while not desk.ended and time.monotonic() < deadline:
+        time.sleep(0.005)
+    seen = [call.number for call, _ in desk.ended]
+    mark.touch()
+    desk.answers()
+    assert seen == [first]
 
 
 def test_an_emulated_device_is_slower_by_its_factor(desk: Desk) -> None:

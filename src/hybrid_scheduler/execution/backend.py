@@ -1,8 +1,10 @@
 """A backend performs calls on devices: calls go in, every one comes out exactly once, whatever dies on the way.
 
 Each device has a line of calls. The first few are posted to the worker, so that it never waits for us; the others
-can still be cancelled. When a worker dies, the call that it was at is tried again, a bounded number of times; those
-that were only posted are posted again. What carries calls to workers is left to the children of this class.
+can still be cancelled. At most two posts are under way to a worker: what comes meanwhile goes together in the next
+one, so that many small calls cost little. When a worker dies, the call that it was at is tried again, alone and a
+bounded number of times; those that were only posted are posted again. What carries calls to workers is left to the
+children of this class.
 """
 
 from __future__ import annotations
@@ -13,12 +15,13 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
-from hybrid_scheduler.execution.calls import CANCELLED, LOST, Answer, Call
+from hybrid_scheduler.execution.calls import CANCELLED, LOST, SMALL, Answer, Call
 from hybrid_scheduler.execution.device_spec import DeviceSpec
 
-Done = Callable[[Call, Answer], None]
-DEPTH = 4  # calls with one worker at once
-ENOUGH = 0.01  # seconds of work with a worker that make a third call there useless
+Done = Callable[[Sequence[tuple[Call, Answer]]], None]
+POSTS = 2  # under way to one worker: one that it is at, one that is there when it has done that
+DEPTH = 64  # calls with one worker at once
+BYTES = 32_768  # with one worker beyond its first call: they fit a socket's buffer, so that no post blocks
 
 
 class Line:
@@ -33,15 +36,37 @@ class Line:
         self.failures = 0  # workers in a row that died before they were ready
         self.is_gone = False  # no worker will be tried again
 
-    def has_room(self, depth: int) -> bool:
-        """Whether the worker may be given another call."""
+    def take(self, depth: int) -> tuple[list[Call], list[Call]]:
+        """Take what the worker may be given now; also return calls that nobody wants any more."""
+        batch, dropped = list[Call](), list[Call]()
+        number = self.posted[-1].post + 1 if self.posted else 0
+        if self.posted and number - self.posted[0].post >= POSTS:
+            return batch, dropped
+        seconds, weight = sum(call.expected for call in self.posted), sum(call.weight for call in self.posted)
+        while self.waiting and self._has_room(depth, seconds, weight):
+            call = self.waiting.popleft()
+            if not call.is_wanted():
+                dropped.append(call)
+                continue
+            if batch and not (call.is_small and batch[-1].is_small):
+                number += 1  # no answer shall wait for a call that may take long
+            call.post = number
+            seconds, weight = seconds + call.expected, weight + call.weight
+            self.posted.append(call)
+            batch.append(call)
+        return batch, dropped
+
+    def _has_room(self, depth: int, seconds: float, weight: int) -> bool:
+        """Whether the worker, with that much to do, may be given the next call too."""
         if not self.posted:
             return True
-        if len(self.posted) >= depth or not self.waiting[0].is_small:
+        following, first = self.waiting[0], self.posted[0]
+        if following.attempts or first.attempts:
+            return False  # one whose worker died runs alone
+        if len(self.posted) >= depth or weight - first.weight + following.weight > BYTES:
             return False
-        if len(self.posted) == 1:
-            return True  # the next one is there when the worker has done the first
-        return sum(call.expected for call in self.posted) < ENOUGH  # False if one of them is unknown: NaN
+        # The second is there when the worker has done the first; no third one if the seconds are unknown: NaN.
+        return len(self.posted) == 1 or seconds < SMALL
 
 
 class Backend:
@@ -52,6 +77,7 @@ class Backend:
     most_attempts = 3  # of one call, each ended by the death of its worker
     grace = 5.0  # seconds after which the calls of a device whose worker does not come back are moved
     depth = DEPTH
+    answers_together: ClassVar[bool] = False  # whether the answers to a post come all at once, or none
 
     def __init__(self, devices: Sequence[DeviceSpec]) -> None:
         self.devices = tuple(devices)
@@ -81,12 +107,12 @@ class Backend:
             self._is_open = True
             self._open()
 
-    def send(self, call: Call) -> None:
-        """Put a call at the end of its device's line."""
+    def send(self, calls: Sequence[Call]) -> None:
+        """Put calls at the ends of their devices' lines."""
         with self._lock:
-            line = self.lines[call.device]
-            line.waiting.append(call)
-            dropped = self._feed(line)
+            for call in calls:
+                self.lines[call.device].waiting.append(call)
+            dropped = [call for device in {call.device for call in calls} for call in self._feed(self.lines[device])]
         self._tell(dropped, Answer(CANCELLED))
 
     def is_alive(self, device: int) -> bool:
@@ -112,20 +138,12 @@ class Backend:
         raise NotImplementedError
 
     def _post(self, line: Line, calls: list[Call]) -> None:
-        """Hand calls to the worker of a line; OSError if there is none any more."""
+        """Hand calls to the worker of a line, those with the same number of a post together."""
         raise NotImplementedError
 
     def _feed(self, line: Line) -> list[Call]:
         """Post what there is room for; return calls that nobody wants any more. The lock is held."""
-        batch, dropped = list[Call](), list[Call]()
-        while line.is_up and line.waiting and line.has_room(self.depth):
-            call = line.waiting.popleft()
-            if call.begin is not None and not call.begin():
-                dropped.append(call)
-                continue
-            call.begin = None  # from now on it runs, however often
-            line.posted.append(call)
-            batch.append(call)
+        batch, dropped = line.take(self.depth) if line.is_up else ([], [])
         if batch:
             self._post(line, batch)
         return dropped
@@ -140,22 +158,20 @@ class Backend:
 
     def _answered(self, line: Line, answers: Sequence[tuple[int, Answer]]) -> None:
         """Note answers; one that nobody waits for any more is dropped."""
-        ended = []
         with self._lock:
-            posted = {call.number: call for call in line.posted}
-            for number, answer in answers:
-                if number in posted:
-                    call = posted[number]
-                    line.posted.remove(call)
-                    ended.append((call, answer))
+            came = dict(answers)
+            ended = [(call, came[call.number]) for call in line.posted if call.number in came]
+            if len(ended) == len(line.posted):
+                line.posted.clear()
+            else:
+                line.posted = deque(call for call in line.posted if call.number not in came)
             dropped = self._feed(line)
         self._tell(dropped, Answer(CANCELLED))
-        for call, answer in ended:
-            self._done(call, answer)
+        if ended:
+            self._done(ended)
 
     def _died(self, line: Line) -> None:
-        """Note the death of a line's worker: the call that it was at is tried again, unless it was often enough."""
-        lost = []
+        """Note the death of a line's worker: what it was at is tried again, unless it was often enough."""
         with self._lock:
             if line.is_up:
                 self.restarts += 1
@@ -163,13 +179,18 @@ class Backend:
             else:
                 line.failures += 1
             line.is_up = False
-            if line.posted:
-                line.posted[0].attempts += 1
-                if line.posted[0].attempts >= self.most_attempts:
-                    lost.append(line.posted.popleft())
-            line.waiting.extendleft(reversed(line.posted))
+            for call in self._blamed(line):
+                call.attempts += 1
+            lost = [call for call in line.posted if call.attempts >= self.most_attempts]
+            line.waiting.extendleft(call for call in reversed(line.posted) if call not in lost)
             line.posted.clear()
         self._tell(lost, Answer(LOST))
+
+    def _blamed(self, line: Line) -> list[Call]:
+        """Return the calls of which one was under way; from then on each runs alone, and it shows which it was."""
+        if not self.answers_together:
+            return [line.posted[0]] if line.posted else []
+        return [call for call in line.posted if call.post == line.posted[0].post]
 
     def _move_stranded(self) -> None:
         """Hand back the calls of devices that have been down for too long."""
@@ -187,12 +208,12 @@ class Backend:
         self._tell(calls, Answer(LOST))
 
     def _tell(self, calls: Sequence[Call], answer: Answer) -> None:
-        for call in calls:
-            self._done(call, answer)
+        if calls:
+            self._done([(call, answer) for call in calls])
 
 
-def _forget(_call: Call, _answer: Answer) -> None:
-    """Hear of a call before anybody listens."""
+def _forget(_ended: Sequence[tuple[Call, Answer]]) -> None:
+    """Hear of calls before anybody listens."""
 
 
 def _forget_all(_calls: list[Call]) -> None:

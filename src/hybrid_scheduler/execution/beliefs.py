@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from hybrid_scheduler.model.tasks import Floats
 
+ENOUGH = 2  # calls: one that a device is at and one for the moment when that has ended
+
 
 class Beliefs:
     """Seconds of work before every device, as far as anyone can tell from outside."""
@@ -12,6 +14,8 @@ class Beliefs:
         self._sent: list[dict[int, float]] = [{} for _ in range(count)]  # calls by number, oldest first
         self._total = [0.0] * count
         self._since = [0.0] * count  # when the first of them began, at the earliest
+        self.hungry = count  # devices that have fewer than two calls
+        self._calls = 0
 
     def send(self, device: int, number: int, seconds: float, now: float) -> None:
         """Note a call that a device was sent."""
@@ -19,15 +23,26 @@ class Beliefs:
             self._total[device], self._since[device] = 0.0, now
         self._sent[device][number] = seconds
         self._total[device] += seconds
+        self._calls += 1
+        self.hungry -= len(self._sent[device]) == ENOUGH
 
     def end(self, device: int, number: int, now: float) -> None:
         """Note that a call is back; the next one began at that moment."""
-        self._total[device] -= self._sent[device].pop(number, 0.0)
+        if number in self._sent[device]:
+            self._calls -= 1
+            self.hungry += len(self._sent[device]) == ENOUGH
+            self._total[device] -= self._sent[device].pop(number)
         self._since[device] = now
 
-    def waiting(self, device: int) -> int:
-        """Return how many calls a device has."""
-        return len(self._sent[device])
+    @property
+    def are_all_hungry(self) -> bool:
+        """Whether no device has two calls."""
+        return self.hungry == len(self._sent)
+
+    @property
+    def seconds_per_call(self) -> float:
+        """What a call that was sent takes on average; NaN if none is under way."""
+        return sum(self._total) / self._calls if self._calls else float("nan")
 
     def fill(self, free: Floats, now: float) -> None:
         """Write when each device will be free; a call that takes longer than believed may end any moment."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pickle
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
+from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 from hybrid_scheduler.errors import SchedulerError
@@ -15,6 +17,8 @@ VALUE, ERROR, LOST, CANCELLED = 0, 1, 2, 3
 
 
 PLAIN = {bool, int, float, str, bytes, type(None)}
+SMALL = 0.01  # seconds of work with a worker that make a third call there useless
+NAMED = {FunctionType, BuiltinFunctionType}
 
 
 class WorkerLostError(SchedulerError):
@@ -32,7 +36,7 @@ class RemoteTraceback(Exception):  # noqa: N818  # named as in concurrent.future
         return f'\n"""\n{self.text}"""'
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Call:
     """One piece of work for one device; `begin` says whether it is still wanted and is asked once."""
 
@@ -43,13 +47,24 @@ class Call:
     intensity: float
     expected: float  # seconds; NaN if nobody knows
     begin: Callable[[], bool] | None = None
-    attempts: int = 0
+    attempts: int = 0  # that its worker did not survive
+    post: int = 0  # with which it went to its worker
     tag: Any = field(default=None, repr=False)  # whatever the sender wants to find again
 
     @property
+    def weight(self) -> int:
+        """Bytes that travel."""
+        return len(self.function) + len(self.arguments)
+
+    @property
     def is_small(self) -> bool:
-        """Whether it fits a pipe's buffer several times."""
-        return len(self.function) + len(self.arguments) <= 8192
+        """Whether it is known to take a moment only."""
+        return self.expected < SMALL
+
+    def is_wanted(self) -> bool:
+        """Ask whether it is still wanted, the first time; from then on it runs, however often."""
+        begin, self.begin = self.begin, None
+        return begin is None or begin()
 
 
 @dataclass(slots=True)
@@ -86,6 +101,9 @@ def packed(value: Any) -> bytes:
         return pickle.dumps(value, protocol=5)
     import cloudpickle
 
+    if type(value) in NAMED and value.__module__ != "__main__" and not cloudpickle.list_registry_pickle_by_value():
+        with suppress(pickle.PicklingError, AttributeError):  # a closure or the like: it must travel whole
+            return pickle.dumps(value, protocol=5)  # its name, as cloudpickle would write it, but sooner
     blob: bytes = cloudpickle.dumps(value, protocol=5)
     return blob
 

@@ -1,7 +1,8 @@
 """The dispatcher sends jobs where the decider says and gives every one of them exactly one result.
 
 Jobs are decided on in the order in which they come, a few ahead of what the devices can do: the others wait, so that
-they are decided on with what has been learnt by then.
+they are decided on with what has been learnt by then. While no device runs out of work they are decided on in blocks,
+because one question for many costs hardly more than one for one.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import itertools
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.execution.backend import Backend
@@ -24,6 +25,9 @@ from hybrid_scheduler.schedulers.explain import Explanation
 from hybrid_scheduler.schedulers.scheduler import Scheduler
 
 AHEAD = 16  # jobs per device that are decided on before they can run
+AHEAD_OF_SMALL = 16  # times as many if they are small: as many as the devices do in SOON
+SOON = 0.02  # seconds
+BLOCK = 16  # jobs that are worth a question while all devices have enough to do
 LOOK = 128  # waiting jobs that a policy which plans looks at together
 Ended = Callable[[Job], None]
 
@@ -51,6 +55,7 @@ class Dispatcher:
         self._waiting: deque[Job] = deque()
         self._open: dict[int, Job] = {}  # decided on, not ended
         self._closing: deque[Job] = deque()  # ended, but their futures do not know yet
+        self._untold = 0  # jobs whose futures are about to know, those of other threads included
         self._lessons: list[Job] = []
         self._numbers = itertools.count()
         self._origin = time.perf_counter()
@@ -68,7 +73,8 @@ class Dispatcher:
         """Take a job; it is decided on at once unless the devices have enough to do."""
         with self._lock:
             self._waiting.append(job)
-            self._decide_waiting()
+            if self._is_urgent() or len(self._waiting) >= BLOCK:
+                self._decide_waiting()
         self._resolve_ended()
 
     def warm(self, job: Job, device: int) -> None:
@@ -76,13 +82,14 @@ class Dispatcher:
         job.teaches = False
         with self._lock:
             self._open[job.number] = job
-            self._send(job, Choice(RAN, ((device, 1.0),), self.decider.predicted([job])[0]))
+            seconds = self.decider.predicted([job])[0].tolist()
+            self.backend.send(self._calls(job, Choice(RAN, ((device, 1.0),), seconds)))
         self._resolve_ended()
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until every job has ended and its future knows."""
         with self._idle:
-            return self._idle.wait_for(lambda: not (self._open or self._waiting or self._closing), timeout)
+            return self._idle.wait_for(lambda: not (self._open or self._waiting or self._untold), timeout)
 
     def cancel_waiting(self) -> None:
         """Cancel what has not begun."""
@@ -107,26 +114,39 @@ class Dispatcher:
     # --- sending -----------------------------------------------------------------------------------------------
 
     def _decide_waiting(self) -> None:
-        while self._waiting and len(self._open) < self._ahead:
-            if self._policy.plans and not self._has_hungry_device():
+        while self._waiting and (room := self._most - len(self._open)) > 0:
+            if self._policy.plans and not self.decider.beliefs.hungry:
                 return  # batches are formed when a device runs out of work, a moment before it does
-            room = self._ahead - len(self._open)
             count = min(max(room, LOOK) if self._policy.plans else room, len(self._waiting))
             jobs = [self._waiting.popleft() for _ in range(count)]
             self._decide([job for job in jobs if not self._is_cancelled(job)], room)
 
-    def _runs_dry(self) -> bool:
-        """Whether more should be decided on: in blocks, which cost a policy less than one job at a time."""
-        return self._has_hungry_device() or 2 * len(self._open) <= self._ahead
+    @property
+    def _most(self) -> int:
+        """How many jobs may be under way; more if they are small, because answers take their time to get here."""
+        seconds = self.decider.beliefs.seconds_per_call
+        if not seconds * self._ahead < SOON * len(self.backend.devices):  # also if nobody knows: NaN
+            return self._ahead
+        small = SOON * len(self.backend.devices) / max(seconds, 1e-9)
+        return int(min(small, self._ahead * AHEAD_OF_SMALL))
 
-    def _has_hungry_device(self) -> bool:
-        return any(self.decider.beliefs.waiting(device) < 2 for device in range(len(self.backend.devices)))
+    def _is_urgent(self) -> bool:
+        """Whether a job that comes now should not wait for others to be decided on with it."""
+        beliefs = self.decider.beliefs
+        if beliefs.are_all_hungry:
+            return True
+        # Where jobs are small, an answer that asks for more is about to come.
+        return bool(beliefs.hungry) and self._most == self._ahead
+
+    def _runs_dry(self) -> bool:
+        """Whether more should be decided on now that something has come back."""
+        return bool(self.decider.beliefs.hungry) or 2 * len(self._open) <= self._ahead
 
     def _is_cancelled(self, job: Job) -> bool:
         if not job.future.cancelled():
             return False
         job.status = LOST_STATUS
-        self._closing.append(job)
+        self._close(job)
         return True
 
     def _decide(self, jobs: list[Job], room: int) -> None:
@@ -138,24 +158,28 @@ class Dispatcher:
             for job in jobs:
                 self._end(job, error)
             return
-        self._waiting.extendleft(job for job in reversed(jobs) if job not in choices)
+        if len(choices) < len(jobs):
+            self._waiting.extendleft(job for job in reversed(jobs) if job not in choices)
+        calls = list[Call]()
         for job, choice in choices.items():
             self._open[job.number] = job
             job.status = choice.status
             if choice.status in REASONS:
                 self._end(job, InputError(f"task '{job.work.name}' was rejected: {REASONS[choice.status]}"))
             else:
-                self._send(job, choice)
+                calls += self._calls(job, choice)
+        self.backend.send(calls)
 
-    def _send(self, job: Job, choice: Choice) -> None:
+    def _calls(self, job: Job, choice: Choice) -> list[Call]:
+        """Return what to send for a job; nothing if it ends here, because it cannot be sent."""
         if not choice.parts:
             names = ", ".join(each.label for each in self.backend.devices)
             self._end(job, WorkerLostError(f"task '{job.work.name}' has no device left of {names}: start others"))
-            return
-        is_gpu, index = self.decider.cluster.is_gpu, self.decider.cluster.class_index
-        job.shares = [Share(device, part, bool(is_gpu[device])) for device, part in choice.parts]
+            return []
+        is_gpu, class_of = self.decider.is_gpu, self.decider.class_of
+        job.shares = [Share(device, part, is_gpu[device]) for device, part in choice.parts]
         job.gpu_fraction = sum(share.part for share in job.shares if share.on_gpu)
-        seconds = [share.part * float(choice.seconds[index[share.device]]) for share in job.shares]
+        seconds = [share.part * choice.seconds[class_of[share.device]] for share in job.shares]
         try:
             calls = [
                 job.call(share, next(self._numbers), each if self.decider.knows(job, share.device) else float("nan"))
@@ -163,11 +187,10 @@ class Dispatcher:
             ]
         except Exception as error:  # noqa: BLE001  # arguments that cannot be pickled belong to the caller
             self._end(job, error)
-            return
+            return []
         for call, each in zip(calls, seconds, strict=True):
             self.decider.beliefs.send(call.device, call.number, each, self.now)
-        for call in calls:
-            self.backend.send(call)
+        return calls
 
     def _place_again(self, calls: list[Call]) -> None:
         """Send jobs elsewhere, whole, that were to run on a device which is gone."""
@@ -177,16 +200,16 @@ class Dispatcher:
                 self.decider.beliefs.end(call.device, call.number, self.now)
                 if share not in job.shares or job.number not in self._open:
                     continue
-                seconds = self.decider.predicted([job])[0]
+                seconds = self.decider.predicted([job])[0].tolist()
                 parts = self.decider.whole(job, call.device, seconds)
                 elsewhere = parts if parts and parts[0][0] != call.device else ()
                 if not elsewhere and not self.backend.is_gone(call.device):
                     # Nobody else can run it, and its worker may come back: it keeps its place and its attempts.
-                    needed = share.part * float(seconds[self.decider.cluster.class_index[call.device]])
+                    needed = share.part * seconds[self.decider.class_of[call.device]]
                     self.decider.beliefs.send(call.device, call.number, needed, self.now)
-                    self.backend.send(call)
+                    self.backend.send([call])
                     continue
-                self._send(job, Choice(job.status, elsewhere, seconds))
+                self.backend.send(self._calls(job, Choice(job.status, elsewhere, seconds)))
             self._decide_waiting()
         self._resolve_ended()
 
@@ -196,21 +219,27 @@ class Dispatcher:
 
     # --- what comes back ---------------------------------------------------------------------------------------
 
-    def _done(self, call: Call, answer: Answer) -> None:
-        job, share = call.tag
+    def _done(self, ended: Sequence[tuple[Call, Answer]]) -> None:
         with self._lock:
-            self.decider.beliefs.end(call.device, call.number, self.now)
-            if share in job.shares and job.number in self._open:
-                share.answer = answer
-                share.start, share.end = answer.start - self._origin, answer.end - self._origin
-                job.attempts = max(job.attempts, call.attempts + (answer.outcome != LOST))
-                if answer.outcome == VALUE:
-                    self._observe(job, share)
-                if job.is_done:
-                    self._settle(job)
-            if self._runs_dry():
+            now = self.now
+            for call, answer in ended:
+                self._take(call, answer, now)
+            if self._waiting and self._runs_dry():
                 self._decide_waiting()
         self._resolve_ended()
+
+    def _take(self, call: Call, answer: Answer, now: float) -> None:
+        job, share = call.tag
+        self.decider.beliefs.end(call.device, call.number, now)
+        if share not in job.shares or job.number not in self._open:
+            return
+        share.answer = answer
+        share.start, share.end = answer.start - self._origin, answer.end - self._origin
+        job.attempts = max(job.attempts, call.attempts + (answer.outcome != LOST))
+        if answer.outcome == VALUE:
+            self._observe(job, share)
+        if job.is_done:
+            self._settle(job)
 
     def _observe(self, job: Job, share: Share) -> None:
         spec = self.backend.devices[share.device]
@@ -235,22 +264,25 @@ class Dispatcher:
         if error is not None:
             job.error = error
             job.status = job.status if job.status in REASONS else LOST_STATUS
+        self._close(job)
+
+    def _close(self, job: Job) -> None:
+        self._untold += 1
         self._closing.append(job)
 
     def _resolve_ended(self) -> None:
         """Give the futures of ended jobs their results, without the lock: callbacks may do anything."""
-        while True:
+        told = 0
+        while self._closing:
             try:
-                job = self._closing[0]
+                job = self._closing.popleft()
             except IndexError:
-                break
-            with self._lock:
-                mine = bool(self._closing) and self._closing[0] is job
-                if mine:
-                    self._closing.popleft()
-            if mine:
-                job.resolve()
-                if self._ended is not None:
-                    self._ended(job)
-        with self._idle:
-            self._idle.notify_all()
+                break  # another thread was quicker
+            told += 1
+            job.resolve()
+            if self._ended is not None:
+                self._ended(job)
+        if told:
+            with self._idle:
+                self._untold -= told
+                self._idle.notify_all()

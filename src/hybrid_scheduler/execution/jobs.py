@@ -54,8 +54,7 @@ class Job:
         cls, number: int, work: Work, args: tuple[Any, ...], kwargs: dict[str, Any], now: float, arrival: float
     ) -> Job:
         """Make a job of work and its arguments."""
-        size, intensity, memory = (work.figure(name, args, kwargs) for name in ("size", "intensity", "memory"))
-        return cls(number, work, args, kwargs, size, intensity, memory, arrival, now)
+        return cls(number, work, args, kwargs, *work.figures(args, kwargs), arrival, now)
 
     @property
     def finish(self) -> float:

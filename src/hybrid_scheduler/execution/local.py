@@ -11,7 +11,6 @@ import sys
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
-from multiprocessing.connection import Connection
 from typing import ClassVar
 
 from hybrid_scheduler.errors import SchedulerError
@@ -19,6 +18,7 @@ from hybrid_scheduler.execution.backend import Backend, Line
 from hybrid_scheduler.execution.calls import Answer, Call
 from hybrid_scheduler.execution.device_spec import DeviceSpec
 from hybrid_scheduler.execution.performing import environment
+from hybrid_scheduler.execution.wire import Wire
 from hybrid_scheduler.execution.worker import ANSWER, READY, REQUEST
 
 COMMAND = [sys.executable, "-m", "hybrid_scheduler.execution.worker"]
@@ -34,7 +34,7 @@ class LocalBackend(Backend):
     def __init__(self, devices: Sequence[DeviceSpec]) -> None:
         super().__init__(devices)
         self._cores = cores_by_device(self.devices)
-        self._workers: list[tuple[subprocess.Popen[bytes], Connection]] = []
+        self._workers: list[tuple[subprocess.Popen[bytes], Wire]] = []
         self._selector = selectors.DefaultSelector()
         self._bell, self._ears = socket.socketpair()
         self._closing = False
@@ -53,7 +53,7 @@ class LocalBackend(Backend):
             self._workers.append(self._spawn(line))
         self._thread.start()
 
-    def _spawn(self, line: Line) -> tuple[subprocess.Popen[bytes], Connection]:
+    def _spawn(self, line: Line) -> tuple[subprocess.Popen[bytes], Wire]:
         ours, theirs = socket.socketpair()
         spec = self.devices[line.device]
         with theirs:
@@ -63,18 +63,19 @@ class LocalBackend(Backend):
                 env={**os.environ, **environment(spec)},
                 start_new_session=True,  # an interrupt from the keyboard is ours to handle
             )
-        connection = Connection(ours.detach())
+        wire = Wire(ours)
         with suppress(OSError):  # it may be dead already, and is then heard of by the thread
-            connection.send_bytes(pickle.dumps((spec, sys.path, self._cores[line.device])))
-        self._selector.register(connection.fileno(), selectors.EVENT_READ, line)
-        return process, connection
+            wire.send([pickle.dumps((spec, sys.path, self._cores[line.device]))])
+        self._selector.register(wire.fileno(), selectors.EVENT_READ, line)
+        return process, wire
 
     def _post(self, line: Line, calls: list[Call]) -> None:
-        connection = self._workers[line.device][1]
+        wire = self._workers[line.device][1]
         with suppress(OSError):  # a dead worker is heard of by the thread, which posts its calls again
-            for call in calls:
-                head = REQUEST.pack(call.number, call.intensity, len(call.function))
-                connection.send_bytes(head + call.function + call.arguments)
+            wire.send(
+                REQUEST.pack(call.number, call.intensity, len(call.function)) + call.function + call.arguments
+                for call in calls
+            )
 
     def _hear(self) -> None:
         while not self._closing:
@@ -84,21 +85,21 @@ class LocalBackend(Backend):
             self._move_stranded()
 
     def _hear_from(self, line: Line) -> None:
-        process, connection = self._workers[line.device]
+        process, wire = self._workers[line.device]
         try:
-            message = connection.recv_bytes()
+            messages = wire.receive()
         except (EOFError, OSError):
-            self._selector.unregister(connection.fileno())
-            connection.close()
+            self._selector.unregister(wire.fileno())
+            wire.close()
             process.kill()
             process.wait()
             self._replace(line)
             return
-        number, outcome, start, end = ANSWER.unpack_from(message)
-        if number == READY:
+        answers = [_answer(message) for message in messages]
+        if answers and answers[0][0] == READY:
             self._came_up(line)
-        else:
-            self._answered(line, [(number, Answer(outcome, start, end, message[ANSWER.size :]))])
+        elif answers:
+            self._answered(line, answers)
 
     def _replace(self, line: Line) -> None:
         self._died(line)
@@ -118,12 +119,17 @@ class LocalBackend(Backend):
             if threading.current_thread() is self._thread:
                 raise SchedulerError("a backend cannot be closed from a callback of its own: close it elsewhere")
             self._thread.join()
-        for process, connection in self._workers:
-            connection.close()
+        for process, wire in self._workers:
+            wire.close()
             process.kill()
             process.wait()
         for each in (self._selector, self._bell, self._ears):
             each.close()
+
+
+def _answer(message: bytes) -> tuple[int, Answer]:
+    number, outcome, start, end = ANSWER.unpack_from(message)
+    return number, Answer(outcome, start, end, message[ANSWER.size :])
 
 
 def cores_by_device(devices: Sequence[DeviceSpec]) -> list[list[int]]:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import log
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -37,7 +39,7 @@ class Track:
     cold: float | None = None  # log of the last warm-up call
     seen: int = 0
     changes: int = 0
-    _line: tuple[float, float] | None = None  # slope and intercept
+    _line: tuple[float, float] | None = None  # slope and intercept, as of when `_fitted` had been seen
     _fitted: int = 0
 
     def add(self, log_size: float, log_seconds: float) -> None:
@@ -45,50 +47,55 @@ class Track:
         self.log_size.append(log_size)
         self.log_seconds.append(log_seconds)
         self.seen += 1
-        if self._line is None or self.seen - self._fitted >= max(1, len(self.log_size) // 8):
-            self._fit()
         if len(self.log_size) >= 2 * RECENT and self.seen % LOOK == 0 and self._has_changed():
             for column in (self.log_size, self.log_seconds):
                 kept = list(column)[-RECENT:]
                 column.clear()
                 column.extend(kept)
             self.changes += 1
-            self._fit()
+            self._line = None
 
     def predict(self, log_size: float) -> float:
         """Return the expected log of the seconds; NaN if nothing is known."""
         if not self.log_size:
             return float("nan") if self.cold is None else self.cold
-        slope, intercept = self._line or (0.0, float(np.median(self.log_seconds)))
+        slope, intercept = self._fitted_line()
         if slope == 0.0:
             return intercept
-        x, rest = np.array(self.log_size), self._residuals(slope, intercept)
+        x, rest = np.array(self.log_size), np.array(self._residuals(slope, intercept))
         near = np.argsort(np.abs(x - log_size), kind="stable")[:NEAR]
-        return float(slope * log_size + intercept + np.median(rest[near]))
+        return slope * log_size + intercept + float(median(rest[near].tolist()))
 
-    def _residuals(self, slope: float, intercept: float) -> Floats:
-        rest: Floats = np.array(self.log_seconds) - slope * np.array(self.log_size) - intercept
-        return rest
+    def _residuals(self, slope: float, intercept: float) -> list[float]:
+        return [y - slope * x - intercept for x, y in zip(self.log_size, self.log_seconds, strict=True)]
 
-    def _fit(self) -> None:
+    def _fitted_line(self) -> tuple[float, float]:
+        """Return slope and intercept, fitted when they are asked for and enough has come since the last time."""
+        if self._line is None or self.seen - self._fitted >= max(1, len(self.log_size) // 8):
+            slope = self._slope()
+            self._line, self._fitted = (slope, median(self._residuals(slope, 0.0))), self.seen
+        return self._line
+
+    def _slope(self) -> float:
+        """Return the Theil–Sen slope; 0 if sizes hardly differ."""
+        if len(self.log_size) < 5 or max(self.log_size) - min(self.log_size) <= SPREAD:
+            return 0.0
         x, y = np.array(self.log_size), np.array(self.log_seconds)
-        slope = 0.0
-        if len(x) >= 5 and np.subtract(*np.percentile(x, [90, 10])) > SPREAD:
-            first, second = np.triu_indices(len(x), 1)
-            apart = np.abs(x[second] - x[first]) > SPREAD / 2
-            rises = (y[second] - y[first])[apart] / (x[second] - x[first])[apart]
-            slope = float(np.clip(np.median(rises), 0.0, STEEPEST))
-        self._line, self._fitted = (slope, float(np.median(y - slope * x))), self.seen
+        if np.subtract(*np.percentile(x, [90, 10])) <= SPREAD:
+            return 0.0
+        first, second = np.triu_indices(len(x), 1)
+        apart = np.abs(x[second] - x[first]) > SPREAD / 2
+        rises = (y[second] - y[first])[apart] / (x[second] - x[first])[apart]
+        return float(np.clip(np.median(rises), 0.0, STEEPEST))
 
     def _has_changed(self) -> bool:
-        assert self._line is not None  # noqa: S101  # fitted by add
-        rest = self._residuals(*self._line)
+        rest = self._residuals(*self._fitted_line())
         old, new = rest[:-RECENT], rest[-RECENT:]
-        middle = float(np.median(old))
-        noise = 1.4826 * float(np.median(np.abs(old - middle)))
-        shift = new - middle
-        one_sided = max(int((shift > 0).sum()), int((shift < 0).sum())) >= RECENT - 1
-        return one_sided and abs(float(np.median(shift))) > max(CHANGE, 2.0 * noise)
+        middle = median(old)
+        noise = 1.4826 * median([abs(each - middle) for each in old])
+        shift = [each - middle for each in new]
+        one_sided = max(sum(each > 0 for each in shift), sum(each < 0 for each in shift)) >= RECENT - 1
+        return one_sided and abs(median(shift)) > max(CHANGE, 2.0 * noise)
 
 
 class MeasuredTimes:
@@ -99,20 +106,20 @@ class MeasuredTimes:
         self.tracks: dict[tuple[str, str], Track] = {}
         self._warm: set[tuple[str, str]] = set()  # (type, device) whose worker has run the type before
         self._tried: dict[tuple[str, str], int] = {}
-        self._since: dict[tuple[str, str], int] = {}  # observations of the type since one on the class
+        self._observed: dict[str, int] = {}  # observations of a type
+        self._at: dict[tuple[str, str], int] = {}  # how many of them there were at the last one on a class
 
     def observe(self, kind: str, signature: str, device: str, size: float, seconds: float) -> None:
         """Take a measured time of a whole task."""
         track = self.tracks.setdefault((kind, signature), Track())
-        value = float(np.log(max(seconds, 1e-9)))
+        value = log(max(seconds, 1e-9))
         if (kind, device) not in self._warm:
             self._warm.add((kind, device))
             track.cold = value
         else:
-            track.add(float(np.log(size)), value)
-        for other in self.tracks:
-            if other[0] == kind:
-                self._since[other] = 0 if other[1] == signature else self._since.get(other, 0) + 1
+            track.add(log(size), value)
+        self._observed[kind] = self._observed.get(kind, 0) + 1
+        self._at[kind, signature] = self._observed[kind]
 
     def cool(self, device: str) -> None:
         """Note that a device has a new worker, whose first calls are warm-up again."""
@@ -125,7 +132,7 @@ class MeasuredTimes:
 
     def predict(self, kind: str, signatures: Sequence[str], size: float) -> Floats:
         """Return expected seconds by class; what was never measured is guessed from what was."""
-        log_size = float(np.log(size))
+        log_size = log(size)
         known = np.array(
             [
                 track.predict(log_size) if (track := self.tracks.get((kind, name))) is not None else np.nan
@@ -164,12 +171,16 @@ class MeasuredTimes:
             tried = self._tried.get(key, 0)
             track = self.tracks.get(key)
             settled = track is not None and track.seen + 1 >= self.tries
-            stale = self._since.get(key, 0) >= AGAIN
+            stale = track is not None and self._missed(key) >= AGAIN
             if stale or (tried < self.tries and not settled):
                 self._tried[key] = tried + 1
-                self._since[key] = 0
+                self._at[key] = self._observed.get(kind, 0)
                 return column
         return -1
+
+    def _missed(self, key: tuple[str, str]) -> int:
+        """Return how many observations of a type there were since one on a class."""
+        return self._observed.get(key[0], 0) - self._at.get(key, 0)
 
     def plain(self) -> dict[str, Any]:
         """Return plain data from which `of_plain` builds the same knowledge."""

@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from itertools import groupby
 from queue import Empty, SimpleQueue
 from typing import Annotated, Any, ClassVar
 
@@ -31,7 +32,7 @@ class RayBackend(Backend):
     """Actors of a Ray cluster, one per device."""
 
     name: ClassVar[str] = "ray"
-    depth = 16  # a call through Ray takes longer than one through a pipe, so more are under way
+    answers_together: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -77,8 +78,9 @@ class RayBackend(Backend):
 
     def _post(self, line: Line, calls: list[Call]) -> None:
         actor = self._actors[line.device]
-        batch = [(call.number, call.function, call.arguments, call.intensity) for call in calls]
-        self._listen_to(line, actor, actor.perform.remote(batch))
+        for _, together in groupby(calls, lambda call: call.post):
+            batch = [(call.number, call.function, call.arguments, call.intensity) for call in together]
+            self._listen_to(line, actor, actor.perform.remote(batch))
 
     def _hear(self) -> None:
         while not self._closing:

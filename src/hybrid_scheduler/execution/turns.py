@@ -49,7 +49,11 @@ class Turns:
         self._new_workers: SimpleQueue[int] = SimpleQueue()
         self._numbers = itertools.count()
         self._closed = False
-        backend.listen(lambda call, answer: self._heard.put((call, answer)), cold=self._new_workers.put)
+        backend.listen(self._hear, cold=self._new_workers.put)
+
+    def _hear(self, ended: Sequence[tuple[Call, Answer]]) -> None:
+        for each in ended:
+            self._heard.put(each)
 
     def run(self, size: float, intensity: float, parts: Parts) -> Turn:
         """Run a task, its shares side by side; a worker that dies is replaced by the backend and tries again."""
@@ -58,8 +62,7 @@ class Turns:
         job.nominal = nominal_intensity(kernel)
         job.shares = [Share(device, part, self.backend.devices[device].kind == "gpu") for device, part in parts]
         job.gpu_fraction = sum(share.part for share in job.shares if share.on_gpu)
-        for share in job.shares:
-            self.backend.send(job.call(share, next(self._numbers), float("nan")))
+        self.backend.send([job.call(share, next(self._numbers), float("nan")) for share in job.shares])
         deaths = sum(self._wait() for _ in job.shares)
         return self._told(job, parts, deaths)
 

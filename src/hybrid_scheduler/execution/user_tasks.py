@@ -37,6 +37,7 @@ class Work:
         self.function = function
         self.name = name or type_of(function)
         self._figures = {"size": size, "intensity": intensity, "memory": memory}
+        self._fixed: tuple[float, float, float] | None = None  # the figures if no call changes them, once checked
         self._by_kind: dict[str, Function] = {} if only is None else {only: function}
         self._anywhere = only is None
         self._share: Function | None = None
@@ -77,8 +78,21 @@ class Work:
         """Whether there is an implementation for a kind of device."""
         return self._anywhere or kind in self._by_kind
 
-    def figure(self, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> float:
-        """Return size, intensity or memory of a call."""
+    @property
+    def is_choosy(self) -> bool:
+        """Whether some kind of device has no implementation."""
+        return not self._anywhere and len(self._by_kind) < len(KINDS)
+
+    def figures(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[float, float, float]:
+        """Return size, intensity and memory of a call."""
+        if self._fixed is not None:
+            return self._fixed
+        size, intensity, memory = (self._figure(name, args, kwargs) for name in EXPECTED)
+        if not any(map(callable, self._figures.values())):
+            self._fixed = size, intensity, memory
+        return size, intensity, memory
+
+    def _figure(self, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> float:
         given = self._figures[name]
         value = given(*args, **kwargs) if callable(given) else given
         low, high = (0.0, 1.0) if name == "intensity" else (0.0, float("inf"))
