@@ -155,6 +155,31 @@ def test_a_burst_of_small_jobs_is_decided_on_in_blocks_and_every_future_gets_its
     assert dispatcher.wait(timeout=0)
 
 
+def test_when_a_device_runs_dry_the_policy_is_asked_again_about_what_no_worker_holds() -> None:
+    paper = Paper("cpu,gpu=emulated:slowdown=1")
+    dispatcher = Dispatcher(schedulers.create("eft"), paper)
+    times, work = dispatcher.times, Work(real_tasks.double)
+    for spec, seconds in zip(paper.devices, (9.0, 1.0), strict=True):
+        for _ in range(9):
+            times.observe(work.name, spec.signature, spec.name, 1.0, seconds)
+    dispatcher.start()
+    jobs = [Job.of(number, work, (number,), {}, 0.0, 0.0) for number in range(8)]
+    for job in jobs:
+        dispatcher.submit(job)
+    assert [[call.tag[0].number for call in line.waiting] for line in paper.lines] == [[], [2, 3, 4, 5, 6, 7]]
+    for _ in range(80):
+        times.observe(work.name, paper.devices[0].signature, "cpu", 1.0, 0.5)  # the CPU has become quick
+    first = paper.lines[1].posted[0]
+    paper.answer(first.number, device=1)
+    moved = [call.tag[0].number for call in (*paper.lines[0].posted, *paper.lines[0].waiting)]
+    assert len(moved) >= 3
+    assert all(job.number not in moved for job in jobs[:2]), "what a worker holds stays there"
+    answer_all(paper)
+    assert all(job.future.result(timeout=0) == 1 for job in jobs)
+    assert sum(map(len, paper.posts)) == len(jobs), "every job was posted once"
+    assert dispatcher.wait(timeout=0)
+
+
 def answer_all(paper: Paper) -> None:
     while any(line.posted for line in paper.lines):
         for line in paper.lines:

@@ -155,7 +155,7 @@ def test_explanations_name_every_device_and_what_was_learnt(scheduler: HybridSch
 def test_shares_of_a_split_task_run_on_two_devices_side_by_side() -> None:
     half = from_function(lambda task, view: (0.5, 1))
     with HybridScheduler(half, devices="cpu,gpu=emulated:slowdown=1") as scheduler:
-        scheduler._dispatcher.decider._explores = False  # from the first call on
+        scheduler._dispatcher.decider.looks = False  # from the first call on
         (gpu_sum, gpu_pid), (cpu_sum, cpu_pid) = scheduler.submit(real_tasks.total, list(range(100))).result(
             timeout=20
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from statistics import median
+
 import numpy as np
 import pytest
 
@@ -17,9 +19,8 @@ TWO = "cpu=emulated:slowdown=1,gpu=emulated:slowdown=1"
 
 
 def test_a_policy_on_learnt_times_has_95_percent_of_the_best_throughput() -> None:
-    rounds = shares_of_the_best("sufferage", 120, 7)
-    next(rounds)  # in the first it learns
-    assert any(share >= 0.95 for share in rounds), "no round of six, and a busy machine spoils only some"
+    _, *rounds = shares_of_the_best("sufferage", 120, 6)  # in the first it learns
+    assert median(rounds) >= 0.95
 
 
 def test_tasks_are_accounted_for_while_workers_are_killed() -> None:

@@ -115,6 +115,17 @@ class Backend:
             dropped = [call for device in {call.device for call in calls} for call in self._feed(self.lines[device])]
         self._tell(dropped, Answer(CANCELLED))
 
+    def recall(self, movable: Callable[[Call], bool]) -> list[Call]:
+        """Take calls out of the lines that no worker holds yet; they are the caller's again and never end here."""
+        taken = list[Call]()
+        with self._lock:
+            for line in self.lines:
+                found = [call for call in line.waiting if movable(call)]
+                if found:
+                    taken += found
+                    line.waiting = deque(call for call in line.waiting if not movable(call))
+        return taken
+
     def is_alive(self, device: int) -> bool:
         """Whether a device works or is about to; False between the death of its worker and the next one."""
         return self.lines[device].down_since is None

@@ -34,6 +34,11 @@ class Beliefs:
             self._total[device] -= self._sent[device].pop(number)
         self._since[device] = now
 
+    def recall(self, device: int, number: int) -> None:
+        """Note that a call which a device has not begun is not to run there."""
+        since = self._since[device]
+        self.end(device, number, since)
+
     @property
     def are_all_hungry(self) -> bool:
         """Whether no device has two calls."""

@@ -54,8 +54,8 @@ class Decider:
             next(spec.signature for spec in backend.devices if spec.device_class == each.name)
             for each in self.cluster.classes
         ]
-        # A policy that neither sees times nor learns has no use for trials.
-        self._explores = policy.sighted or policy.learn_every > 0
+        # A policy that neither sees times nor learns has no use for trials, nor for being asked twice.
+        self.looks = policy.sighted or policy.learn_every > 0
 
     # --- deciding ----------------------------------------------------------------------------------------------
 
@@ -117,7 +117,7 @@ class Decider:
 
     def _trial(self, job: Job, seconds: list[float]) -> int:
         """Return a device on which this type of task must be tried first, -1 if it was tried often enough."""
-        if not self._explores:
+        if not self.looks:
             return -1
         able = [column for column, each in enumerate(seconds) if math.isfinite(each)]
         wanted = self.times.wants(job.work.name, [self._signatures[column] for column in able])

@@ -8,6 +8,7 @@ because one question for many costs hardly more than one for one.
 from __future__ import annotations
 
 import itertools
+import math
 import threading
 import time
 from collections import deque
@@ -224,9 +225,23 @@ class Dispatcher:
             now = self.now
             for call, answer in ended:
                 self._take(call, answer, now)
+            if not self._waiting and self.decider.beliefs.hungry:
+                self._recall()
             if self._waiting and self._runs_dry():
                 self._decide_waiting()
         self._resolve_ended()
+
+    def _recall(self) -> None:
+        """Let the policy decide again on what no worker holds yet: a device runs dry, and nothing else waits."""
+        if not self.decider.looks or self._most > self._ahead:
+            return  # small jobs end sooner than they are decided on again
+        jobs = []
+        for call in self.backend.recall(_is_movable):
+            job, _ = call.tag
+            self.decider.beliefs.recall(call.device, call.number)
+            del self._open[job.number]
+            jobs.append(job)
+        self._waiting.extend(sorted(jobs, key=lambda job: job.number))
 
     def _take(self, call: Call, answer: Answer, now: float) -> None:
         job, share = call.tag
@@ -286,3 +301,10 @@ class Dispatcher:
             with self._idle:
                 self._untold -= told
                 self._idle.notify_all()
+
+
+def _is_movable(call: Call) -> bool:
+    """Whether a call is a whole job that was sent where it is for its time, not to be tried or warmed up there."""
+    job, share = call.tag
+    known = not math.isnan(call.expected)
+    return bool(known and job.teaches and share.part == 1.0 and not call.attempts)
