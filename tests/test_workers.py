@@ -4,8 +4,10 @@ import os
 import signal
 import time
 
+import pytest
+
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.workers import carried_out
+from hybrid_scheduler.workers import THREADS, carried_out
 
 
 def work(job: tuple[str, float]) -> str:
@@ -27,3 +29,16 @@ def test_every_job_has_one_outcome_whatever_becomes_of_its_worker() -> None:
     assert [each.problem for each in outcomes] == [
         "", "this job cannot be done", "its process died", "not done after 4 s", "", ""
     ]  # fmt: skip
+
+
+def threads(_: int) -> list[str | None]:
+    """Return what numeric libraries are told in this process."""
+    return [os.environ.get(name) for name in THREADS]
+
+
+def test_a_process_uses_one_thread_unless_the_user_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in THREADS:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    assert [each.value for each in carried_out(threads, [0], processes=1, time_limit=60.0)] == [["3", "1", "1"]]
+    assert [os.environ.get(name) for name in THREADS] == ["3", None, None], "this process is as it was"

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any
 
 _SPAWN = multiprocessing.get_context("spawn")  # threads of the parent (Numba, BLAS) do not survive a fork
+THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")  # read when the libraries are loaded
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,8 @@ class _Worker:
     def start(self) -> None:
         self.pipe, theirs = _SPAWN.Pipe()
         self.process = _SPAWN.Process(target=_serve, args=(theirs, self.work), daemon=True)
-        self.process.start()
+        with _one_thread_each():
+            self.process.start()
         theirs.close()
         self.job = -1
 
@@ -63,6 +67,18 @@ class _Worker:
         self.process.kill()
         self.process.join()
         self.pipe.close()
+
+
+@contextmanager
+def _one_thread_each() -> Iterator[None]:
+    """Let processes that are started meanwhile use one core, unless the user has said otherwise."""
+    missing = [name for name in THREADS if name not in os.environ]
+    os.environ.update(dict.fromkeys(missing, "1"))
+    try:
+        yield
+    finally:
+        for name in missing:
+            del os.environ[name]
 
 
 def carried_out(
