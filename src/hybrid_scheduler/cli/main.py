@@ -86,6 +86,9 @@ def run() -> None:
     except SchedulerError as error:
         typer.echo(f"hms: {' '.join(str(error).split())}", err=True)
         sys.exit(2)
+    except MemoryError:
+        typer.echo("hms: there is not enough memory for this: take fewer tasks, or a machine with more", err=True)
+        sys.exit(2)
     except KeyboardInterrupt:
         typer.echo("hms: stopped", err=True)
         sys.exit(130)

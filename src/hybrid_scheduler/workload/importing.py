@@ -11,7 +11,7 @@ from pathlib import Path
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.files import require_absent, written_whole
 from hybrid_scheduler.model.tasks import Tasks
-from hybrid_scheduler.workload.formats import csv, parquet, reader
+from hybrid_scheduler.workload.formats import csv, memory, parquet, reader
 from hybrid_scheduler.workload.formats.format import Format, Imported
 
 ENDINGS = (".parquet", ".csv", ".csv.gz", ".csv.zst")
@@ -45,7 +45,7 @@ def import_files(
     machines = _place_of_cluster(found, out, cluster_out)
     if machines:
         _require_free(machines, force)
-    with ExitStack() as stack:  # both files appear, or none
+    with memory.explained(paths[0]), ExitStack() as stack:  # both files appear, or none
         if machines and found.cluster:
             stack.enter_context(written_whole(machines)).write_text(found.cluster.to_yaml(), encoding="utf-8")
         write(found.tasks, stack.enter_context(written_whole(out)))
@@ -62,6 +62,12 @@ def cluster_beside(out: Path) -> Path:
     """Return where the machines of a file of tasks stand: `tasks.cluster.yaml` beside `tasks.csv.gz`."""
     ending = next((each for each in ENDINGS if out.name.endswith(each) and each != ".csv"), out.suffix)
     return out.with_name(out.name.removesuffix(ending) + CLUSTER)
+
+
+def machines_beside(path: str | Path) -> Path | None:
+    """Return the file with the machines of one of our own tables, if it stands beside the table."""
+    place = cluster_beside(Path(path)) if str(path).endswith(ENDINGS) else None
+    return place if place and place.is_file() else None
 
 
 def _place_of_cluster(found: Imported, out: Path, asked: Path | None) -> Path | None:

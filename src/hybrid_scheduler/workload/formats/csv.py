@@ -20,6 +20,9 @@ from hybrid_scheduler.workload.formats.table import Table, read_table
 if TYPE_CHECKING:
     import pandas as pd
 
+AS_THEY_ARE = 1.5
+"""Bytes that may still be taken for every byte of the columns, which become those of tasks as they are."""
+
 
 def columns_of(tasks: Tasks) -> dict[str, Any]:
     """Return the columns of a file by their names."""
@@ -83,7 +86,7 @@ def _quoted(name: str) -> str:
 def read(path: str | Path) -> Tasks:
     """Read tasks; an error names the file and the line."""
     alias: dict[str, str] = {}
-    table = read_table(path, lambda header: _kinds(header, alias))
+    table = read_table(path, lambda header: _kinds(header, alias), AS_THEY_ARE)
     with table.explained():
         return _tasks(table, alias.get("size", "size"))
 

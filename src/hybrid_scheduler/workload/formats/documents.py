@@ -22,7 +22,9 @@ from hybrid_scheduler.workload.formats.words import Words, words_of
 
 FLOAT = 4
 """Bytes of a number, for sizes: N is the edge of a square matrix of such numbers with as many bytes."""
-NO_ROWS = "there are no rows, only a header: add some"
+OBJECTS, CELLS = 5.0, 15.0
+"""Bytes of memory for every byte of a JSON document, and of a table whose cells all are Python's strings."""
+NO_ROWS = ": there are no rows, only a header: add some"
 
 
 def edge_of(traffic: Floats) -> Floats:
@@ -33,7 +35,7 @@ def edge_of(traffic: Floats) -> Floats:
 
 def json_document(path: Path) -> Any:
     """Return what a JSON file holds."""
-    content = opening.text(path)
+    content = opening.text(path, OBJECTS)
     try:
         return json.loads(content)
     except json.JSONDecodeError as error:
@@ -121,7 +123,7 @@ def _miscounted(names: Sequence[str], header: list[str]) -> str | None:
 
 def _careful_sheet(path: Path, needed: tuple[str, ...]) -> Sheet:
     """Read a table cell by cell, all of it as text."""
-    reader = csv.reader(io.StringIO(opening.text(path), newline=""), strict=True)
+    reader = csv.reader(io.StringIO(opening.text(path, CELLS), newline=""), strict=True)
     rows, lines = [], []
     try:
         header = [name.strip() for name in next(reader, [])]
@@ -138,7 +140,7 @@ def _careful_sheet(path: Path, needed: tuple[str, ...]) -> Sheet:
     if wrong is not None:
         raise InputError(f"{path}: column '{shown(wrong)}' is there {header.count(wrong)} times, expected once")
     if not rows:
-        raise InputError(f"{path}: {NO_ROWS}")
+        raise InputError(f"{path}{NO_ROWS}")
     require_few(path, len(rows))
     return Sheet(path, dict(zip(header, zip(*rows, strict=True), strict=True)), lines)
 

@@ -15,7 +15,7 @@ from hybrid_scheduler.model.cluster import DEFAULT_CPU, Cluster, Node
 from hybrid_scheduler.model.tasks import Tasks
 from hybrid_scheduler.workload.formats import opening
 from hybrid_scheduler.workload.formats.careful import NUMBER
-from hybrid_scheduler.workload.formats.documents import named, shown
+from hybrid_scheduler.workload.formats.documents import CELLS, named, shown
 from hybrid_scheduler.workload.formats.format import ASSUMED, MEASURED, Format, Imported, Mapped
 from hybrid_scheduler.workload.formats.table import DoubtError, converter, single_blanks
 
@@ -24,6 +24,8 @@ MACHINES = 16
 MOST_MACHINES = 4096
 SWF_FIELDS = 18
 """Fields of a job in the Standard Workload Format, which is made of numbers too."""
+NUMBERS = 6.0
+"""Bytes of memory for every byte of the text: it is copied, and a number may have two letters."""
 Matrix = npt.NDArray[np.float64]
 
 MAPPING = (
@@ -78,11 +80,11 @@ def class_names(machines: int) -> list[str]:
 
 
 def _matrix(path: Path) -> Matrix:
-    content = opening.whole(path)
+    content = opening.whole(path, NUMBERS)
     try:
         machines, flat = _plain(path, content)
     except DoubtError:  # lines of different lengths, or something that is no number: looked at line by line
-        machines, flat = _careful(path, opening.decoded(path, content))
+        machines, flat = _careful(path, opening.decoded(path, content, CELLS))
     if machines > MOST_MACHINES:
         raise InputError(f"{path}: there are {machines} machines, expected at most {MOST_MACHINES}")
     return flat.reshape(-1, machines)

@@ -14,7 +14,7 @@ from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.model.tasks import Floats
 from hybrid_scheduler.workload.formats import opening
 from hybrid_scheduler.workload.formats.careful import NUMBER, TEXT, Block
-from hybrid_scheduler.workload.formats.documents import shown
+from hybrid_scheduler.workload.formats.documents import CELLS, shown
 from hybrid_scheduler.workload.formats.table import (
     DoubtError,
     converter,
@@ -43,7 +43,7 @@ LAYOUTS = {
 }
 """Columns of a trace by their number: three generations of Gavel."""
 MOST = 1e15
-NOTHING = "there are no jobs: give a line for each"
+NOTHING = ": there are no jobs: give a line for each"
 LEAST = {"total_steps": 1.0, "scale_factor": 1.0, "arrival_time": 0.0}
 """Columns of numbers, and the smallest that each may hold."""
 WANTED = {"job_type": TEXT, **dict.fromkeys(LEAST, NUMBER)}
@@ -109,9 +109,11 @@ def _layout(line: str) -> tuple[str, ...]:
 
 def _careful(path: Path) -> Block:
     """Read line by line what is not plain, and find the first line that is no job."""
-    lines = [(line, content) for line, content in enumerate(opening.text(path).split("\n"), 1) if content.strip()]
+    lines = [
+        (line, content) for line, content in enumerate(opening.text(path, CELLS).split("\n"), 1) if content.strip()
+    ]
     if not lines:
-        raise InputError(f"{path}: {NOTHING}")
+        raise InputError(f"{path}{NOTHING}")
     require_few(path, len(lines))
     layout = _layout(lines[0][1])
     rows = [content.split("\t") for _, content in lines]

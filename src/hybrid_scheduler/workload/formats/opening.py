@@ -15,6 +15,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.files import written_whole
+from hybrid_scheduler.workload.formats import memory
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -24,8 +25,10 @@ HEAD = 65_536
 """Bytes from which a format must tell itself."""
 MOST_UNPACKED = 4 << 30
 """Bytes that a packed file may unpack to, unless `HMS_MOST_UNPACKED` says otherwise."""
-MOST_WHOLE = 1 << 30
-"""Bytes of a file that has to be read in one piece, as JSON has."""
+MOST_WHOLE = 4 << 30
+"""Bytes of a file that has to be read in one piece, as JSON has, if memory allows."""
+PART = 16 << 20
+"""Bytes of a packed file that are unpacked between two looks at the memory that is left."""
 MOST_RATIO, SMALL = 200, 64 << 20
 """How many times its size a file may unpack to, once that is more than `SMALL` bytes."""
 
@@ -109,22 +112,41 @@ def head(path: str | Path, size: int = HEAD) -> bytes:
         return file.read(size)
 
 
-def whole(path: str | Path, most: int = MOST_WHOLE) -> bytes:
-    """Return all bytes of a file, unpacked, for formats that can only be read in one piece."""
+def whole(path: str | Path, takes: float = 1.0) -> bytes:
+    """Return all bytes of a file, unpacked, for formats that can only be read in one piece.
+
+    Each takes so many bytes of memory before the file has become tasks; what does not fit is refused.
+    """
     with opened(path) as file, _reading(path):
-        content = file.read(most + 1)
-    if len(content) > most:
-        raise InputError(f"{path} holds more than {most:,} bytes, which is too much for one piece: take a part of it")
-    return content
+        if _is_plain(file):
+            size = os.fstat(file.fileno()).st_size
+            _require_whole(path, size, takes)
+            return file.read()
+        parts, size = [], 0
+        while part := file.read(PART):
+            parts.append(part)
+            size += len(part)
+            _require_whole(path, size, 1 + takes)  # the parts are joined
+        return b"".join(parts)
 
 
-def text(path: str | Path, most: int = MOST_WHOLE) -> str:
+def _require_whole(path: str | Path, size: int, takes: float) -> None:
+    if size > MOST_WHOLE:
+        raise InputError(
+            f"{path} holds more than {MOST_WHOLE:,} bytes, which is too much for one piece: take a part of it"
+        )
+    if size > PART:
+        memory.require(path, takes * size)
+
+
+def text(path: str | Path, takes: float = 2.0) -> str:
     """Return a whole file as text; bytes that are no UTF-8 are refused with their line."""
-    return decoded(path, whole(path, most))
+    return decoded(path, whole(path, takes))
 
 
-def decoded(path: str | Path, content: bytes) -> str:
+def decoded(path: str | Path, content: bytes, takes: float = 0.0) -> str:
     """Return the bytes of a file as text; those that are no UTF-8 are refused with their line."""
+    _require_whole(path, len(content), takes)
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -132,11 +154,15 @@ def decoded(path: str | Path, content: bytes) -> str:
         raise InputError(f"{path} is not UTF-8 text in line {line}: save it as UTF-8") from None
 
 
+def _is_plain(file: IO[bytes]) -> bool:
+    return file.seekable() and isinstance(file, io.BufferedReader) and not isinstance(file.raw, _Budgeted)
+
+
 @contextmanager
 def seekable(path: str | Path) -> Iterator[IO[bytes]]:
     """Open a file in which one can go to and fro; a packed one is unpacked beside it for that time."""
     with opened(path) as file:
-        if file.seekable() and isinstance(file, io.BufferedReader) and not isinstance(file.raw, _Budgeted):
+        if _is_plain(file):
             yield file
             return
         with tempfile.TemporaryFile() as apart:

@@ -11,7 +11,7 @@ import numpy as np
 from hybrid_scheduler.errors import InputError, RowError
 from hybrid_scheduler.files import written_whole
 from hybrid_scheduler.model.tasks import Edges, Floats, Tasks, edges_from_ids
-from hybrid_scheduler.workload.formats import own
+from hybrid_scheduler.workload.formats import memory, own
 from hybrid_scheduler.workload.formats.careful import named
 from hybrid_scheduler.workload.formats.csv import to_arrow
 from hybrid_scheduler.workload.formats.edges import (
@@ -26,6 +26,8 @@ from hybrid_scheduler.workload.formats.opening import seekable
 from hybrid_scheduler.workload.formats.table import MOST_ROWS  # a small file can claim to hold any number of rows
 
 MAGIC = b"PAR1"
+CELL = 24
+"""Bytes of memory that a cell takes: as Arrow has it, as a column of its own, and to be checked."""
 MOST_TEXT = 1 << 29
 """Bytes of text in a column, once every row has its own: a word that all rows share is in the file only once."""
 MOST_LISTED = 100_000_000
@@ -47,23 +49,26 @@ def read(path: str | Path) -> Tasks:
 
     try:
         with seekable(path) as unpacked, parquet.ParquetFile(unpacked) as file:
-            return _tasks(file, unpacked)
+            return _tasks(path, file, unpacked)
     except RowError as error:
         raise InputError(f"{path} row {error.row + 1}: {error.reason}") from None
     except InputError as error:
         raise InputError(named(path, str(error))) from None
+    except MemoryError:
+        raise
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
         why = (str(error).splitlines() or [type(error).__name__])[0]
         raise InputError(f"{path} cannot be read as Parquet ({why[:200]}): write it again") from None
 
 
-def _tasks(file: Any, unpacked: Any) -> Tasks:
+def _tasks(path: str | Path, file: Any, unpacked: Any) -> Tasks:
     names = list(file.schema_arrow.names)
     header = names if "size" in names else ["size" if name == "task_size" else name for name in names]
     own.check_header(header)
     if not 0 < (rows := file.metadata.num_rows) <= MOST_ROWS:
         raise InputError(f"there are {rows} tasks, expected 1 to {MOST_ROWS}: add or leave out some")
     wanted = {name: column for name, column in zip(header, names, strict=True) if own.is_ours(name)}
+    memory.require(path, CELL * rows * len(wanted))
     table = _table(file, unpacked, list(wanted.values()))
     columns = {name: table.column(column) for name, column in wanted.items()}
     ids = _ids(columns.pop("task_id")) if "task_id" in columns else np.arange(rows)

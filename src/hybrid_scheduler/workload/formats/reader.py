@@ -10,7 +10,7 @@ from pathlib import Path
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.model.tasks import Tasks
 from hybrid_scheduler.registry import Entry, Registry
-from hybrid_scheduler.workload.formats import opening
+from hybrid_scheduler.workload.formats import memory, opening
 from hybrid_scheduler.workload.formats.format import Format, Imported
 
 FALLBACK = "csv"
@@ -91,7 +91,7 @@ def read_all(paths: Sequence[str | Path], name: str = "") -> Imported:
         raise InputError(f"{paths[1]}: the format {form.name} takes one file: give {paths[0]} alone")
     files = [Path(path) for path in paths]
     main = next((each for each in files if len(files) > 1 and form.sniff(opening.head(each))), files[0])
-    with _uncollected():
+    with _uncollected(), memory.explained(main):
         return form.read(main, [each for each in files if each is not main])
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 
@@ -15,8 +15,8 @@ from hybrid_scheduler.workload.formats.opening import opened
 from hybrid_scheduler.workload.formats.table import (
     DoubtError,
     converter,
+    gathered,
     reading,
-    require_few,
     single_blanks,
     whole_lines,
 )
@@ -43,28 +43,16 @@ FIELDS = (
 )
 USED = (*(FIELDS[place] for place in (0, 1, 3, 4, 6)), *FIELDS[7:11])
 ROWS_AT_ONCE = 20_000
+NOTHING = " has no jobs, only comments: add a line for every job"
 
 
 def read_fields(path: Path) -> dict[str, Floats]:
     """Return the columns that matter; an error names the file and the line."""
-    try:
-        return _gathered(path, _fast)
-    except DoubtError:
-        return _gathered(path, _careful)
-
-
-def _gathered(path: Path, blocks: Callable[[Path], Iterator[Block]]) -> dict[str, Floats]:
-    parts: dict[str, list[Floats]] = {name: [] for name in USED}
-    rows = 0
     with reading(path):
-        for block in blocks(path):
-            rows += len(block["job"])
-            require_few(path, rows)
-            for name in USED:
-                parts[name].append(block[name])
-    if not rows:
-        raise InputError(f"{path} has no jobs, only comments: add a line for every job")
-    return {name: np.concatenate(parts.pop(name)) for name in USED}
+        try:
+            return gathered(path, _fast(path), NOTHING)
+        except DoubtError:
+            return gathered(path, _careful(path), NOTHING)
 
 
 def _fast(path: Path) -> Iterator[Block]:
@@ -95,7 +83,8 @@ def _careful(path: Path) -> Iterator[Block]:
         rows = _rows(path, file)
         while block := list(islice(rows, ROWS_AT_ONCE)):
             columns = np.array(block).T.copy()
-            yield dict(zip(FIELDS, columns, strict=True))
+            found = dict(zip(FIELDS, columns, strict=True))
+            yield {name: found[name] for name in USED}
 
 
 def _rows(path: Path, file: Iterable[bytes]) -> Iterator[list[float]]:

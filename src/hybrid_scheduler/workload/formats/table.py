@@ -14,15 +14,17 @@ import numpy as np
 
 from hybrid_scheduler.errors import InputError, RowError
 from hybrid_scheduler.model.tasks import Floats, Ints
-from hybrid_scheduler.workload.formats import careful
+from hybrid_scheduler.workload.formats import careful, memory
 from hybrid_scheduler.workload.formats.careful import NUMBER, TEXT, WHOLE, Block, Kinds, header_of, named
-from hybrid_scheduler.workload.formats.opening import HEAD, opened
+from hybrid_scheduler.workload.formats.opening import HEAD, SMALL, opened
 
 MOST_ROWS = 10_000_000
 """Rows that a file may have: each takes some eight bytes a column."""
 BLOCK = 8 << 20
+FURTHER = 5.0
+"""Bytes that may still be taken for every byte of the columns: they are joined, sorted out and become other ones."""
 MISSING = ["", "NA"]
-NOTHING = "there are no tasks, only a header: add a line for every task"
+NOTHING = ": there are no tasks, only a header: add a line for every task"
 
 
 class DoubtError(Exception):
@@ -67,22 +69,22 @@ class Table:
             raise InputError(named(self.path, str(error))) from None
 
 
-def read_table(path: str | Path, kinds: Kinds) -> Table:
+def read_table(path: str | Path, kinds: Kinds, further: float = FURTHER) -> Table:
     """Read the wanted columns of a table; an error names the file and the line."""
     lines: array[int] | None = None
     try:
-        found = read_plain(path, kinds)
+        found = read_plain(path, kinds, further=further)
     except DoubtError:
         lines = array("q")
-        found = gathered(path, careful.blocks(path, kinds, lines))
+        found = gathered(path, careful.blocks(path, kinds, lines), further=further)
     rows = len(next(iter(found.values()), ()))
     return Table(Path(path), rows, found, lines)
 
 
-def read_plain(path: str | Path, kinds: Kinds, nothing: str = NOTHING) -> Block:
+def read_plain(path: str | Path, kinds: Kinds, nothing: str = NOTHING, further: float = FURTHER) -> Block:
     """Read the wanted columns of a table that is plain throughout; any other is doubted."""
     with reading(path):
-        return gathered(path, _fast(path, kinds), nothing)
+        return gathered(path, _fast(path, kinds), nothing, further)
 
 
 @contextmanager
@@ -96,17 +98,20 @@ def reading(path: str | Path) -> Iterator[None]:
         raise InputError(f"{path} cannot be read ({error.strerror or error}): check the path") from None
 
 
-def gathered(path: str | Path, blocks: Iterator[Block], nothing: str = NOTHING) -> Block:
+def gathered(path: str | Path, blocks: Iterator[Block], nothing: str = NOTHING, further: float = FURTHER) -> Block:
     """Join blocks into columns; more rows than can be used are refused while they come."""
     parts: dict[str, list[Any]] = {}
-    rows = 0
+    rows = size = 0
     for block in blocks:
         rows += len(next(iter(block.values())))
+        size += sum(column.nbytes for column in block.values())
         require_few(path, rows)
+        if size > SMALL:
+            memory.require(path, further * size)
         for name, column in block.items():
             parts.setdefault(name, []).append(column)
     if not rows:
-        raise InputError(f"{path}: {nothing}")
+        raise InputError(f"{path}{nothing}")
     return {name: _joined(parts.pop(name)) for name in list(parts)}
 
 
