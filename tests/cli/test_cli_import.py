@@ -10,6 +10,7 @@ import pytest
 from helpers_cli import hms
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.model import Cluster
+from hybrid_scheduler.suite.instances import Instance
 from hybrid_scheduler.workload.formats import reader
 from hybrid_scheduler.workload.source import Source, digest_of
 from workload.formats.samples import SAMPLES, alibaba_files, csv_file, swf_file
@@ -118,3 +119,32 @@ def test_files_that_belong_together_are_raced_on_their_own_machines(tmp_path: Pa
         source.cluster()
     done = hms("compare", pods, "nowhere.csv")
     assert (done.code, "nowhere.csv does not exist" in done.err) == (2, True)
+
+
+def test_imported_tasks_are_raced_on_the_machines_that_stand_beside_them(tmp_path: Path) -> None:
+    tasks = tmp_path / "tasks.csv.gz"
+    assert hms("import", *map(str, alibaba_files(tmp_path)), "-o", str(tasks)).code == 0
+    done = hms("compare", str(tasks), "-s", "eft,greedy", "--seeds", "1")
+    assert done.code == 0, done.err
+    assert "machines: those of tasks.cluster.yaml beside the tasks" in done.out
+    machines = Cluster.from_yaml(tmp_path / "tasks.cluster.yaml")
+    assert Source.of(str(tasks)).cluster() == machines
+    assert Instance("tasks", "csv", (tasks,)).read(None)[1] == machines
+    assert "machines (of tasks.cluster.yaml): 4 nodes, 14 devices" in hms("inspect", str(tasks)).out
+
+
+def test_machines_beside_tasks_give_way_to_those_that_are_named(tmp_path: Path) -> None:
+    assert hms("generate", "mixed", "-n", "20", "-o", str(tmp_path / "tasks.csv")).code == 0
+    (tmp_path / "tasks.cluster.yaml").write_text(Cluster.default(7).to_yaml(), encoding="utf-8")
+    for words, gpus, said in ((["--gpus", "2"], "2 gpu", False), ([], "7 gpu", True)):
+        done = hms("compare", str(tmp_path / "tasks.csv"), "-s", "eft", "--seeds", "1", *words)
+        assert (gpus in done.out, "beside the tasks" in done.out) == (True, said)
+
+
+def test_policies_that_do_equally_well_tie(tmp_path: Path) -> None:
+    (tmp_path / "one.etc").write_text("1 9\n9 1\n", encoding="utf-8")
+    one = hms("compare", str(tmp_path / "one.etc"), "-s", "eft,min_min,heft", "--seeds", "1")
+    assert "eft, min_min and heft tie on this seed" in one.out
+    assert "leads" not in one.out
+    three = hms("compare", str(tmp_path / "one.etc"), "-s", "eft,min_min", "--seeds", "3")
+    assert "eft and min_min tie on each of 3 seeds" in three.out

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +13,7 @@ import typer
 from hybrid_scheduler.cli import options, show
 
 if TYPE_CHECKING:
-    from hybrid_scheduler.race import Result
+    from hybrid_scheduler.race import Comparison, Result
 
 
 def compare(
@@ -71,12 +73,20 @@ def compare(
     if json:
         typer.echo(runs.to_json(runs.to_document(result)), nl=False)
     else:
-        _print(result, brought=source.is_file and comparison.cluster == source.cluster())
+        _print(result, _whose_machines(comparison) if cluster is None and gpus is None else "")
         for path in filter(None, (plot, out)):
             typer.echo(f"wrote {path}")
 
 
-def _print(result: Result, brought: bool) -> None:
+def _whose_machines(comparison: Comparison) -> str:
+    """Say where the machines come from, if they came with the tasks."""
+    if beside := comparison.source.machines_beside():
+        return f"machines: those of {beside.name} beside the tasks (--cluster or --gpus takes others)"
+    brought = comparison.source.is_file and comparison.cluster == comparison.source.cluster()
+    return "machines: those that the tasks bring along" if brought else ""
+
+
+def _print(result: Result, machines: str) -> None:
     from rich.markup import escape
 
     console = show.console()
@@ -90,8 +100,8 @@ def _print(result: Result, brought: bool) -> None:
         f"{_pace(result)}, {comparison.cluster.describe()}, {comparison.mode}, {seeds}, simulated",
         soft_wrap=True,
     )
-    if brought:
-        console.print("machines: those that the tasks bring along")
+    if machines:
+        console.print(machines, markup=False, highlight=False, soft_wrap=True)
     if comparison.source.profile:
         console.print(_origin(comparison.source.profile), markup=False)
     if composed := comparison.source.composition():
@@ -153,19 +163,7 @@ def _verdict(result: Result, score: str) -> list[str]:
     ranking = result.ranking(score)
     if len(ranking) < 2:
         return []
-    best, second = ranking[0], ranking[1]
-    base = result.interval(second, score).mean
-    gap = result.difference(best, second, score)
-    wins = sum(a < b for a, b in zip(result.values(best, score), result.values(second, score), strict=True))
-    seeds = len(result.outcomes)
-    lines = [
-        f"{_shortened(best)} leads {_shortened(second)} by {-gap.mean / base:.1%} "
-        f"(95 % interval {-gap.high / base:.1%} to {-gap.low / base:.1%}), better on {wins} of {seeds} seeds"
-        if seeds > 1
-        else f"{_shortened(best)} leads {_shortened(second)} by {-gap.mean / base:.1%} (one seed: no interval)"
-    ]
-    if seeds > 1 and not gap.excludes_zero():
-        lines[0] = f"{_shortened(best)} and {_shortened(second)} cannot be told apart on {seeds} seeds"
+    lines = [_lead(result, score, ranking)]
     rejected = {spec: result.interval(spec, "rejected").mean for spec in ranking}
     if max(rejected.values()) > 0:
         lines.append(f"{max(rejected.values()):g} tasks a seed fit no device and were rejected")
@@ -176,3 +174,36 @@ def _verdict(result: Result, score: str) -> list[str]:
             f"tasks that did not fit where they were sent: up to {spilled[worst]:g} a seed ({_shortened(worst)})"
         )
     return lines
+
+
+def _lead(result: Result, score: str, ranking: list[str]) -> str:
+    best, second = ranking[0], ranking[1]
+    seeds = len(result.outcomes)
+    first = result.values(best, score)
+    tied = [spec for spec in ranking if _is_same(first, result.values(spec, score))]
+    if len(tied) > 1:
+        names = [_shortened(spec) for spec in tied]
+        where = f"on each of {seeds} seeds" if seeds > 1 else "on this seed"
+        return f"{', '.join(names[:-1])} and {names[-1]} tie {where}"
+    names = [_shortened(best), _shortened(second)]
+    base = result.interval(second, score).mean
+    gap = result.difference(best, second, score)
+    if seeds == 1:
+        return f"{names[0]} leads {names[1]} by {_share(-gap.mean / base)} (one seed: no interval)"
+    if not gap.excludes_zero():
+        return f"{names[0]} and {names[1]} cannot be told apart on {seeds} seeds"
+    wins = sum(ours < theirs for ours, theirs in zip(first, result.values(second, score), strict=True))
+    return (
+        f"{names[0]} leads {names[1]} by {_share(-gap.mean / base)} "
+        f"(95 % interval {_share(-gap.high / base)} to {_share(-gap.low / base)}), better on {wins} of {seeds} seeds"
+    )
+
+
+def _is_same(left: Sequence[float], right: Sequence[float]) -> bool:
+    """Whether two policies did as well on every seed, but for the last digits of their sums."""
+    return all(math.isclose(one, other, rel_tol=1e-9) for one, other in zip(left, right, strict=True))
+
+
+def _share(part: float) -> str:
+    """Write a part in per cent, a small one with its first digit."""
+    return f"{part:.1%}" if abs(part) >= 0.0005 else f"{100 * part:.1g}%"

@@ -49,7 +49,8 @@ def import_(
     typer.echo(f"wrote {report.tasks_file}: {len(report.found.tasks):,} tasks, {_size(report.tasks_file)}")
     if report.cluster_file and report.found.cluster:
         cluster = report.found.cluster
-        typer.echo(f"wrote {report.cluster_file}: {len(cluster.nodes):,} nodes, {len(cluster.devices):,} devices")
+        counts = _counted(len(cluster.nodes), "node"), _counted(len(cluster.devices), "device")
+        typer.echo(f"wrote {report.cluster_file}: {', '.join(counts)}")
 
 
 def account(found: Imported) -> list[str]:
@@ -75,6 +76,10 @@ def mapping_lines(form: Format, width: int = 80) -> list[str]:
 def _speed(report: Report) -> str:
     rows, size = report.found.rows / report.seconds, report.bytes / report.seconds / 1e6
     return f"read in {show.quantity(report.seconds, 's')}: {rows:,.0f} rows/s, {size:.3g} MB/s"
+
+
+def _counted(count: int, word: str) -> str:
+    return f"{count:,} {word}{'' if count == 1 else 's'}"
 
 
 def _size(path: Path) -> str:

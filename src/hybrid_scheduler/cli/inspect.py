@@ -31,11 +31,13 @@ def inspect(
     """Show what a file holds: rows, tasks, arrivals, times, memory, and how busy they keep a cluster."""
     from hybrid_scheduler.runs import to_json
     from hybrid_scheduler.workload.formats import reader
+    from hybrid_scheduler.workload.importing import machines_beside
     from hybrid_scheduler.workload.shape import seconds_of, shape_of
 
     used = reader.format_for(files, form)
     found = reader.read_all(files, used.name)
-    machine = _machine(found, cluster, gpus)
+    beside = machines_beside(files[0]) if cluster is None and gpus is None and found.cluster is None else None
+    machine = _machine(found, cluster or beside, gpus)
     shape, seconds = shape_of(found.tasks, machine), seconds_of(found.tasks, machine)
     if png:
         from hybrid_scheduler.reports.look import add_title, save_figure
@@ -49,7 +51,8 @@ def inspect(
         typer.echo(to_json({**document, **asdict(shape), "seconds": asdict(seconds)}), nl=False)
         return
     typer.echo(f"{', '.join(path.name for path in files)}: {used.name} ({used.summary})")
-    for line in [*account(found), *_lines(found, machine, shape)]:
+    whose = "of the file" if machine is found.cluster else f"of {beside.name}" if beside else "not of the file"
+    for line in [*account(found), *_lines(found, machine, shape, whose)]:
         typer.echo(line)
     _print_pictures(shape, seconds)
     if png:
@@ -62,8 +65,7 @@ def _machine(found: Imported, path: Path | None, gpus: int | None) -> Cluster:
     return options.cluster_of(path, gpus)
 
 
-def _lines(found: Imported, machine: Cluster, shape: Shape) -> list[str]:
-    whose = "of the file" if machine is found.cluster else "not of the file"
+def _lines(found: Imported, machine: Cluster, shape: Shape, whose: str) -> list[str]:
     devices = f"{len(machine.nodes):,} nodes, {len(machine.devices):,} devices, {len(machine.gpus):,} of them GPUs"
     lines = [
         f"machines ({whose}): {devices if len(machine.classes) > 4 else machine.describe()}",

@@ -12,6 +12,7 @@ from hybrid_scheduler.errors import InputError, SchedulerError
 from hybrid_scheduler.model.cluster import Cluster
 from hybrid_scheduler.workload.formats import opening, reader
 from hybrid_scheduler.workload.formats.format import Format, Imported
+from hybrid_scheduler.workload.importing import CLUSTER, machines_beside
 from hybrid_scheduler.workload.source import Source
 
 NAMES, VALUES = ("instance", "name", "file"), ("best_makespan", "best_known", "optimum")
@@ -38,7 +39,9 @@ class Instance:
             tasks = source.tasks(0, machine)
             return Imported(tasks, len(tasks), cluster=machine), machine
         found = reader.read_all(self.paths, self.format)
-        return found, cluster or found.cluster or Cluster.default()
+        beside = machines_beside(self.paths[0])
+        own = Cluster.from_yaml(beside) if beside and not cluster else found.cluster
+        return found, cluster or own or Cluster.default()
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,8 @@ def _walk(top: Path, instances: list[Instance], passed_over: dict[str, str], kno
             continue
         if form is not None:
             by_folder.setdefault(path.parent, []).append((path, form))
+        elif path.name.endswith(CLUSTER):
+            passed_over[str(relative)] = "machines of the tasks beside it"
         elif values := _references(path):
             known |= values
             passed_over[str(relative)] = REFERENCES

@@ -18,6 +18,7 @@ from hybrid_scheduler.profiling.profile_file import load_profile
 from hybrid_scheduler.workload.composed_file import composition_of
 from hybrid_scheduler.workload.formats import reader
 from hybrid_scheduler.workload.generator import WorkloadGenerator, paced, statistics
+from hybrid_scheduler.workload.importing import machines_beside
 from hybrid_scheduler.workload.noise import STARPU, Noise, noise_of
 from hybrid_scheduler.workload.presets import PRESETS
 from hybrid_scheduler.workload.profiled import PROFILE, profiled
@@ -159,9 +160,15 @@ class Source:
 
     def cluster(self) -> Cluster | None:
         """Return the machines that belong to the tasks; none if the source names no machines."""
+        if beside := self.machines_beside():
+            return Cluster.from_yaml(beside)
         if not self.is_file or (Path(self.name).is_file() and reader.format_of(self.name) in WITHOUT_MACHINES):
             return None
         return self._contents()[1]
+
+    def machines_beside(self) -> Path | None:
+        """Return the file that `hms import` wrote beside its tasks, with their machines; none if there is none."""
+        return machines_beside(self.name) if self.is_file else None
 
     @property
     def title(self) -> str:
