@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,8 @@ from hybrid_scheduler.learning.features import FEATURES, task_features
 from hybrid_scheduler.learning.labels import isolated_labels, queued_labels
 from hybrid_scheduler.learning.offline_trainer import OfflineTrainer
 from hybrid_scheduler.learning.predictors import Predictor, RandomForestPredictor, XGBoostPredictor
-from hybrid_scheduler.model import Cluster, Tasks
+from hybrid_scheduler.model import Cluster, Node, Tasks
+from hybrid_scheduler.model.cluster import DEFAULT_CPU
 from hybrid_scheduler.physics import class_times
 from hybrid_scheduler.workload import WorkloadGenerator
 from instances import workload
@@ -158,6 +160,16 @@ def test_queued_labels_cut_the_tasks_once_and_energy_pulls_them_to_frugal_device
     energy = np.array([30.0, 50.0]) * times
     frugal = queued_labels(times, Cluster.default(), energy_weight=1.0)
     assert np.array_equal(frugal, np.argmin(energy, axis=1))
+
+
+def test_tasks_without_a_choice_are_labelled_without_prices(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = np.array([[np.inf, 2.0], [3.0, np.inf], [np.inf, 4.0]])
+    forced = [1.0, 0.0, 1.0]
+    monkeypatch.setattr("hybrid_scheduler.learning.labels.work_prices", None)  # a linear programme for many classes
+    assert queued_labels(times, Cluster.default(), energy_weight=0.5).tolist() == forced
+    names = [f"m{number}" for number in range(16)]
+    cpus = Cluster(tuple(replace(DEFAULT_CPU, name=name) for name in names), (Node(dict.fromkeys(names, 1)),))
+    assert queued_labels(np.ones((5, 16)), cpus).tolist() == [0.0] * 5
 
 
 def test_the_trainer_beats_the_accuracy_of_the_guide() -> None:

@@ -30,6 +30,9 @@ def queued_labels(times: Floats, cluster: Cluster, energy_weight: float = 0.0) -
     That is the LP optimum: a task goes to the class with the smallest price · time, and those at the cut are
     split. `energy_weight` adds the energy of the task, in units of the window's mean, to its price.
     """
+    on_cpu, on_gpu = best_times(times, cluster)
+    if not (np.isfinite(on_cpu) & np.isfinite(on_gpu)).any():
+        return np.isfinite(on_gpu).astype(np.float64)  # no task has a choice, whatever the prices
     prices = work_prices(times, cluster.counts)
     watts = np.array([each.watts for each in cluster.classes])
     priced = np.where(cluster.counts > 0, times * prices, np.inf)
