@@ -57,16 +57,17 @@ class Validation:
 
     @property
     def task_seconds(self) -> tuple[Floats, Floats]:
-        """Calibrated and measured seconds of every whole task, each on the class where it really ran."""
+        """Calibrated and measured seconds of every share where it really ran, each as for the whole task."""
         real = self.measured
-        rows = np.flatnonzero(real.ran & ((real.gpu_fraction == 0.0) | (real.gpu_fraction == 1.0)))
-        device = np.where(real.gpu_fraction[rows] == 1.0, real.gpu[rows], real.cpu[rows])
-        column = real.cluster.class_index[device]
+        on_gpu = np.flatnonzero(real.ran & (real.gpu_fraction > 0.0))
+        on_cpu = np.flatnonzero(real.ran & (real.gpu_fraction < 1.0))
+        rows = np.concatenate([on_gpu, on_cpu])
+        column = real.cluster.class_index[np.concatenate([real.gpu[on_gpu], real.cpu[on_cpu]])]
         return self.simulated.times[rows, column], real.times[rows, column]
 
     @property
     def task_errors(self) -> Floats:
-        """Calibrated over measured seconds of every whole task, minus 1."""
+        """Calibrated over measured seconds of every share, minus 1."""
         calibrated, measured = self.task_seconds
         errors: Floats = calibrated / measured - 1.0
         return errors
