@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 
 import numpy as np
 
@@ -34,7 +34,7 @@ def _work(name: str) -> Work:
     return work
 
 
-def shares_of_the_best(policy: str, tasks: int, rounds: int, seed: int = 1) -> Iterator[float]:
+def shares_of_the_best(policy: str, tasks: int, rounds: int, seed: int = 1) -> Generator[float, None, None]:
     """Return, batch by batch, the throughput as a share of that of the best assignment; the first is for learning."""
     works, draw = [_work(name) for name in TYPES], np.random.default_rng(seed)
     backend = made_backend("local", devices_of(DEVICES))

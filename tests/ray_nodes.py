@@ -82,7 +82,7 @@ def ray_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RayCluster
     try:
         cluster.add(
             "--head",
-            *("--port", str(port), "--num-cpus", "2", "--num-gpus", "0"),
+            *("--port", str(port), "--num-cpus", "2", "--num-gpus", "1"),
             *("--include-dashboard", "false", "--temp-dir", f"/tmp/hms-ray-{os.getpid()}"),  # noqa: S108  # Ray's sockets need a short path
         )
         yield cluster

@@ -66,11 +66,9 @@ def backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
         return
     # Ray keeps what it read when it was first imported, so a process goes to one cluster only.
     cluster: RayCluster = request.getfixturevalue("ray_cluster")
-    node = cluster.add("--address", cluster.address, "--num-cpus", "0", "--num-gpus", "1")
     made = registry.backends.create("ray", devices=devices_of(DEVICES), address=cluster.address)
     yield made
     made.close()
-    cluster.kill(node)
 
 
 @pytest.fixture

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from statistics import median
+from collections.abc import Iterator
+from contextlib import closing
 
 import numpy as np
 import pytest
 
 from benchmarks.killed_workers import stress
 from benchmarks.learnt_throughput import shares_of_the_best
+from hybrid_scheduler.execution.backend import Backend
 from hybrid_scheduler.execution.devices import devices_of
 from hybrid_scheduler.execution.execution_lane import ExecutionLane, Pace
 from hybrid_scheduler.execution.hybrid_scheduler import made_backend, made_policy
@@ -18,9 +20,13 @@ from hybrid_scheduler.workload import WorkloadGenerator
 TWO = "cpu=emulated:slowdown=1,gpu=emulated:slowdown=1"
 
 
-def test_a_policy_on_learnt_times_has_95_percent_of_the_best_throughput() -> None:
-    _, *rounds = shares_of_the_best("sufferage", 120, 6)  # in the first it learns
-    assert median(rounds) >= 0.95
+def test_a_policy_on_learnt_times_has_95_percent_of_the_best_throughput_in_most_rounds() -> None:
+    found = list[float]()
+    with closing(shares_of_the_best("sufferage", 120, 10)) as rounds:
+        next(rounds)  # in the first it learns
+        while len(found) < 9 and sum(share >= 0.95 for share in found) < 5:  # more cannot change the median of nine
+            found.append(next(rounds))
+    assert sum(share >= 0.95 for share in found) == 5, found
 
 
 def test_tasks_are_accounted_for_while_workers_are_killed() -> None:
@@ -30,15 +36,18 @@ def test_tasks_are_accounted_for_while_workers_are_killed() -> None:
     assert account.restarts == account.killed
 
 
+@pytest.fixture(scope="module")
+def backend() -> Iterator[Backend]:
+    made = made_backend("local", devices_of(TWO))
+    yield made
+    made.close()
+
+
 @pytest.mark.parametrize("policy", ["eft", "min_min", "hybrid_ml"])
-def test_a_lane_turns_tasks_into_measured_placements(policy: str) -> None:
+def test_a_lane_turns_tasks_into_measured_placements(policy: str, backend: Backend) -> None:
     tasks = WorkloadGenerator(3).generate_preset("mixed", 60, rate=400)
-    backend = made_backend("local", devices_of(TWO))
-    try:
-        with ExecutionLane(made_policy(policy, backend, 0), backend, Pace(scale=0.01)) as lane:
-            placed = lane.run(tasks)
-    finally:
-        backend.close()
+    with ExecutionLane(made_policy(policy, backend, 0), backend, Pace(scale=0.01)) as lane:
+        placed = lane.run(tasks)
     assert placed.measured
     assert (placed.status == RAN).all()
     assert np.array_equal(placed.tasks.task_id, tasks.task_id)
@@ -52,14 +61,10 @@ def test_a_lane_turns_tasks_into_measured_placements(policy: str) -> None:
     assert placed.makespan >= tasks.arrival_time.max()
 
 
-def test_children_wait_for_their_parents() -> None:
+def test_children_wait_for_their_parents(backend: Backend) -> None:
     tasks = WorkloadGenerator(3).generate_preset("fork_join", 40)
-    backend = made_backend("local", devices_of(TWO))
-    try:
-        with ExecutionLane(made_policy("eft", backend, 0), backend, Pace(scale=0.01)) as lane:
-            placed = lane.run(tasks)
-    finally:
-        backend.close()
+    with ExecutionLane(made_policy("eft", backend, 0), backend, Pace(scale=0.01)) as lane:
+        placed = lane.run(tasks)
     assert (placed.status != NO_PARENT).all()
     for row in range(len(tasks)):
         parents = tasks.edges.of(row)

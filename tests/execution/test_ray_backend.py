@@ -16,7 +16,7 @@ from ray_nodes import RayCluster
 
 def test_calls_survive_the_death_of_an_actor_and_of_a_node(ray_cluster: RayCluster, tmp_path: Path) -> None:
     second = ray_cluster.add("--address", ray_cluster.address, "--num-cpus", "0", "--num-gpus", "1")
-    devices = "cpu,gpu=emulated:slowdown=1"
+    devices = "cpu,gpu=emulated:slowdown=1,gpu=emulated:slowdown=1"  # one GPU on each node
     with HybridScheduler("round_robin", "ray", devices, address=ray_cluster.address) as scheduler:
         scheduler.backend.grace = 0.5
         assert sorted(scheduler.map(real_tasks.double, range(20))) == list(range(0, 40, 2))
@@ -24,8 +24,8 @@ def test_calls_survive_the_death_of_an_actor_and_of_a_node(ray_cluster: RayClust
             scheduler.submit(real_tasks.complain, "plum").result(timeout=30)
         assert isinstance(raised.value.__cause__, RemoteTraceback)
 
-        one = set(scheduler.map(real_tasks.worker_number, range(4)))
-        assert len(one) == 2, "one actor for each device"
+        one = set(scheduler.map(real_tasks.worker_number, range(8)))
+        assert len(one) == 3, "one actor for each device"
         futures = [scheduler.submit(real_tasks.nap, 0.01, number) for number in range(60)]
         futures[5].result(timeout=30)
         os.kill(min(one), 9)
