@@ -16,7 +16,7 @@ $(READY): pyproject.toml constraints.txt
 	  { echo "Python 3.11 or newer is needed; set PYTHON=/path/to/python3.11"; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing into $(VENV) …"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt -e '.[dev]'
 	@touch $@
 
 $(NODE_READY): dashboard/package.json dashboard/package-lock.json
@@ -45,6 +45,9 @@ test-dashboard: $(NODE_READY) ## types and components of the dashboard
 
 test-python: $(READY) $(WEB) ## the package
 	@$(BIN)/python -m pytest -n auto --dist loadgroup --no-loadscope-reorder
+
+coverage: $(READY) $(WEB) ## the tests of the package again, and which lines of it they run (90 % at least)
+	@$(BIN)/python -m pytest -n auto --dist loadgroup --no-loadscope-reorder -q --cov --cov-report=term
 
 test-browser: $(READY) $(WEB) ## the dashboard in a real browser, against a real server
 	@cd dashboard && node scripts/chromium.mjs && npm run --silent e2e
@@ -99,4 +102,4 @@ clean: ## remove .venv, node_modules, caches and what was built
 	@rm -rf $(VENV) dashboard/node_modules src/hybrid_scheduler/web benchmarks/build site sbom .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	@find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.PHONY: help setup run test test-dashboard test-python test-browser lint wheel sdist dashboard types bench soak results docs site screenshots audit sbom lock clean
+.PHONY: help setup run test test-dashboard test-python test-browser coverage lint wheel sdist dashboard types bench soak results docs site screenshots audit sbom lock clean

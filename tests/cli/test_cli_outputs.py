@@ -350,3 +350,9 @@ def test_the_script_generates_bounds_and_compares_a_file(tmp_path: Path) -> None
     document = json.loads(compared.out)
     assert document["bound"]["makespan"] == json.loads(bound.out)["bound"]["makespan"]
     assert document["schedulers"]["heft"]["makespan_over_bound"] >= 1.0
+
+
+def test_the_list_of_commands_is_told_in_whole_sentences() -> None:
+    lines = hms("--help").out.split("Commands:\n")[1].strip().splitlines()
+    assert len(lines) == 24
+    assert all(line.endswith((".", "?")) and not line.endswith("...") for line in lines)
