@@ -5,6 +5,8 @@ Nothing else in the package knows them. Shares are linear: a share f of a task t
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import numpy.typing as npt
 from numba import njit
@@ -34,10 +36,16 @@ def class_times(tasks: Tasks, cluster: Cluster) -> Floats:
             times[:, column] = np.where(np.isnan(measured), times[:, column], measured)
     if tasks.measured and not any(each.name in tasks.measured for each in classes):
         raise InputError(
-            f"the tasks carry measured times of {', '.join(tasks.measured)}, the cluster has "
-            f"{', '.join(each.name for each in classes)}: name the cluster's classes like the measurements"
+            f"the tasks carry measured times of {_some(tasks.measured)}, the cluster has "
+            f"{_some(each.name for each in classes)}: name the cluster's classes like the measurements"
         )
     return times
+
+
+def _some(names: Iterable[str], most: int = 6) -> str:
+    """Write names in one line, of many the first."""
+    known = list(names)
+    return ", ".join(known[:most]) + (f" and {len(known) - most} more" if len(known) > most else "")
 
 
 def expected_times(tasks: Tasks, cluster: Cluster, true: Floats) -> Floats:

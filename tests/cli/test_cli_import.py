@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -148,3 +149,21 @@ def test_policies_that_do_equally_well_tie(tmp_path: Path) -> None:
     assert "leads" not in one.out
     three = hms("compare", str(tmp_path / "one.etc"), "-s", "eft,min_min", "--seeds", "3")
     assert "eft and min_min tie on each of 3 seeds" in three.out
+
+
+def test_inspect_says_what_no_task_can_use_and_draws_nothing_of_what_is_the_same_for_all(tmp_path: Path) -> None:
+    paths = SAMPLES["wfcommons"](tmp_path)
+    done = hms("inspect", *map(str, paths), "--png", str(tmp_path / "shape.png"))
+    assert "measured times: cpu; no task can run on gpu" in done.out
+    assert "arrivals: all at once" in done.out
+    table = done.out[done.out.index("picture") :]
+    assert "arrival" not in table
+    assert re.search(r"best time +1\.00 µs .* 4\.00 s", table)
+    assert (tmp_path / "shape.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_inspect_writes_long_times_in_hours_and_days(tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text("arrival,duration\n0,5\n864000,7200\n", encoding="utf-8")
+    done = hms("inspect", str(tmp_path / "log.csv"))
+    assert "arrivals over 10 days" in done.out
+    assert re.search(r"best time .* 2 h", done.out)

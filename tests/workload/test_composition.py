@@ -19,6 +19,7 @@ from hybrid_scheduler.workload.formats import reader
 from hybrid_scheduler.workload.source import Source, digest_of
 from hybrid_scheduler.workload.unseen import parted, unseen_kernels
 from workload.formats.real_data import DATA, needs_data
+from workload.formats.samples import alibaba_files
 
 KERNELS = DATA / "opencl_cpu_gpu_cgo17" / "opencl_cpu_gpu_times.csv"
 
@@ -145,6 +146,15 @@ def test_the_command_says_where_columns_come_from_and_a_comparison_repeats_it(
     assert "memory_required: memory.csv" in raced.out
     assert "0.3, assumed" in " ".join(raced.out.split())
     assert "repeated bit for bit" in hms("repeat", str(tmp_path / "run")).out
+
+
+def test_memory_that_a_file_does_not_tell_is_not_passed_off_as_measured(tmp_path: Path) -> None:
+    pods, nodes = alibaba_files(tmp_path)
+    with pytest.raises(InputError, match=r"pods\.csv holds no memory, all its tasks need 0 MB: leave out --memory"):
+        compose(5, 1, memory=pods)
+    imported = tmp_path / "pods.parquet"
+    assert hms("import", str(pods), str(nodes), "-o", str(imported)).code == 0
+    assert compose(5, 1, memory=imported).tasks.memory_required.min() > 1000
 
 
 def test_an_unknown_ending_is_refused_before_the_work(tmp_path: Path) -> None:

@@ -115,7 +115,7 @@ def _print(result: Result, machines: str) -> None:
         console.print("every device is always free; 1.000 is the closed-form optimum of each task\n")
     else:
         prices = ", ".join(f"{name} {price:.3g}" for name, price in first.bound.prices.items() if price)
-        proof = f"prices {prices}" if prices else "longest chain"
+        proof = f"prices {prices}" if prices else "longest chain" if len(first.bound.path) > 1 else "one long task"
         console.print(f"certified bound {show.quantity(bound, 's')}: nobody can be faster ({proof})\n")
     table = show.table(
         "scheduler", "time / best" if isolated else "makespan / bound", "turnaround", "p99", "energy", "cost"

@@ -43,4 +43,4 @@ def compose(
         typer.echo(line)
     typer.echo(f"wrote {out}: {tasks:,} tasks; {composed_file.beside(out).name} says where they come from")
     if found.cluster:
-        typer.echo(f"wrote {composed_file.machines(out)}: the machines of the times, for --cluster")
+        typer.echo(f"wrote {composed_file.machines(out)}: the machines of the times, which hms compare takes too")

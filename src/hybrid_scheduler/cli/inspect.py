@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from hybrid_scheduler.workload.shape import Distribution, Shape
 
 BARS = "▁▂▃▄▅▆▇█"
+LONG = ((86_400.0, "days"), (3600.0, "h"))
 
 
 def inspect(
@@ -66,10 +67,11 @@ def _machine(found: Imported, path: Path | None, gpus: int | None) -> Cluster:
 
 
 def _lines(found: Imported, machine: Cluster, shape: Shape, whose: str) -> list[str]:
-    devices = f"{len(machine.nodes):,} nodes, {len(machine.devices):,} devices, {len(machine.gpus):,} of them GPUs"
+    gpus = f"{len(machine.gpus):,} of them GPUs" if len(machine.gpus) else "none of them a GPU"
+    devices = f"{len(machine.nodes):,} nodes, {len(machine.devices):,} devices, {gpus}"
     lines = [
         f"machines ({whose}): {devices if len(machine.classes) > 4 else machine.describe()}",
-        f"measured times: {_some(shape.measured_classes) or 'none, the formulas apply'}",
+        f"measured times: {_measured(found)}",
         f"expected times: {_some(sorted(found.tasks.expected)) or 'none, the true ones are told'}",
         f"features: {_some(sorted(found.tasks.features)) or 'none'}",
         f"dependencies: {shape.dependency_share:.0%} of tasks wait for others"
@@ -78,7 +80,7 @@ def _lines(found: Imported, machine: Cluster, shape: Shape, whose: str) -> list[
     ]
     if shape.span > 0:
         lines.append(
-            f"arrivals over {show.quantity(shape.span, 's')}: {shape.arrival_rate:.3g} tasks/s, offered load "
+            f"arrivals over {_figure(shape.span, 's')}: {shape.arrival_rate:.3g} tasks/s, offered load "
             f"{shape.offered_load:.3g}, gaps vary by {shape.burstiness:.2g} times their mean"
         )
     else:
@@ -86,8 +88,18 @@ def _lines(found: Imported, machine: Cluster, shape: Shape, whose: str) -> list[
     if shape.unfit_share:
         lines.append(f"{shape.unfit_share:.2%} of tasks fit none of these machines")
     if shape.bound == shape.bound:
-        lines.append(f"no schedule ends before {show.quantity(shape.bound, 's')}")
+        lines.append(f"no schedule ends before {_figure(shape.bound, 's')}")
     return lines
+
+
+def _measured(found: Imported) -> str:
+    """Name the classes with times, and those on which no task can run."""
+    times = found.tasks.measured
+    idle = sorted(name for name, column in times.items() if (column == float("inf")).all())
+    known = _some(sorted(set(times) - set(idle)))
+    if not idle:
+        return known or "none, the formulas apply"
+    return f"{known or 'none'}; no task can run on {_some(idle)}"
 
 
 def _some(names: list[str], most: int = 3) -> str:
@@ -97,15 +109,27 @@ def _some(names: list[str], most: int = 3) -> str:
 def _print_pictures(shape: Shape, seconds: Distribution) -> None:
     table = show.table("", "least", "picture", "most", "median", "p99")
     table.columns[2].justify = "left"
-    arrivals = shape.arrivals
-    first, last = (show.quantity(edge, "") for edge in (arrivals.edges[0], arrivals.edges[-1]))
-    table.add_row("arrival (s)", first, bars(arrivals.counts), last, "", "")
+    if shape.span > 0:
+        arrivals = shape.arrivals
+        first, last = (_figure(edge, "s") for edge in (arrivals.edges[0], arrivals.edges[-1]))
+        table.add_row("arrival", first, bars(arrivals.counts), last, "", "")
     for name, unit, each in _pictures(shape, seconds):
-        notes = ", ".join(filter(None, (unit, "log" if each.scale == "log" else "")))
-        figures = (show.quantity(value, "") for value in (each.minimum, each.maximum, each.median, each.p99))
-        low, high, median, p99 = figures
+        notes = ", ".join(filter(None, ("" if unit == "s" else unit, "log" if each.scale == "log" else "")))
+        low, high, median, p99 = (
+            _figure(value, unit) for value in (each.minimum, each.maximum, each.median, each.p99)
+        )
         table.add_row(f"{name} ({notes})" if notes else name, low, bars(each.counts), high, median, p99)
     show.console().print(table)
+
+
+def _figure(value: float, unit: str) -> str:
+    """Write a time with the unit that suits it, anything else as a bare number; large ones with commas."""
+    if unit != "s":
+        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    for long, name in LONG:
+        if value >= 2 * long:
+            return f"{value / long:,.3g} {name}"
+    return show.quantity(value, "s")
 
 
 def _pictures(shape: Shape, seconds: Distribution) -> list[tuple[str, str, Any]]:

@@ -138,6 +138,11 @@ def _by_formula(count: int, seed: int) -> tuple[Tasks, list[Part], None]:
 
 def _memory(path: str | Path, count: int, seed: int) -> tuple[Floats, Part]:
     found = _read(path)
+    if not found.tasks.memory_required.any():
+        raise InputError(
+            f"{path} holds no memory, all its tasks need 0 MB: leave out --memory, or give a file that does "
+            "(pods do once hms import has read them with their list of nodes)"
+        )
     rows = drawn_rows(seed, MEMORY, len(found.tasks), count)
     part = _part([MEMORY_COLUMN], path, MEMORY_COLUMN, found, "rows drawn with replacement")
     return found.tasks.memory_required[rows], part
