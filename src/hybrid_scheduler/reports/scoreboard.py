@@ -34,7 +34,8 @@ def plot_scoreboard(board: Scoreboard, ax: Axes | None = None) -> Axes:
     ax.set_yticks(range(len(board.lines)), [label(line.instance, 34) for line in board.lines])
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-    ax.set_xlabel("makespan / best known value or certified bound; bold: shortest; –: came to no end; simulated")
+    # In two lines: long names of instances leave little width below the cells.
+    ax.set_xlabel("makespan / best known value or certified bound\nbold: shortest; –: came to no end; simulated")
     return ax
 
 

@@ -34,8 +34,10 @@ def import_files(
     paths: Sequence[Path], out: Path, form: str = "", cluster_out: Path | None = None, force: bool = False
 ) -> Report:
     """Read files that belong together and write their tasks, and their machines if they name some."""
-    import pyarrow.compute
-    import pyarrow.csv  # noqa: F401  # loaded before the clock starts: it is no part of reading
+    with memory.explained(paths[0] if paths else "the file"):
+        import pandas as pd  # noqa: F401  # as the next two: Arrow needs it for its columns
+        import pyarrow.compute
+        import pyarrow.csv  # noqa: F401  # loaded before the clock starts: it is no part of reading
 
     _check_out(paths, out, force)
     used = reader.format_for(paths, form)

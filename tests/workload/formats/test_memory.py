@@ -18,7 +18,7 @@ from workload.formats.samples import Sample, csv_file, parquet_file
 
 NARROW = """
 import resource, sys
-import pyarrow.compute, pyarrow.csv, pyarrow.parquet
+import pandas, pyarrow.compute, pyarrow.csv, pyarrow.parquet
 from hybrid_scheduler.cli.main import run
 from hybrid_scheduler.workload import importing
 used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()

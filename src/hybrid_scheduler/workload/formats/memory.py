@@ -17,8 +17,11 @@ GROUP_FILES = {
 }
 """Limit, use, and the name of what can be given back at once, by the version of control groups: 2, and 1."""
 
-NO_ROOM_FOR_THREADS = ("Failed to launch worker thread", "can't start new thread")
-"""What Arrow and Python say when there is no memory for the stack of a thread."""
+NO_ROOM = (
+    *("Failed to launch worker thread", "can't start new thread"),
+    *("failed to map segment", "cannot allocate memory", "Cannot allocate memory"),
+)
+"""What Arrow and Python say when there is no memory for a thread, and the loader when there is none for a library."""
 SHARE = 0.9
 """Of what is free, so that something is left for all else."""
 
@@ -45,7 +48,7 @@ def explained(path: str | Path) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if not isinstance(error, MemoryError) and not any(words in str(error) for words in NO_ROOM_FOR_THREADS):
+        if not isinstance(error, MemoryError) and not any(words in str(error) for words in NO_ROOM):
             raise
         raise InputError(
             f"{path} takes more memory than there is: take a part of it, or a machine with more memory"
