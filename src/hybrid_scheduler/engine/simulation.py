@@ -219,8 +219,9 @@ class ContinuousSimulation:
 
     @property
     def _hurried(self) -> bool:
-        """Whether the race has no time to spare: it lags behind its pace, or has none."""
-        return self.settings.pace is None or time.monotonic() - self._due > LAG
+        """Whether the race has no time to spare: it runs, and lags behind its pace or has none."""
+        lags = self.settings.pace is None or time.monotonic() - self._due > LAG
+        return lags and self.state == RUNNING
 
     def _emit(self, block: Block) -> None:
         for sink in self.sinks:
