@@ -98,7 +98,7 @@ def test_what_would_not_fit_is_refused_before_it_is_read(
     path = sample(told)[0]
     (told / "meminfo").write_text("MemAvailable: 0 kB\n")
     monkeypatch.setattr(opening, "PART", 1)
-    with pytest.raises(InputError, match=rf"^{path} takes some 0 MB more memory and 0 MB are left: take a part of it"):
+    with pytest.raises(InputError, match=rf"^{path} takes some 0 MB more memory and 0 MB are left: take a part"):
         reader.read(path)
 
 
