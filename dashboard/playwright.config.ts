@@ -7,8 +7,8 @@ const executablePath = KNOWN.find((path): path is string => !!path && existsSync
 export default defineConfig({
   testDir: 'e2e',
   outputDir: 'test-results',
-  timeout: 60_000,
-  expect: { timeout: 20_000 },
+  timeout: 120_000, // a busy machine draws slowly
+  expect: { timeout: 30_000 },
   workers: 2,
   fullyParallel: false,
   forbidOnly: true,

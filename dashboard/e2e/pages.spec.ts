@@ -22,7 +22,6 @@ for (const [name, path, text] of PAGES) {
         await page.goto(path);
         await expect(page.getByText(text).first()).toBeVisible();
         await page.waitForTimeout(1500);
-        test.setTimeout(120_000);
         await server.send('POST', '/api/simulation/pause'); // a page that stands still is checked sooner
         const rows = page.getByRole('region', { name: 'Task ledger' }).getByRole('searchbox');
         if (await rows.isVisible()) await rows.fill('size>4800'); // and so is one without hundreds of rows alike

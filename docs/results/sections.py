@@ -221,7 +221,7 @@ SECTIONS: dict[str, Section] = {
     "braun": Section(
         "Braun's instances: 512 tasks on 16 unlike machines",
         "The classic benchmark (synthetic times); the reference is the best value known. The files say nothing of a "
-        "task but its times, so learners have nothing to learn from and are left out.",
+        "task but its times, which `hybrid_ml` is not told: it has nothing to learn from, and it shows.",
         scoreboard,
     ),
     "pegasus": Section(
@@ -236,7 +236,7 @@ SECTIONS: dict[str, Section] = {
     ),
     "alibaba": Section(
         "Pods of a GPU cluster on its 1523 nodes",
-        "Recorded pods (Alibaba 2023); [formats](docs/formats.md) says what is assumed. Learners are left out: their "
+        "Recorded pods (Alibaba 2023); [formats](docs/formats.md) says what is assumed. `rl_agent` is left out: its "
         "lessons on 7735 devices take minutes.",
         scoreboard,
     ),
