@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing
+from statistics import median
 
 import numpy as np
 import pytest
@@ -20,13 +20,11 @@ from hybrid_scheduler.workload import WorkloadGenerator
 TWO = "cpu=emulated:slowdown=1,gpu=emulated:slowdown=1"
 
 
-def test_a_policy_on_learnt_times_has_95_percent_of_the_best_throughput_in_most_rounds() -> None:
-    found = list[float]()
-    with closing(shares_of_the_best("sufferage", 120, 10)) as rounds:
-        next(rounds)  # in the first it learns
-        while len(found) < 9 and sum(share >= 0.95 for share in found) < 5:  # more cannot change the median of nine
-            found.append(next(rounds))
-    assert sum(share >= 0.95 for share in found) == 5, found
+@pytest.mark.parametrize(("policy", "least"), [("sufferage", 0.95), ("hybrid_ml", 0.85)])
+def test_once_times_are_learnt_devices_are_given_work_as_in_the_best_assignment(policy: str, least: float) -> None:
+    """By the seconds that the tasks ask for: what the clock says of it, which is speed, is in the benchmarks."""
+    shares = [share.assigned for share in shares_of_the_best(policy, 100, 5)]
+    assert median(shares[2:]) >= least, shares
 
 
 def test_tasks_are_accounted_for_while_workers_are_killed() -> None:
