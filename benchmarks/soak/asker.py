@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import http.client
-import threading
 import time
 from collections import Counter, defaultdict
 from itertools import cycle
-from types import TracebackType
-from typing import Self
 
 import numpy as np
+
+from benchmarks.soak.beside import Beside
 
 FROM_MEMORY = ("/api/comparison", "/api/status", "/api/metrics", "/api/matrix/wins")
 FROM_DATABASE = ("/api/runs?limit=5", "/api/tasks?limit=50", "/api/history/comparative?limit=50", "/api/health")
 GAP = 0.05  # seconds between two questions
 
 
-class Asker:
+class Asker(Beside):
     """Asks until told to stop; answers 503 of questions for the database are told apart from failures."""
 
+    patience = 70.0  # an answer may take a minute
+
     def __init__(self, port: int) -> None:
+        super().__init__()
         self._port = port
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._ask_all, name="asker", daemon=True)
         self.seconds: dict[str, list[float]] = defaultdict(list)  # memory, database: of good answers
         self.statuses: Counter[int] = Counter()
         self.failures: list[str] = []
@@ -32,7 +32,7 @@ class Asker:
         """Return a quantile of the seconds that good answers took."""
         return float(np.quantile(self.seconds[kind], q)) if self.seconds[kind] else float("nan")
 
-    def _ask_all(self) -> None:
+    def _watch(self) -> None:
         for memory, database in zip(cycle(FROM_MEMORY), cycle(FROM_DATABASE), strict=False):
             for kind, path in (("memory", memory), ("database", database)):
                 if self._over.wait(GAP):
@@ -56,13 +56,3 @@ class Asker:
             self.seconds[kind].append(time.perf_counter() - begin)
         elif kind == "memory" or answer.status != 503:
             self.failures.append(f"{path}: {answer.status}")
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._over.set()
-        self._thread.join(70)
