@@ -44,10 +44,10 @@ test-dashboard: $(NODE_READY) ## types and components of the dashboard
 	@cd dashboard && npm run --silent check && npm run --silent test
 
 test-python: $(READY) $(WEB) ## the package
-	@$(BIN)/python -m pytest -n auto --dist loadgroup --no-loadscope-reorder
+	@$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 coverage: $(READY) $(WEB) ## the tests of the package again, and which lines of it they run (90 % at least)
-	@$(BIN)/python -m pytest -n auto --dist loadgroup --no-loadscope-reorder -q --cov --cov-report=term
+	@$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -q --cov --cov-report=term
 
 test-browser: $(READY) $(WEB) ## the dashboard in a real browser, against a real server
 	@cd dashboard && node scripts/chromium.mjs && npm run --silent e2e

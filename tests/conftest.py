@@ -6,6 +6,8 @@ import os
 
 import pytest
 from hypothesis import settings
+from xdist.remote import Producer
+from xdist.scheduler import LoadFileScheduling
 
 from ray_nodes import ray_cluster as ray_cluster  # here, so that all folders share one
 
@@ -13,10 +15,16 @@ settings.register_profile("steady", derandomize=True)
 settings.register_profile("hunt", derandomize=False, print_blob=True)
 settings.load_profile("hunt" if os.environ.get("HMS_FUZZ") else "steady")
 
+RAY = ("[ray]", "/test_ray_backend.py", "/test_sweep_on_ray.py")
+"""What the names of tests that need a Ray cluster hold."""
 
-@pytest.hookimpl(tryfirst=True)  # before the groups are read
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let one worker have all tests of a file, which often share what is dear, and all tests of Ray: one cluster."""
-    for item in items:
-        uses_ray = "ray_cluster" in getattr(item, "fixturenames", ()) or "[ray]" in item.name
-        item.add_marker(pytest.mark.xdist_group("ray" if uses_ray else item.path.stem))
+
+class ByFile(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types for the checker
+    """Lets one worker have all tests of a file, which often share what is dear, and all tests of Ray: one cluster."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return "ray" if any(word in nodeid for word in RAY) else super()._split_scope(nodeid)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile:
+    return ByFile(config, log)
