@@ -11,6 +11,9 @@ from xdist.scheduler import LoadFileScheduling
 
 from ray_nodes import ray_cluster as ray_cluster  # here, so that all folders share one
 
+# Processes that learn or compare beside a race let others go first; tests would only wait for them.
+os.environ |= {"HMS_LEARNER_NICE": "0", "HMS_EXPERIMENT_NICE": "0"}
+
 settings.register_profile("steady", derandomize=True)
 settings.register_profile("hunt", derandomize=False, print_blob=True)
 settings.load_profile("hunt" if os.environ.get("HMS_FUZZ") else "steady")

@@ -35,7 +35,7 @@ export class Server {
 
   async start(): Promise<void> {
     this.said = '';
-    const env = { ...process.env, RATE_LIMIT: 'none', LOG_FILE: 'none', ...this.settings };
+    const env = { ...process.env, RATE_LIMIT: 'none', LOG_FILE: 'none', HMS_LEARNER_NICE: '0', HMS_EXPERIMENT_NICE: '0', ...this.settings };
     this.child = spawn(HMS, ['serve', '--port', String(this.port)], { cwd: this.folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
     for (const stream of [this.child.stdout, this.child.stderr]) stream?.on('data', (chunk: Buffer) => (this.said += chunk.toString()));
     await this.answers();
