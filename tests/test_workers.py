@@ -3,11 +3,12 @@
 import os
 import signal
 import time
+from multiprocessing import Pipe
 
 import pytest
 
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.workers import THREADS, carried_out
+from hybrid_scheduler.workers import THREADS, _serve, carried_out
 
 
 def work(job: tuple[str, float]) -> str:
@@ -42,3 +43,10 @@ def test_a_process_uses_one_thread_unless_the_user_says_otherwise(monkeypatch: p
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     assert [each.value for each in carried_out(threads, [0], processes=1, time_limit=60.0)] == [["3", "1", "1"]]
     assert [os.environ.get(name) for name in THREADS] == ["3", None, None], "this process is as it was"
+
+
+def test_a_worker_whose_master_is_gone_ends_without_a_word() -> None:
+    master, pipe = Pipe()
+    master.send((0, "a job"))
+    _serve(pipe, lambda job: master.close())
+    assert master.closed

@@ -6,7 +6,7 @@ import multiprocessing
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -121,12 +121,11 @@ def _overdue(workers: list[_Worker], time_limit: float) -> list[Outcome]:
 def _serve(pipe: Connection, work: Callable[[Any], Any]) -> None:
     from hybrid_scheduler.errors import SchedulerError
 
-    while True:
-        try:
+    with suppress(EOFError, BrokenPipeError, ConnectionResetError, KeyboardInterrupt):  # nobody is there any more
+        while True:
             number, job = pipe.recv()
-        except (EOFError, KeyboardInterrupt):
-            return
-        try:
-            pipe.send(Outcome(number, work(job)))
-        except SchedulerError as error:
-            pipe.send(Outcome(number, problem=str(error)))
+            try:
+                outcome = Outcome(number, work(job))
+            except SchedulerError as error:
+                outcome = Outcome(number, problem=str(error))
+            pipe.send(outcome)
