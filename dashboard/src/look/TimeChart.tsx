@@ -87,7 +87,7 @@ function options(latest: Latest, theme: 'dark' | 'light', width: number, height:
         : { range: (_u, low, high) => [range?.[0] ?? low - (high - low) * 0.05, range?.[1] ?? Math.max(high + (high - low) * 0.08, low + 1e-9)] },
     },
     axes: [
-      { ...axis, size: 24, values: (u, values) => values.map((each) => timeLabel(each, u.scales.x?.max ?? each, latest.current.ago)) },
+      { ...axis, size: 24, values: (u, values) => timeLabels(values, u.scales.x?.max ?? 0, latest.current.ago) },
       { ...axis, size: 58, values: (_u, values) => values.map((each) => (each === null ? '' : (latest.current.tick ?? latest.current.value)(each))) },
     ],
     series: [{}, ...lines.map((line) => ({ label: line.label, stroke: line.colour, width: line.width ?? 1.75, dash: line.dash ?? [], ...(line.fill ? { fill: line.fill } : {}), points: { show: false }, spanGaps: true }))],
@@ -104,12 +104,15 @@ function decades(low: number | null, high: number | null, range: TimeChartProps[
   return [from, to > from ? to : from * 10];
 }
 
-function timeLabel(value: number, newest: number, ago = false): string {
-  if (ago) {
-    const back = Math.round(newest - value);
-    return back <= 0 ? 'now' : `−${back} s`;
-  }
-  return value >= 600 ? `${(value / 60).toFixed(0)} min` : `${+value.toFixed(1)} s`;
+/** Texts of ticks in seconds, with as many places as tell neighbours apart. */
+export function timeLabels(ticks: readonly number[], newest: number, ago = false): string[] {
+  const step = ticks.length > 1 ? ticks[1]! - ticks[0]! : 1;
+  const places = Math.max(0, Math.min(6, Math.ceil(-Math.log10(step) - 1e-9)));
+  const minutes = !ago && step >= 60;
+  return ticks.map((each) => {
+    if (ago) return newest - each < step / 2 ? 'now' : `−${(newest - each).toFixed(places)} s`;
+    return minutes ? `${(each / 60).toFixed(0)} min` : `${each.toFixed(places)} s`;
+  });
 }
 
 function drawMarks(u: uPlot, marks: Mark[], colour: string): void {
