@@ -1,6 +1,7 @@
 """Ten thousand tasks, one in twenty raises, a worker is killed every second: all are accounted for, none twice.
 
-`python -m benchmarks.killed_workers [tasks] [backend]` prints the account and ends with 1 if it does not add up.
+`python -m benchmarks.killed_workers [tasks] [backend] [seconds]` prints the account and ends with 1 if it does not
+add up; a worker of Ray needs some seconds to come back, so leave it more than one between two kills.
 """
 
 from __future__ import annotations
@@ -99,6 +100,6 @@ def _kill(scheduler: HybridScheduler, account: Account, stop: threading.Event, e
 
 if __name__ == "__main__":
     words = dict(enumerate(sys.argv))
-    found = stress(int(words.get(1, "10000")), words.get(2, "local"))
+    found = stress(int(words.get(1, "10000")), words.get(2, "local"), float(words.get(3, "1")))
     print(found)
     sys.exit(not found.adds_up)
