@@ -8,7 +8,7 @@ SEEDS = 10
 RACERS = "round_robin,random,greedy,hybrid_ml,rl_agent,oracle,eft,price"
 BATCH = "search,optimal,min_min,max_min,sufferage,price,eft,heft,hybrid_ml,greedy,random,round_robin"
 GRAPH = "heft,peft,cpop,eft,greedy,hybrid_ml,rl_agent"
-MANY = "eft,min_min,price,hybrid_ml,greedy,random,round_robin"
+MANY = "eft,min_min,price,greedy,random,round_robin"
 DATA = "DATA/"
 """In a command: the folder with files of others; `HMS_DATA` says where it is."""
 ONE_DEVICE = "examples/one_device.py:only_cpu,examples/one_device.py:only_gpu"

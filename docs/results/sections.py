@@ -236,7 +236,7 @@ SECTIONS: dict[str, Section] = {
     ),
     "alibaba": Section(
         "Pods of a GPU cluster on its 1523 nodes",
-        "Recorded pods (Alibaba 2023); [formats](docs/formats.md) says what is assumed. `rl_agent` is left out: its "
+        "Recorded pods (Alibaba 2023); [formats](docs/formats.md) says what is assumed. Learners are left out: their "
         "lessons on 7735 devices take minutes.",
         scoreboard,
     ),
