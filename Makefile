@@ -8,6 +8,9 @@ NODE_READY := dashboard/node_modules/.ready
 WEB := src/hybrid_scheduler/web/index.html
 PAGES := $(shell find dashboard/src dashboard/public -type f 2>/dev/null) dashboard/index.html dashboard/vite.config.ts
 
+# What is installed is compiled when it is first imported, and kept: else each of some hundred processes does it again.
+unexport PYTHONDONTWRITEBYTECODE
+
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' Makefile
 

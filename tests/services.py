@@ -28,6 +28,8 @@ class Server(ABC):
     Launch it from the main thread: it dies with the thread that launched it.
     """
 
+    at_once = signal.SIGKILL  # the signal that ends it without delay
+
     def __init__(self, name: str) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix=f"{name}-"))
         self.folder.chmod(0o755)
@@ -86,13 +88,15 @@ class Server(ABC):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.stop(signal.SIGQUIT)  # at once: nobody needs the data any more
+        self.stop(self.at_once)  # nobody needs the data any more
         # Hundreds of databases are gigabytes; nobody has to wait until they are deleted.
         os.spawnlp(os.P_NOWAIT, "rm", "rm", "-rf", str(self.folder))  # noqa: S606  # a folder that we made
 
 
 class Postgres(Server):
     """PostgreSQL that does not wait for the disk: its data survives its own death, but not the machine's."""
+
+    at_once = signal.SIGQUIT  # it has children, whom it tells
 
     def __init__(self) -> None:
         binaries = _postgres_binaries()
