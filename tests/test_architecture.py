@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -66,8 +67,13 @@ def modules() -> Iterator[tuple[str, Path]]:
             yield room, path
 
 
-def imported(path: Path, everywhere: bool) -> Iterator[str]:
+@cache
+def imported(path: Path, everywhere: bool) -> tuple[str, ...]:
     """Names imported at the top of a file, or anywhere in it; type-checking imports do not count."""
+    return tuple(_imported(path, everywhere))
+
+
+def _imported(path: Path, everywhere: bool) -> Iterator[str]:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     tree.body = [
         node for node in tree.body if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")

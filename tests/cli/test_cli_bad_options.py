@@ -120,6 +120,17 @@ def test_an_unknown_scheduler_is_found_before_any_task_is_simulated() -> None:
     refused(hms("compare", "-n", "10000000", "-s", "eft,oracel"), "did you mean 'oracle'?")
 
 
+@pytest.mark.parametrize("words", ["compare --load 0", "capacity bad.csv", "run --rate 0 --scheduler rl_agent"])
+def test_bad_tasks_are_refused_before_an_agent_is_trained(
+    words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "bad.csv").write_text(TASKS.replace("300", "much"), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HMS_CACHE_DIR", str(tmp_path / "cache"))
+    refused(hms(*words.split()))
+    assert not (tmp_path / "cache" / "models").exists()
+
+
 def test_zero_gpus_are_no_error() -> None:
     finished = hms("bound", "-n", "5", "--gpus", "0")
     assert finished.code == 0

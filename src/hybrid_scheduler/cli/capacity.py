@@ -41,6 +41,7 @@ def capacity(
     found = {}
     if out:
         require_new(out)
+    source.tasks(numbers[0], machine)  # bad tasks are refused before any lesson
     show.give_lessons(specs, machine, "queued", quiet=json)
     with show.progress("searching", quiet=json) as progress:
         for number, spec in enumerate(specs):

@@ -57,6 +57,7 @@ def compare(
     )
     if out:
         require_new(out)
+    source.tasks(comparison.seeds[0], comparison.cluster)  # bad tasks are refused before any lesson
     show.give_lessons(comparison.schedulers, comparison.cluster, mode, quiet=json)
     with show.progress("racing", quiet=json) as progress:
         result = race.compare(comparison, progress)

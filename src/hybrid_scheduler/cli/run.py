@@ -72,6 +72,7 @@ def run(
     )
     times = load_times(times_path()) if remember else None
     real = RealRun(comparison, specs, backend, address, Pace(pace, at_once, scale), times)
+    comparison.source.tasks(comparison.seeds[0], comparison.cluster)  # bad tasks are refused before any lesson
     show.give_lessons(comparison.schedulers, comparison.cluster, "queued", quiet=json)
     with show.progress("running", quiet=json) as progress:
         result = real.run(lambda _, done, total: progress(done, total))
