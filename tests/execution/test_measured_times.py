@@ -155,3 +155,18 @@ def test_a_track_with_something_else_than_numbers_is_refused(tmp_path: Path) -> 
 def test_the_file_of_a_machine_is_named_after_it() -> None:
     assert times_path() == times_path()
     assert times_path().suffix == ".json"
+
+
+def test_two_measurements_together_hold_all_observations() -> None:
+    first, second = taught([0.01] * 4), taught([0.03] * 5)
+    both = first.and_also(second)
+    assert sorted(np.exp(both.tracks["f", "gpu"].log_seconds)) == pytest.approx([0.01] * 3 + [0.03] * 4)
+    assert len(first.tracks["f", "gpu"].log_seconds) == 3, "the first one was changed"
+    assert both.predict("f", ["gpu"], 100.0) == pytest.approx([0.03])
+
+
+def test_the_level_of_a_class_counts_the_slow_moments_that_medians_leave_out() -> None:
+    times = taught([0.01] * 9 + [0.02] * 3)
+    assert times.predict("f", ["gpu"], 100.0) == pytest.approx([0.01])
+    assert times.level("gpu") == pytest.approx((8 * 0.01 + 3 * 0.02) / (11 * 0.01))
+    assert times.level("cpu") == 1.0

@@ -35,11 +35,12 @@ def validate(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Keep tasks, summary and picture here.")] = None,
     json: options.Json = False,
 ) -> None:
-    """Calibrate the devices, then simulate and run the same tasks; print the error of the simulation."""
+    """Run tasks between two calibrations of the devices, simulate the same; print the error of the simulation."""
+    from hybrid_scheduler.execution.calibrating import Calibration
     from hybrid_scheduler.execution.devices import cluster_of, devices_of
     from hybrid_scheduler.execution.execution_lane import Pace
     from hybrid_scheduler.execution.hybrid_scheduler import made_backend
-    from hybrid_scheduler.execution.validation import calibrated, summary, validated
+    from hybrid_scheduler.execution.validation import Validator, summary
     from hybrid_scheduler.files import require_new
     from hybrid_scheduler.profiling.energy import cpu_meter
     from hybrid_scheduler.runs import to_json
@@ -57,12 +58,13 @@ def validate(
     found: list[Validation] = []
     machine = made_backend(backend, specs, address)
     try:
-        with show.progress("calibrating", quiet=json) as step:
-            times = calibrated(machine, next(iter(columns.values())), pace, step)
+        validator = Validator(Calibration(machine, next(iter(columns.values())), pace), meter)
+        with show.progress("calibrating", quiet=json):
+            validator.calibrate()
         for seed, each in columns.items():
             for name in names:
                 with show.progress(f"{name}, seed {seed}", quiet=json) as step:
-                    found.append(validated(name, seed, each, machine, times, pace, meter, step))
+                    found.append(validator.validate(name, seed, each, step))
     finally:
         machine.close()
     labels = ", ".join(each.label for each in specs)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from math import log
 from statistics import median
@@ -163,6 +164,24 @@ class MeasuredTimes:
             float(np.median(t.log_seconds)) for key, t in self.tracks.items() if key[1] == signature and t.seen
         ]
         return float(np.median(middles)) if middles else float("nan")
+
+    def level(self, signature: str) -> float:
+        """Return the sum of the seconds measured on a class over the sum that is expected; 1 without any."""
+        mine = [track for key, track in self.tracks.items() if key[1] == signature and track.log_size]
+        measured = sum(float(np.exp(track.log_seconds).sum()) for track in mine)
+        expected = sum(float(np.exp(track.predict(each))) for track in mine for each in track.log_size)
+        return measured / expected if mine else 1.0
+
+    def and_also(self, other: MeasuredTimes) -> MeasuredTimes:
+        """Return what both have observed, without looking for a change between them."""
+        both = deepcopy(self)
+        for key, track in other.tracks.items():
+            mine = both.tracks.setdefault(key, Track(cold=track.cold))
+            mine.log_size.extend(track.log_size)
+            mine.log_seconds.extend(track.log_seconds)
+            mine.seen += track.seen
+            mine._line = None
+        return both
 
     def wants(self, kind: str, signatures: Sequence[str]) -> int:
         """Return the class on which a type should be tried next, -1 if enough is known; each try is counted."""

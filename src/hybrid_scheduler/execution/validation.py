@@ -9,23 +9,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from hybrid_scheduler.execution.backend import Backend
+from hybrid_scheduler.execution.calibrating import Calibration
 from hybrid_scheduler.execution.devices import cluster_of
-from hybrid_scheduler.execution.dispatcher import Dispatcher
-from hybrid_scheduler.execution.execution_lane import ExecutionLane, Pace
+from hybrid_scheduler.execution.execution_lane import ExecutionLane
 from hybrid_scheduler.execution.hybrid_scheduler import made_policy
-from hybrid_scheduler.execution.jobs import Job
-from hybrid_scheduler.execution.kernel_tasks import kernel_of, kernel_work, nominal_intensity
+from hybrid_scheduler.execution.kernel_tasks import kernel_of, kernel_work
 from hybrid_scheduler.execution.measured_times import MeasuredTimes
 from hybrid_scheduler.lane import Lane
 from hybrid_scheduler.model.placements import Placements
 from hybrid_scheduler.model.tasks import Floats, Tasks
 from hybrid_scheduler.profiling.energy import Meter
-from hybrid_scheduler.schedulers.round_robin import RoundRobin
 from hybrid_scheduler.simulator import VirtualMultiGPU
 from hybrid_scheduler.training import ready
 
-SIZES, REPEATS = 6, 5
-"""Of every kernel: how many sizes are timed on every device, and how often."""
 Progress = Callable[[int, int], None]
 
 
@@ -73,52 +69,33 @@ class Validation:
         return errors
 
 
-def calibrated(backend: Backend, tasks: Tasks, pace: Pace, progress: Progress | None = None) -> MeasuredTimes:
-    """Time every kernel that the tasks use, at sizes across theirs, on every device, all devices at work at once."""
-    times = MeasuredTimes()
-    dispatcher = Dispatcher(RoundRobin(), backend, times)
-    dispatcher.start()
-    kernels = sorted({kernel_of(float(each)) for each in tasks.compute_intensity})
-    sizes = np.unique(np.quantile(tasks.size, np.linspace(0.0, 1.0, SIZES)))
-    rounds = [(kernel, float(size)) for _ in range(REPEATS) for kernel in kernels for size in sizes]
-    number = 0
-    for done, (kernel, size) in enumerate(rounds):
-        for device in range(len(backend.devices)):
-            number += 1
-            dispatcher.warm(_job(number, kernel, size, pace), device)
-        if done % len(sizes) == 0:  # not all at once: calls that wait are only memory
-            dispatcher.wait()
-        if progress:
-            progress(done + 1, len(rounds))
-    dispatcher.wait()
-    return times
+@dataclass
+class Validator:
+    """Runs tasks between two calibrations and simulates them with the times of both.
 
+    The speed of a shared machine drifts, by a tenth and more within a minute; what was timed just before and just
+    after a run is as near to it as can be.
+    """
 
-def _job(number: int, kernel: str, size: float, pace: Pace) -> Job:
-    intensity = nominal_intensity(kernel)
-    job = Job(-number, kernel_work(kernel), (kernel, pace.edge(size)), {}, size, intensity, 0.0, 0.0, 0.0)
-    job.nominal = intensity
-    return job
+    calibration: Calibration
+    meter: Meter | None = None
+    _before: MeasuredTimes | None = None
 
+    def calibrate(self) -> MeasuredTimes:
+        """Measure the times that the next run begins with."""
+        self._before = self.calibration.times()
+        return self._before
 
-def validated(
-    spec: str,
-    seed: int,
-    tasks: Tasks,
-    backend: Backend,
-    times: MeasuredTimes,
-    pace: Pace,
-    meter: Meter | None = None,
-    progress: Progress | None = None,
-) -> Validation:
-    """Simulate the tasks with the calibrated times, then run them; both begin with the same knowledge."""
-    with ExecutionLane(made_policy(spec, backend, seed), backend, pace, deepcopy(times)) as lane:
-        simulated = _simulated(spec, seed, pace.arrivals(tasks), times, backend)
-        before = meter.joules() if meter else None
-        measured = lane.run(tasks, progress)
-        after = meter.joules() if meter else None
-    joules = after - before if before is not None and after is not None else None
-    return Validation(spec, seed, simulated, measured, joules)
+    def validate(self, spec: str, seed: int, tasks: Tasks, progress: Progress | None = None) -> Validation:
+        """Run the tasks, measure again, and simulate; the policy of the run knows what was measured before it."""
+        before, backend, pace = self._before or self.calibrate(), self.calibration.backend, self.calibration.pace
+        with ExecutionLane(made_policy(spec, backend, seed), backend, pace, deepcopy(before)) as lane:
+            start = self.meter.joules() if self.meter else None
+            measured = lane.run(tasks, progress)
+            end = self.meter.joules() if self.meter else None
+        simulated = _simulated(spec, seed, pace.arrivals(tasks), before.and_also(self.calibrate()), backend)
+        joules = end - start if start is not None and end is not None else None
+        return Validation(spec, seed, simulated, measured, joules)
 
 
 def _simulated(spec: str, seed: int, tasks: Tasks, times: MeasuredTimes, backend: Backend) -> Placements:
@@ -129,13 +106,16 @@ def _simulated(spec: str, seed: int, tasks: Tasks, times: MeasuredTimes, backend
 
 
 def expected(tasks: Tasks, times: MeasuredTimes, backend: Backend) -> Floats:
-    """Return the calibrated seconds of tasks by class."""
+    """Return the calibrated seconds of tasks by class: medians, raised to the level of what was measured in all.
+
+    A device works through the sum of its tasks, slow moments included, which medians leave out.
+    """
     names = [each.name for each in cluster_of(backend.devices).classes]
     signatures = [_signature(backend, name) for name in names]
     kinds = [kernel_work(kernel_of(float(each))).name for each in tasks.compute_intensity]
-    return np.array(
-        [times.predict(kind, signatures, float(size)) for kind, size in zip(kinds, tasks.size, strict=True)]
-    )
+    medians = [times.predict(kind, signatures, float(size)) for kind, size in zip(kinds, tasks.size, strict=True)]
+    seconds: Floats = np.array(medians) * np.array([times.level(each) for each in signatures])
+    return seconds
 
 
 def _signature(backend: Backend, name: str) -> str:
