@@ -12,9 +12,13 @@ from benchmarks.killed_workers import stress
 from benchmarks.learnt_throughput import shares_of_the_best
 from hybrid_scheduler.execution.backend import Backend
 from hybrid_scheduler.execution.devices import devices_of
+from hybrid_scheduler.execution.dispatcher import Dispatcher
 from hybrid_scheduler.execution.execution_lane import ExecutionLane, Pace
 from hybrid_scheduler.execution.hybrid_scheduler import made_backend, made_policy
+from hybrid_scheduler.execution.jobs import Job
 from hybrid_scheduler.model.placements import NO_PARENT, RAN
+from hybrid_scheduler.schedulers.scheduler import from_function
+from hybrid_scheduler.view import TaskView, View
 from hybrid_scheduler.workload import WorkloadGenerator
 
 TWO = "cpu=emulated:slowdown=1,gpu=emulated:slowdown=1"
@@ -56,6 +60,28 @@ def test_a_lane_turns_tasks_into_measured_placements(policy: str, backend: Backe
         start, end = placed.start[on][order], placed.finish[on][order]
         assert (start[1:] >= end[:-1] - 1e-9).all(), "a device did two things at once"
     assert placed.makespan >= tasks.arrival_time.max()
+
+
+def test_a_policy_is_asked_before_the_clock_starts_for_its_loop_may_have_to_be_compiled(
+    backend: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tasks = WorkloadGenerator(3).generate_preset("mixed", 5)
+    heard: list[str] = []
+    submit = Dispatcher.submit
+
+    def listened(dispatcher: Dispatcher, job: Job) -> None:
+        heard.append("submitted")
+        submit(dispatcher, job)
+
+    def choose(task: TaskView, view: View) -> tuple[float, int]:
+        heard.append("asked")
+        return 1.0, 1
+
+    with ExecutionLane(from_function(choose), backend, Pace(scale=0.01)) as lane:
+        monkeypatch.setattr(Dispatcher, "submit", listened)
+        assert (lane.run(tasks).status == RAN).all()
+    assert heard[0] == "asked"
+    assert "submitted" in heard
 
 
 def test_children_wait_for_their_parents(backend: Backend) -> None:

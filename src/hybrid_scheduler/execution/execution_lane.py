@@ -113,7 +113,7 @@ class ExecutionLane:
         return jobs
 
     def _warm(self, tasks: Tasks) -> None:
-        """Let every device run each kernel once, small: libraries are loaded before the clock starts."""
+        """Load libraries and compile before the clock starts: every device runs each kernel once, small."""
         kernels = sorted({kernel_of(float(each)) for each in tasks.compute_intensity})
         size = float(np.median(tasks.size)) if len(tasks) else 1.0
         for device in range(len(self.backend.devices)):
@@ -133,6 +133,8 @@ class ExecutionLane:
         self.dispatcher.wait()
         for job in self._heard(0.0):
             job.future.result()  # a device that cannot run a kernel says so here
+        if len(tasks):  # the loop of the policy is compiled when it is first asked; a question changes nothing
+            self.dispatcher.explain(self._jobs(tasks, self.dispatcher.now)[0])
 
 
 class _Walk:
