@@ -1,0 +1,7 @@
+"""`src.reporting` of the guide: writes the report of a kept run as HTML and PDF."""
+
+from hybrid_scheduler.reports.html import to_html
+from hybrid_scheduler.reports.pdf import to_pdf
+from hybrid_scheduler.reports.reporting import document_of, report
+
+__all__ = ["document_of", "report", "to_html", "to_pdf"]
