@@ -4,7 +4,7 @@ import type { components, paths } from './rest';
 export type Schemas = components['schemas'];
 export type Paths = keyof paths;
 
-export class Problem extends Error {
+export class ApiError extends Error {
   constructor(
     message: string,
     readonly hint: string,
@@ -31,18 +31,18 @@ export async function request<T>(method: Method, path: string, body?: unknown): 
   try {
     response = await fetch(path, { method, headers, body: raw ? body : body === undefined ? null : JSON.stringify(body) });
   } catch {
-    throw new Problem('the server does not answer', 'is hms serve still running?', 0);
+    throw new ApiError('the server does not answer', 'is hms serve still running?', 0);
   }
-  if (!response.ok) throw await problemOf(response);
+  if (!response.ok) throw await parseError(response);
   return (response.status === 204 ? undefined : await response.json()) as T;
 }
 
-async function problemOf(response: Response): Promise<Problem> {
+async function parseError(response: Response): Promise<ApiError> {
   try {
     const { error } = (await response.json()) as { error: { message: string; hint: string } };
-    return new Problem(error.message, error.hint, response.status);
+    return new ApiError(error.message, error.hint, response.status);
   } catch {
-    return new Problem(`the server answered ${response.status}`, 'its log says why', response.status);
+    return new ApiError(`the server answered ${response.status}`, 'its log says why', response.status);
   }
 }
 

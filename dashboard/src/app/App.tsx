@@ -1,7 +1,7 @@
 import { lazy, Suspense, useEffect } from 'react';
 import { useConnection } from '@/live/store';
-import { Fence } from '@/look/Tile';
-import { Race } from '@/pages/Race';
+import { ErrorBoundary } from '@/look/Tile';
+import { RacePage } from '@/pages/Race';
 import { Header } from './Header';
 import { useRouter, type Page } from './router';
 import { Toasts } from './Toasts';
@@ -12,13 +12,13 @@ const Experiments = lazy(() => import('@/pages/Experiments'));
 const Workloads = lazy(() => import('@/pages/Workloads'));
 const Models = lazy(() => import('@/pages/Models'));
 const Tour = lazy(() => import('@/pages/Tour'));
-const CONTENT = { race: Race, experiments: Experiments, workloads: Workloads, models: Models, tour: Tour };
+const CONTENT = { race: RacePage, experiments: Experiments, workloads: Workloads, models: Models, tour: Tour };
 const TITLES: Record<Page, string> = { race: 'Live race', experiments: 'Experiments', workloads: 'Workloads', models: 'Models', tour: 'Tour' };
 
 export function App() {
   useConnection();
   useShortcuts();
-  const page = useRouter((state) => state.place.page);
+  const page = useRouter((state) => state.route.page);
   useEffect(() => {
     document.title = `${TITLES[page]} · Hybrid ML Scheduler`;
   }, [page]);
@@ -29,11 +29,11 @@ export function App() {
       <Header />
       <main id="content" className="mx-auto max-w-[2560px] px-3 py-3 sm:px-4">
         <h1 className="sr-only">{TITLES[page]}</h1>
-        <Fence title={TITLES[page]} key={page}>
+        <ErrorBoundary title={TITLES[page]} key={page}>
           <Suspense fallback={<div className="skeleton h-96" />}>
             <Content />
           </Suspense>
-        </Fence>
+        </ErrorBoundary>
       </main>
       <Toasts />
       <TokenDialog />

@@ -1,10 +1,10 @@
 import { act, fireEvent, render, screen } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { fold, nothing } from '@/live/state';
-import { useStore } from '@/live/store';
+import { applyMessage, emptyRace } from '@/live/state';
+import { useLiveStore } from '@/live/store';
 import { update } from '@/testing/frames';
-import { ControlStrip, paceName, shifted } from './ControlStrip';
+import { ControlStrip, formatPace, oppositePreset } from './ControlStrip';
 import { useToasts } from './toasts';
 
 const orders: { method: string; path: string; body: unknown }[] = [];
@@ -14,12 +14,12 @@ beforeEach(() => {
   orders.length = 0;
   refuse = false;
   useToasts.setState({ toasts: [] });
-  useStore.setState({ race: fold(nothing, update(1, { settings: { ...update(1).settings, num_gpus: 2 } })), link: 'live' });
+  useLiveStore.setState({ race: applyMessage(emptyRace, update(1, { settings: { ...update(1).settings, num_gpus: 2 } })), status: 'live' });
   vi.stubGlobal('fetch', async (path: string, { method, body }: { method: string; body: string | null }) => {
     if (method === 'GET') return Response.json({ settings: {}, choices: { schedulers: [], presets: ['mixed', 'long_tail', 'upload:mine.csv'], most_gpus: 64 } });
     orders.push({ method, path, body: JSON.parse(body ?? 'null') });
     if (refuse) return Response.json({ error: { message: 'load is 9, expected less', hint: 'expected less' } }, { status: 400 });
-    return Response.json({ at_task: 1234, at_time: 1, change: {}, settings: { ...useStore.getState().race.frame!.settings, ...(JSON.parse(body ?? '{}') as object) } });
+    return Response.json({ at_task: 1234, at_time: 1, change: {}, settings: { ...useLiveStore.getState().race.frame!.settings, ...(JSON.parse(body ?? '{}') as object) } });
   });
 });
 afterEach(() => vi.unstubAllGlobals());
@@ -69,14 +69,14 @@ it('shows the server’s own line when it refuses', async () => {
 });
 
 it('gives no orders to a race that is out of reach', () => {
-  useStore.setState({ link: 'lost' });
+  useLiveStore.setState({ status: 'lost' });
   show();
   expect(screen.getByLabelText('Offered load')).toBeDisabled();
   expect(screen.getByRole('switch', { name: 'GPU 0' })).toBeDisabled();
 });
 
 it('shifts to work that wants the other device', () => {
-  expect([shifted('gpu_friendly'), shifted('cpu_friendly'), shifted('mixed')]).toEqual(['cpu_friendly', 'gpu_friendly', 'cpu_friendly']);
+  expect([oppositePreset('gpu_friendly'), oppositePreset('cpu_friendly'), oppositePreset('mixed')]).toEqual(['cpu_friendly', 'gpu_friendly', 'cpu_friendly']);
 });
 
-it('names paces', () => expect([paceName(null), paceName(20), paceName(2000)]).toEqual(['full speed', '20 tasks/s', '2,000 tasks/s']));
+it('names paces', () => expect([formatPace(null), formatPace(20), formatPace(2000)]).toEqual(['full speed', '20 tasks/s', '2,000 tasks/s']));

@@ -1,43 +1,43 @@
 /** What people want to turn while they watch: load, speed, workload, and GPUs that fail. */
 import { useMemo } from 'react';
 import { Shuffle, SlidersHorizontal } from 'lucide-react';
-import { useGet } from '@/api/useGet';
+import { useFetch } from '@/api/useGet';
 import type { Schemas } from '@/api/client';
-import { useLink, useRace, useStore } from '@/live/store';
-import { figure } from '@/look/format';
+import { useConnectionStatus, useRace, useLiveStore } from '@/live/store';
+import { formatNumber } from '@/look/format';
 import { Button, Select } from '@/look/parts';
-import { change, type Settings } from './orders';
+import { changeSettings, type Settings } from './orders';
 import { Slider } from './Slider';
 
 export const PACES: (number | null)[] = [1, 5, 20, 50, 100, 500, 2000, null];
-export const paceName = (pace: number | null): string => (pace === null ? 'full speed' : `${figure(pace, 2).replace(/\.0+$/, '')} tasks/s`);
+export const formatPace = (pace: number | null): string => (pace === null ? 'full speed' : `${formatNumber(pace, 2).replace(/\.0+$/, '')} tasks/s`);
 
 /** Where "shift now" leads: work that wants the other kind of device. */
 const SHIFTS: Record<string, string> = { cpu_friendly: 'gpu_friendly', gpu_friendly: 'cpu_friendly', long_tail: 'cpu_friendly' };
-export const shifted = (preset: string): string => SHIFTS[preset] ?? 'cpu_friendly';
+export const oppositePreset = (preset: string): string => SHIFTS[preset] ?? 'cpu_friendly';
 
-export function useSettings(): { settings: Settings | null; off: boolean } {
-  const lost = useLink() === 'lost';
-  const state = useStore(({ race }) => race.frame?.state);
+export function useRaceSettings(): { settings: Settings | null; off: boolean } {
+  const lost = useConnectionStatus() === 'lost';
+  const state = useLiveStore(({ race }) => race.frame?.state);
   // Frames repeat the settings: as text they are the same until something is changed, and that shows at once.
-  const text = useStore(({ race }) => JSON.stringify(race.frame?.settings ?? null));
+  const text = useLiveStore(({ race }) => JSON.stringify(race.frame?.settings ?? null));
   const settings = useMemo(() => JSON.parse(text) as Settings | null, [text]);
   return { settings, off: lost || !settings || state === 'stopped' || state === 'failed' };
 }
 
 export function ControlStrip({ open, onMore }: { open: boolean; onMore: () => void }) {
-  const { settings, off } = useSettings();
+  const { settings, off } = useRaceSettings();
   const rate = useRace((race) => race.frame?.arrival_rate ?? null, 'read');
   if (!settings) return null;
   return (
     <section aria-label="Conditions of the race" className="panel flex flex-wrap items-center gap-x-5 gap-y-2 px-3.5 py-2">
-      <Load settings={settings} rate={rate} off={off} />
+      <LoadSlider settings={settings} rate={rate} off={off} />
       <label className="flex items-center gap-2 text-sm">
         <span className="text-quiet">Speed</span>
-        <Pace settings={settings} off={off} />
+        <PaceSelect settings={settings} off={off} />
       </label>
-      <Workload settings={settings} off={off} />
-      <Button disabled={off} title={`The work changes at once to ${shifted(settings.preset)}`} onClick={() => void change(`Shifted to ${shifted(settings.preset)}`, { preset: shifted(settings.preset) })}>
+      <WorkloadSelect settings={settings} off={off} />
+      <Button disabled={off} title={`The work changes at once to ${oppositePreset(settings.preset)}`} onClick={() => void changeSettings(`Shifted to ${oppositePreset(settings.preset)}`, { preset: oppositePreset(settings.preset) })}>
         <Shuffle size={14} aria-hidden="true" /> Shift now
       </Button>
       <GpuSwitches settings={settings} off={off} most={8} />
@@ -49,27 +49,27 @@ export function ControlStrip({ open, onMore }: { open: boolean; onMore: () => vo
 }
 
 /** Offered load: above 1 nobody can keep up; well below it the simple rules fall over already. */
-export function Load({ settings, rate, off }: { settings: Settings; rate: number | null; off: boolean }) {
+export function LoadSlider({ settings, rate, off }: { settings: Settings; rate: number | null; off: boolean }) {
   if (settings.load === null) {
-    return <Slider label="Rate" className="w-72" value={settings.rate ?? 1} min={1} max={200} step={1} show={(value) => `${figure(value)} tasks/s`} disabled={off} onSettle={(next) => void change(`Rate ${figure(next)} tasks/s`, { rate: next })} />;
+    return <Slider label="Rate" className="w-72" value={settings.rate ?? 1} min={1} max={200} step={1} show={(value) => `${formatNumber(value)} tasks/s`} disabled={off} onSettle={(next) => void changeSettings(`Rate ${formatNumber(next)} tasks/s`, { rate: next })} />;
   }
   return (
     <Slider
       label="Offered load"
       className="w-80 max-w-full"
-      hint={`1 is all that the cluster can do at best${rate === null ? '' : `; now ${figure(rate)} tasks per second of the race`}`}
+      hint={`1 is all that the cluster can do at best${rate === null ? '' : `; now ${formatNumber(rate)} tasks per second of the race`}`}
       value={settings.load}
       min={0.05}
       max={1.5}
       step={0.05}
       show={(value) => value.toFixed(2)}
       disabled={off}
-      onSettle={(next) => void change(`Offered load ${next.toFixed(2)}`, { load: next })}
+      onSettle={(next) => void changeSettings(`Offered load ${next.toFixed(2)}`, { load: next })}
     />
   );
 }
 
-export function Pace({ settings, off }: { settings: Settings; off: boolean }) {
+export function PaceSelect({ settings, off }: { settings: Settings; off: boolean }) {
   const paces = PACES.includes(settings.pace) ? PACES : [settings.pace, ...PACES];
   return (
     <Select
@@ -78,24 +78,24 @@ export function Pace({ settings, off }: { settings: Settings; off: boolean }) {
       disabled={off}
       onChange={(event) => {
         const pace = event.target.value === 'null' ? null : Number(event.target.value);
-        void change(`Speed: ${paceName(pace)}`, { pace });
+        void changeSettings(`Speed: ${formatPace(pace)}`, { pace });
       }}
     >
-      {paces.map((pace) => <option key={String(pace)} value={String(pace)}>{paceName(pace)}</option>)}
+      {paces.map((pace) => <option key={String(pace)} value={String(pace)}>{formatPace(pace)}</option>)}
     </Select>
   );
 }
 
 
-export function Workload({ settings, off }: { settings: Settings; off: boolean }) {
-  const choices = useGet<Schemas['SettingsAnswer']>('/api/simulation/settings').data?.choices;
+export function WorkloadSelect({ settings, off }: { settings: Settings; off: boolean }) {
+  const choices = useFetch<Schemas['SettingsAnswer']>('/api/simulation/settings').data?.choices;
   const current = settings.preset.replace(/@.*$/, ''); // of an uploaded file the race notes the digest too
   const presets = choices?.presets ?? [];
   const names = presets.includes(current) ? presets : [current, ...presets];
   return (
     <label className="flex items-center gap-2 text-sm">
       <span className="text-quiet">Workload</span>
-      <Select value={current} disabled={off} onChange={(event) => void change(`Workload ${event.target.value}`, { preset: event.target.value })}>
+      <Select value={current} disabled={off} onChange={(event) => void changeSettings(`Workload ${event.target.value}`, { preset: event.target.value })}>
         {names.map((name) => <option key={name} value={name}>{name}</option>)}
       </Select>
     </label>
@@ -109,7 +109,7 @@ export function GpuSwitches({ settings, off, most }: { settings: Settings; off: 
   const toggle = (gpu: number) => {
     const broken = failed.has(gpu);
     const next = broken ? settings.failed_gpus.filter((each) => each !== gpu) : [...settings.failed_gpus, gpu];
-    void change(broken ? `GPU ${gpu} is back` : `GPU ${gpu} has failed`, { failed_gpus: next });
+    void changeSettings(broken ? `GPU ${gpu} is back` : `GPU ${gpu} has failed`, { failed_gpus: next });
   };
   return (
     <div role="group" aria-label="GPUs: switch one off to let it fail" className="flex flex-wrap items-center gap-1 text-sm">

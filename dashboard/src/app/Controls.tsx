@@ -1,54 +1,54 @@
 /** Everything that can be set, beside the race: nothing covers what the change does to it. */
 import { useState, type ReactNode } from 'react';
 import { X } from 'lucide-react';
-import { useGet } from '@/api/useGet';
+import { useFetch } from '@/api/useGet';
 import type { Schemas } from '@/api/client';
 import { useRace } from '@/live/store';
-import { Button, INPUT, Select } from '@/look/parts';
+import { Button, INPUT_CLASS, Select } from '@/look/parts';
 import { SchedulerName } from '@/look/Shape';
 import { TryTaskForm } from '@/widgets/TryTask';
-import { GpuSwitches, Load, Pace, useSettings, Workload } from './ControlStrip';
-import { change, start, step, stop, type Settings } from './orders';
+import { GpuSwitches, LoadSlider, PaceSelect, useRaceSettings, WorkloadSelect } from './ControlStrip';
+import { changeSettings, start, step, stop, type Settings } from './orders';
 import { SHORTCUTS } from './shortcuts';
 import { Slider } from './Slider';
 
-export function Controls({ onClose }: { onClose: () => void }) {
-  const { settings, off } = useSettings();
+export function ControlPanel({ onClose }: { onClose: () => void }) {
+  const { settings, off } = useRaceSettings();
   return (
     <aside aria-label="All controls" className="panel fixed inset-x-2 bottom-2 z-20 max-h-[60dvh] overflow-y-auto sm:inset-x-auto sm:top-16 sm:right-3 sm:max-h-none sm:w-[22rem]" onKeyDown={(event) => event.key === 'Escape' && onClose()}>
       <header className="sticky top-0 z-10 flex items-center border-b border-edge bg-panel px-4 py-2.5">
         <h2 className="flex-1 font-semibold">All controls</h2>
         <Button kind="bare" aria-label="Close the controls" autoFocus onClick={onClose}><X size={16} aria-hidden="true" /></Button>
       </header>
-      {settings ? <Groups settings={settings} off={off} /> : <p className="p-4 text-sm text-quiet">No race yet: start one, then everything here can be changed while it runs.</p>}
+      {settings ? <ControlGroups settings={settings} off={off} /> : <p className="p-4 text-sm text-quiet">No race yet: start one, then everything here can be changed while it runs.</p>}
     </aside>
   );
 }
 
-function Groups({ settings, off }: { settings: Settings; off: boolean }) {
+function ControlGroups({ settings, off }: { settings: Settings; off: boolean }) {
   const rate = useRace((race) => race.frame?.arrival_rate ?? null, 'read');
   return (
     <div className="divide-y divide-edge">
       <Group title="Load and workload">
-        <Load settings={settings} rate={rate} off={off} />
+        <LoadSlider settings={settings} rate={rate} off={off} />
         <LoadOrRate settings={settings} rate={rate} off={off} />
-        <Workload settings={settings} off={off} />
-        <Row label="Speed"><Pace settings={settings} off={off} /></Row>
+        <WorkloadSelect settings={settings} off={off} />
+        <Row label="Speed"><PaceSelect settings={settings} off={off} /></Row>
       </Group>
       <Group title="What counts">
-        <Slider label="Energy weight" hint="0: only time counts, 1: only energy" value={settings.energy_weight} min={0} max={1} step={0.05} show={(value) => value.toFixed(2)} disabled={off} onSettle={(next) => void change(`Energy weight ${next.toFixed(2)}`, { energy_weight: next })} />
+        <Slider label="Energy weight" hint="0: only time counts, 1: only energy" value={settings.energy_weight} min={0} max={1} step={0.05} show={(value) => value.toFixed(2)} disabled={off} onSettle={(next) => void changeSettings(`Energy weight ${next.toFixed(2)}`, { energy_weight: next })} />
       </Group>
       <Group title="Devices">
         {settings.backend === 'simulated' ? (
-          <Slider label="Number of GPUs" value={settings.num_gpus} min={0} max={16} step={1} show={String} disabled={off} onSettle={(next) => void change(`${next} GPUs`, { num_gpus: next })} />
+          <Slider label="Number of GPUs" value={settings.num_gpus} min={0} max={16} step={1} show={String} disabled={off} onSettle={(next) => void changeSettings(`${next} GPUs`, { num_gpus: next })} />
         ) : (
           <p className="text-sm text-quiet">Tasks really run here: the devices are those the server was started with. A GPU that is switched off is not used.</p>
         )}
         <GpuSwitches settings={settings} off={off} most={64} />
         <QueueLimit settings={settings} off={off} />
       </Group>
-      <Group title="Who races"><Racers settings={settings} off={off} /></Group>
-      <Group title="Step and run"><Steps off={off} seed={settings.seed} /></Group>
+      <Group title="Who races"><SchedulerCheckboxes settings={settings} off={off} /></Group>
+      <Group title="Step and run"><StepControls off={off} seed={settings.seed} /></Group>
       <Group title="A task by hand"><TryTaskForm /></Group>
       <Group title="Keys">
         <dl className="grid grid-cols-[auto_1fr] gap-x-3 gap-y-1 text-sm">
@@ -77,28 +77,28 @@ function Row({ label, children }: { label: string; children: ReactNode }) {
 /** Tasks come by a share of what the cluster can do, or at a rate that stays when the cluster changes. */
 function LoadOrRate({ settings, rate, off }: { settings: Settings; rate: number | null; off: boolean }) {
   const byLoad = settings.load !== null;
-  const turn = () => (byLoad ? change('Tasks come at a fixed rate', { rate: Math.round(rate ?? 10) }) : change('Tasks come by offered load', { load: 0.9 }));
+  const turn = () => (byLoad ? changeSettings('Tasks come at a fixed rate', { rate: Math.round(rate ?? 10) }) : changeSettings('Tasks come by offered load', { load: 0.9 }));
   return <Button kind="bare" disabled={off} onClick={() => void turn()}>{byLoad ? 'Use a fixed rate instead' : 'Use offered load instead'}</Button>;
 }
 
-const LIMITS = [null, 10, 50, 200, 1000];
+const QUEUE_LIMITS = [null, 10, 50, 200, 1000];
 
 function QueueLimit({ settings, off }: { settings: Settings; off: boolean }) {
-  const limits = LIMITS.includes(settings.max_queue) ? LIMITS : [settings.max_queue, ...LIMITS];
+  const limits = QUEUE_LIMITS.includes(settings.max_queue) ? QUEUE_LIMITS : [settings.max_queue, ...QUEUE_LIMITS];
   return (
     <Row label="Longest queue, others are turned away">
-      <Select value={String(settings.max_queue)} disabled={off} onChange={(event) => void change(`Longest queue: ${event.target.value === 'null' ? 'any' : event.target.value}`, { max_queue: event.target.value === 'null' ? null : Number(event.target.value) })}>
+      <Select value={String(settings.max_queue)} disabled={off} onChange={(event) => void changeSettings(`Longest queue: ${event.target.value === 'null' ? 'any' : event.target.value}`, { max_queue: event.target.value === 'null' ? null : Number(event.target.value) })}>
         {limits.map((most) => <option key={String(most)} value={String(most)}>{most === null ? 'any' : `${most} tasks`}</option>)}
       </Select>
     </Row>
   );
 }
 
-function Racers({ settings, off }: { settings: Settings; off: boolean }) {
-  const { data, problem } = useGet<Schemas['SchedulerEntry'][]>('/api/schedulers');
+function SchedulerCheckboxes({ settings, off }: { settings: Settings; off: boolean }) {
+  const { data, problem } = useFetch<Schemas['SchedulerEntry'][]>('/api/schedulers');
   if (problem) return <p className="text-sm text-bad">{problem.message}</p>;
   const toggle = (name: string, joins: boolean) =>
-    void change(`${name} ${joins ? 'joins the race' : 'has left'}`, { schedulers: joins ? [...settings.schedulers, name] : settings.schedulers.filter((each) => each !== name) });
+    void changeSettings(`${name} ${joins ? 'joins the race' : 'has left'}`, { schedulers: joins ? [...settings.schedulers, name] : settings.schedulers.filter((each) => each !== name) });
   return (
     <ul className="space-y-1 text-sm">
       {data?.map(({ name, summary }) => (
@@ -113,7 +113,7 @@ function Racers({ settings, off }: { settings: Settings; off: boolean }) {
   );
 }
 
-function Steps({ off, seed }: { off: boolean; seed: number }) {
+function StepControls({ off, seed }: { off: boolean; seed: number }) {
   const state = useRace((race) => race.frame?.state, 'read');
   const [tasks, setTasks] = useState(10);
   const [nextSeed, setNextSeed] = useState(seed + 1);
@@ -124,11 +124,11 @@ function Steps({ off, seed }: { off: boolean; seed: number }) {
   return (
     <div className="space-y-2 text-sm">
       <div className="flex items-center gap-2">
-        <input aria-label="Tasks to step" type="number" min={1} max={10000} className={INPUT} value={tasks} onChange={(event) => setTasks(Math.max(1, Math.min(10000, Number(event.target.value) || 1)))} />
+        <input aria-label="Tasks to step" type="number" min={1} max={10000} className={INPUT_CLASS} value={tasks} onChange={(event) => setTasks(Math.max(1, Math.min(10000, Number(event.target.value) || 1)))} />
         <Button disabled={off || state !== 'paused'} title={state === 'paused' ? '' : 'Pause first'} onClick={() => void step(tasks)}>Step</Button>
       </div>
       <div className="flex items-center gap-2">
-        <input aria-label="Seed of the new run" type="number" min={0} className={INPUT} value={nextSeed} onChange={(event) => setNextSeed(Math.max(0, Math.floor(Number(event.target.value) || 0)))} />
+        <input aria-label="Seed of the new run" type="number" min={0} className={INPUT_CLASS} value={nextSeed} onChange={(event) => setNextSeed(Math.max(0, Math.floor(Number(event.target.value) || 0)))} />
         <Button onClick={() => void again()}>New run with this seed</Button>
       </div>
     </div>

@@ -4,18 +4,18 @@ import { GridLayout } from 'react-grid-layout';
 import 'react-grid-layout/css/styles.css';
 import { useSize } from '@/look/useSize';
 import { WIDGETS, type Widget } from '@/widgets';
-import { useChoices } from './choices';
-import { COLUMNS, GAP, ROW, screenOf, useLayout, type Screen } from './layout';
+import { usePreferences } from './choices';
+import { COLUMNS, GAP, ROW, screenForWidth, useLayout, type Screen } from './layout';
 
-const STEPS: Record<string, [number, number]> = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+const KEY_STEPS: Record<string, [number, number]> = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
 export function Grid() {
   const [ref, { width }] = useSize();
-  const screen = screenOf(width);
+  const screen = screenForWidth(width);
   const layout = useLayout((state) => state.layouts[screen]);
   const keep = useLayout((state) => state.keep);
-  const editing = useChoices((state) => state.editing) && screen !== 'phone';
-  const children = useMemo(() => WIDGETS.map((widget) => <div key={widget.id}><Framed widget={widget} screen={screen} editing={editing} /></div>), [screen, editing]);
+  const editing = usePreferences((state) => state.editing) && screen !== 'phone';
+  const children = useMemo(() => WIDGETS.map((widget) => <div key={widget.id}><GridItem widget={widget} screen={screen} editing={editing} /></div>), [screen, editing]);
   return (
     <div ref={ref} className="w-full" data-editing={editing || undefined}>
       {width > 0 && (
@@ -35,10 +35,10 @@ export function Grid() {
   );
 }
 
-function Framed({ widget, screen, editing }: { widget: Widget; screen: Screen; editing: boolean }) {
+function GridItem({ widget, screen, editing }: { widget: Widget; screen: Screen; editing: boolean }) {
   const nudge = useLayout((state) => state.nudge);
   const onKeyDown = (event: KeyboardEvent) => {
-    const step = STEPS[event.key];
+    const step = KEY_STEPS[event.key];
     if (!step || event.target !== event.currentTarget) return;
     event.preventDefault();
     nudge(screen, widget.id, ...step, event.shiftKey);

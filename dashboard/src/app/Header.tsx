@@ -1,30 +1,30 @@
 /** The line on top: where we are, how the race stands, and the orders that are needed most. */
 import { useState } from 'react';
 import { Bell, LayoutGrid, Moon, Pause, Play, SkipForward, Square, Sun, Wifi, WifiOff } from 'lucide-react';
-import { clock } from '@/look/format';
+import { formatClock } from '@/look/format';
 import { MeasuredBadge } from '@/look/Measured';
 import { Button, Chip } from '@/look/parts';
 import { SchedulerName } from '@/look/Shape';
 import { useTheme } from '@/look/theme';
-import { useLink, useRace } from '@/live/store';
-import { useChoices } from './choices';
-import { Notes } from './Notes';
-import { pause, resume, start, step, stop, useOrders } from './orders';
-import { go, pathOf, PAGES, useRouter, type Page } from './router';
+import { useConnectionStatus, useRace } from '@/live/store';
+import { usePreferences } from './choices';
+import { NoticesDialog } from './Notes';
+import { pause, resume, start, step, stop, useCommands } from './orders';
+import { navigate, pagePath, PAGES, useRouter, type Page } from './router';
 
 const TITLES: Record<Page, string> = { race: 'Live race', experiments: 'Experiments', workloads: 'Workloads', models: 'Models', tour: 'Tour' };
 
 export function Header() {
-  const page = useRouter((state) => state.place.page);
+  const page = useRouter((state) => state.route.page);
   return (
     <header className="sticky top-0 z-30 border-b border-edge bg-page/95">
       <div className="mx-auto flex max-w-[2560px] flex-wrap items-center gap-x-4 gap-y-2 px-3 py-2 sm:px-4">
         <Brand />
-        {page === 'race' && <Standing />}
+        {page === 'race' && <RaceStatus />}
         <span className="flex-1" />
-        {page === 'race' && <Orders />}
-        <Extras />
-        <Pages />
+        {page === 'race' && <RaceCommands />}
+        <HeaderActions />
+        <PageNav />
       </div>
     </header>
   );
@@ -53,19 +53,19 @@ function Brand() {
 export function follow(event: { preventDefault: () => void; metaKey?: boolean; ctrlKey?: boolean }, path: string): void {
   if (event.metaKey || event.ctrlKey) return;
   event.preventDefault();
-  go(path);
+  navigate(path);
 }
 
-function Pages() {
-  const page = useRouter((state) => state.place.page);
+function PageNav() {
+  const page = useRouter((state) => state.route.page);
   return (
     <nav aria-label="Pages" className="order-last flex w-full gap-1 overflow-x-auto xl:order-none xl:w-auto">
       {PAGES.map((each) => (
         <a
           key={each}
-          href={pathOf(each)}
+          href={pagePath(each)}
           aria-current={each === page ? 'page' : undefined}
-          onClick={(event) => follow(event, pathOf(each))}
+          onClick={(event) => follow(event, pagePath(each))}
           className="rounded-lg px-2.5 py-1.5 text-sm whitespace-nowrap text-quiet hover:text-ink aria-[current]:bg-raised aria-[current]:font-semibold aria-[current]:text-ink"
         >
           {TITLES[each]}
@@ -75,11 +75,11 @@ function Pages() {
   );
 }
 
-const STATES = { ready: 'warn', running: 'good', paused: 'warn', stopped: 'quiet', failed: 'bad' } as const;
+const STATE_TONES = { ready: 'warn', running: 'good', paused: 'warn', stopped: 'quiet', failed: 'bad' } as const;
 
 /** State, clock and legend. */
-function Standing() {
-  const link = useLink();
+function RaceStatus() {
+  const link = useConnectionStatus();
   const { state, time, measured, names } = useRace(
     (race) => ({ measured: race.frame?.measured ?? false, state: race.frame?.state ?? null, time: race.frame?.sim_time ?? null, names: race.frame?.schedulers.map((each) => each.name) ?? [] }),
     'read',
@@ -87,8 +87,8 @@ function Standing() {
   return (
     <>
       <span className="flex items-center gap-3" role="status" aria-live="off">
-        {link === 'lost' ? <Chip tone="bad">● OFFLINE</Chip> : state && <Chip tone={STATES[state]}>● {state.toUpperCase()}</Chip>}
-        <span className="num text-sm" title={measured ? 'time of the race: when the newest task arrived' : 'simulated time'}>{clock(time)}</span>
+        {link === 'lost' ? <Chip tone="bad">● OFFLINE</Chip> : state && <Chip tone={STATE_TONES[state]}>● {state.toUpperCase()}</Chip>}
+        <span className="num text-sm" title={measured ? 'time of the race: when the newest task arrived' : 'simulated time'}>{formatClock(time)}</span>
       </span>
       <ul aria-label="Legend" className="hidden flex-wrap items-center gap-x-3 gap-y-1 text-sm min-[1700px]:flex">
         {names.map((name) => (
@@ -99,10 +99,10 @@ function Standing() {
   );
 }
 
-function Orders() {
+function RaceCommands() {
   const state = useRace((race) => race.frame?.state ?? null, 'read');
-  const lost = useLink() === 'lost';
-  const busy = useOrders((orders) => orders.busy > 0);
+  const lost = useConnectionStatus() === 'lost';
+  const busy = useCommands((state) => state.pending > 0);
   const off = lost || busy;
   if (state === null || state === 'stopped' || state === 'failed') {
     return (
@@ -128,17 +128,17 @@ function Orders() {
   );
 }
 
-function Extras() {
-  const page = useRouter((state) => state.place.page);
+function HeaderActions() {
+  const page = useRouter((state) => state.route.page);
   const { theme, toggle } = useTheme();
-  const { editing, edit } = useChoices();
+  const { editing, setEditing } = usePreferences();
   const [open, setOpen] = useState(false);
-  const link = useLink();
+  const link = useConnectionStatus();
   const unread = useRace((race) => race.notes.length, 'read');
   return (
     <div className="flex items-center gap-1">
       {page === 'race' && (
-        <Button aria-pressed={editing} onClick={() => edit(!editing)} className="max-md:hidden aria-pressed:border-accent">
+        <Button aria-pressed={editing} onClick={() => setEditing(!editing)} className="max-md:hidden aria-pressed:border-accent">
           <LayoutGrid size={15} aria-hidden="true" /> Layout
         </Button>
       )}
@@ -152,7 +152,7 @@ function Extras() {
       <span className="px-1" title={link === 'live' ? 'connected' : 'not connected'}>
         {link === 'live' ? <Wifi size={15} className="text-good" aria-label="connected" /> : <WifiOff size={15} className="text-bad" aria-label="not connected" />}
       </span>
-      {open && <Notes onClose={() => setOpen(false)} />}
+      {open && <NoticesDialog onClose={() => setOpen(false)} />}
     </div>
   );
 }

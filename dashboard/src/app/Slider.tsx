@@ -14,7 +14,7 @@ interface SliderProps {
   hint?: string;
 }
 
-const SETTLED = 350;
+const SETTLE_MS = 350;
 
 /** A slider that follows the race until it is moved, and gives its order once the hand rests. */
 export function Slider({ label, value, min, max, step, show, onSettle, disabled, className = '', hint }: SliderProps) {
@@ -33,7 +33,7 @@ export function Slider({ label, value, min, max, step, show, onSettle, disabled,
     timer.current = setTimeout(() => {
       timer.current = null;
       onSettle(next);
-    }, SETTLED);
+    }, SETTLE_MS);
   };
   return (
     <div className={`flex items-center gap-2 text-sm ${className}`} title={hint}>

@@ -2,27 +2,27 @@
 import { create } from 'zustand';
 import { persist } from 'zustand/middleware';
 
-interface Choices {
+interface Preferences {
   /** The scheduler whose lanes, radar, ledger and model are shown. */
   scheduler: string;
-  choose: (scheduler: string) => void;
+  selectScheduler: (scheduler: string) => void;
   editing: boolean;
-  edit: (editing: boolean) => void;
+  setEditing: (editing: boolean) => void;
 }
 
-export const useChoices = create<Choices>()(
+export const usePreferences = create<Preferences>()(
   persist(
     (set) => ({
       scheduler: 'hybrid_ml',
-      choose: (scheduler) => set({ scheduler }),
+      selectScheduler: (scheduler) => set({ scheduler }),
       editing: false,
-      edit: (editing) => set({ editing }),
+      setEditing: (editing) => set({ editing }),
     }),
     { name: 'hms.choices', partialize: ({ scheduler }) => ({ scheduler }) },
   ),
 );
 
 /** The chosen scheduler if it takes part, else the first that does. */
-export function chosen(wanted: string, racing: readonly string[]): string {
+export function resolveScheduler(wanted: string, racing: readonly string[]): string {
   return racing.includes(wanted) ? wanted : (racing.find((name) => name !== 'oracle') ?? racing[0] ?? wanted);
 }

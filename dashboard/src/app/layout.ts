@@ -9,10 +9,10 @@ export const ROW = 30;
 export const GAP = 12;
 const KEY = 'hms.layout.1';
 
-export const screenOf = (width: number): Screen => (width >= 1500 ? 'wide' : width >= 720 ? 'laptop' : 'phone');
+export const screenForWidth = (width: number): Screen => (width >= 1500 ? 'wide' : width >= 720 ? 'laptop' : 'phone');
 
 /** The grid as it comes: wide as designed, laptop two tiles a row, phone one below the other. */
-export function designed(screen: Screen): LayoutItem[] {
+export function defaultLayout(screen: Screen): LayoutItem[] {
   if (screen === 'wide') return WIDGETS.map(({ id, at: [x, y, w, h] }) => ({ i: id, x, y, w, h, minW: 4, minH: 5 }));
   const columns = COLUMNS[screen];
   let [x, y, row] = [0, 0, 0];
@@ -28,22 +28,22 @@ export function designed(screen: Screen): LayoutItem[] {
 }
 
 type Layouts = Record<Screen, LayoutItem[]>;
-const all = (): Layouts => ({ wide: designed('wide'), laptop: designed('laptop'), phone: designed('phone') });
+const defaultLayouts = (): Layouts => ({ wide: defaultLayout('wide'), laptop: defaultLayout('laptop'), phone: defaultLayout('phone') });
 
 /** Read a kept layout; widgets that are new since then take their designed place, unknown ones are dropped. */
-export function restored(text: string | null): Layouts {
-  const fresh = all();
+export function parseLayouts(text: string | null): Layouts {
+  const fresh = defaultLayouts();
   if (!text) return fresh;
   try {
     const kept = JSON.parse(text) as Partial<Record<Screen, unknown>>;
-    for (const screen of Object.keys(fresh) as Screen[]) fresh[screen] = merged(fresh[screen], kept[screen]);
+    for (const screen of Object.keys(fresh) as Screen[]) fresh[screen] = mergeLayout(fresh[screen], kept[screen]);
   } catch {
-    return all(); // what somebody else has written there is no layout
+    return defaultLayouts(); // what somebody else has written there is no layout
   }
   return fresh;
 }
 
-function merged(fresh: LayoutItem[], kept: unknown): LayoutItem[] {
+function mergeLayout(fresh: LayoutItem[], kept: unknown): LayoutItem[] {
   const known = new Map((Array.isArray(kept) ? kept : []).filter(isItem).map((item) => [item.i, item]));
   return fresh.map((item) => {
     const old = known.get(item.i);
@@ -57,31 +57,31 @@ function isItem(value: unknown): value is LayoutItem {
   return typeof item.i === 'string' && [item.x, item.y, item.w, item.h].every((each) => Number.isInteger(each) && (each as number) >= 0);
 }
 
-interface State {
+interface LayoutState {
   layouts: Layouts;
   keep: (screen: Screen, layout: Layout) => void;
   nudge: (screen: Screen, id: string, dx: number, dy: number, resize: boolean) => void;
   reset: () => void;
 }
 
-function store(layouts: Layouts): { layouts: Layouts } {
+function saveLayouts(layouts: Layouts): { layouts: Layouts } {
   const bare = Object.fromEntries(Object.entries(layouts).map(([screen, items]) => [screen, items.map(({ i, x, y, w, h }) => ({ i, x, y, w, h }))]));
   localStorage.setItem(KEY, JSON.stringify(bare));
   return { layouts };
 }
 
-export const useLayout = create<State>((set) => ({
-  layouts: restored(localStorage.getItem(KEY)),
-  keep: (screen, layout) => set(({ layouts }) => store({ ...layouts, [screen]: merged(layouts[screen], layout) })),
+export const useLayout = create<LayoutState>((set) => ({
+  layouts: parseLayouts(localStorage.getItem(KEY)),
+  keep: (screen, layout) => set(({ layouts }) => saveLayouts({ ...layouts, [screen]: mergeLayout(layouts[screen], layout) })),
   nudge: (screen, id, dx, dy, resize) =>
-    set(({ layouts }) => store({ ...layouts, [screen]: layouts[screen].map((item) => (item.i === id ? nudged(item, COLUMNS[screen], dx, dy, resize) : item)) })),
+    set(({ layouts }) => saveLayouts({ ...layouts, [screen]: layouts[screen].map((item) => (item.i === id ? nudgeItem(item, COLUMNS[screen], dx, dy, resize) : item)) })),
   reset: () => {
     localStorage.removeItem(KEY);
-    set({ layouts: all() });
+    set({ layouts: defaultLayouts() });
   },
 }));
 
-export function nudged(item: LayoutItem, columns: number, dx: number, dy: number, resize: boolean): LayoutItem {
+export function nudgeItem(item: LayoutItem, columns: number, dx: number, dy: number, resize: boolean): LayoutItem {
   if (resize) return { ...item, w: Math.min(columns - item.x, Math.max(item.minW ?? 1, item.w + dx)), h: Math.max(item.minH ?? 1, item.h + dy) };
   return { ...item, x: Math.min(columns - item.w, Math.max(0, item.x + dx)), y: Math.max(0, item.y + dy) };
 }

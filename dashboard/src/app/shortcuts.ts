@@ -1,6 +1,6 @@
 import { useEffect } from 'react';
-import { useStore } from '@/live/store';
-import { useChoices } from './choices';
+import { useLiveStore } from '@/live/store';
+import { usePreferences } from './choices';
 import { pause, resume, step } from './orders';
 import { useRouter } from './router';
 
@@ -14,17 +14,17 @@ export const SHORTCUTS: [string, string][] = [
 export function useShortcuts(): void {
   useEffect(() => {
     const pressed = (event: KeyboardEvent) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || useRouter.getState().place.page !== 'race') return;
+      if (event.ctrlKey || event.metaKey || event.altKey || useRouter.getState().route.page !== 'race') return;
       if (document.querySelector('dialog[open]')) return;
       const target = event.target as HTMLElement;
       if (target.closest('input,select,textarea,button,a,[role=slider],[tabindex]:not(body)')) return;
-      const state = useStore.getState().race.frame?.state;
+      const state = useLiveStore.getState().race.frame?.state;
       if (event.key === ' ' && (state === 'running' || state === 'paused')) {
         event.preventDefault();
         void (state === 'running' ? pause() : resume());
       }
       if (event.key === 's' && state === 'paused') void step(1);
-      if (event.key === 'l') useChoices.getState().edit(!useChoices.getState().editing);
+      if (event.key === 'l') usePreferences.getState().setEditing(!usePreferences.getState().editing);
     };
     window.addEventListener('keydown', pressed);
     return () => window.removeEventListener('keydown', pressed);

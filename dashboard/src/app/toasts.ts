@@ -8,15 +8,15 @@ export interface Toast {
   text: string;
 }
 
-let next = 1;
+let nextId = 1;
 export const useToasts = create<{ toasts: Toast[] }>(() => ({ toasts: [] }));
 
-export function toast(tone: Toast['tone'], title: string, text = ''): void {
-  const made = { id: next++, tone, title, text };
+export function showToast(tone: Toast['tone'], title: string, text = ''): void {
+  const made = { id: nextId++, tone, title, text };
   useToasts.setState(({ toasts }) => ({ toasts: [...toasts.slice(-3), made] }));
-  setTimeout(() => dismiss(made.id), tone === 'bad' ? 10_000 : 5_000);
+  setTimeout(() => dismissToast(made.id), tone === 'bad' ? 10_000 : 5_000);
 }
 
-export function dismiss(id: number): void {
+export function dismissToast(id: number): void {
   useToasts.setState(({ toasts }) => ({ toasts: toasts.filter((each) => each.id !== id) }));
 }

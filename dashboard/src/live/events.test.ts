@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { scheduler, update } from '@/testing/frames';
-import { events } from './events';
+import { detectEvents } from './events';
 import type { ForestInsight, SimulationUpdate } from './messages';
-import { fold, nothing } from './state';
+import { applyMessage, emptyRace } from './state';
 
-const said = (before: SimulationUpdate | null, frame: SimulationUpdate) => events(before, frame).map((line) => `${line.level}: ${line.message}`);
+const said = (before: SimulationUpdate | null, frame: SimulationUpdate) => detectEvents(before, frame).map((line) => `${line.level}: ${line.message}`);
 const forest = (retrains: number): ForestInsight => ({ kind: 'forest', version: retrains, beside: true, retrains, last_retrain: 7, feature_importance: {}, share_mae: 0.05, share_r2: 0.9, share_tested: 5, seconds_mae: 0.01, seconds_r2: 0.9, seconds_tested: 5 });
 
 describe('events', () => {
@@ -42,7 +42,7 @@ describe('events', () => {
   });
 
   it('reaches the log', () => {
-    const race = fold(fold(nothing, update(1)), update(2, { state: 'paused' }));
+    const race = applyMessage(applyMessage(emptyRace, update(1)), update(2, { state: 'paused' }));
     expect(race.lines.map((line) => line.message)).toContain('the race is paused');
   });
 });

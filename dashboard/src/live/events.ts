@@ -1,21 +1,21 @@
 /** What happened in the race between two frames, as lines of the log. */
 import type { SchedulerFigures, SimulationUpdate } from './messages';
-import type { Line } from './state';
+import type { LogLine } from './state';
 
-type Said = [level: string, message: string];
+type EventText = [level: string, message: string];
 
 /** Compare two frames of one run; `before` is null for the first. */
-export function events(before: SimulationUpdate | null, frame: SimulationUpdate): Line[] {
-  const said = before ? [...ofRun(before, frame), ...frame.schedulers.flatMap((now) => ofScheduler(before, now, frame))] : begun(frame);
+export function detectEvents(before: SimulationUpdate | null, frame: SimulationUpdate): LogLine[] {
+  const said = before ? [...compareRun(before, frame), ...frame.schedulers.flatMap((now) => compareScheduler(before, now, frame))] : describeStart(frame);
   return said.map(([level, message], i) => ({ id: frame.seq + i / 100, time: frame.time, level, source: 'race', message }));
 }
 
-function begun(frame: SimulationUpdate): Said[] {
+function describeStart(frame: SimulationUpdate): EventText[] {
   return [['info', `run ${frame.run_id ?? '–'}: ${frame.schedulers.length} schedulers on ${frame.devices.length} devices, at task ${frame.tasks_processed}`]];
 }
 
-function ofRun(before: SimulationUpdate, frame: SimulationUpdate): Said[] {
-  const lines: Said[] = [];
+function compareRun(before: SimulationUpdate, frame: SimulationUpdate): EventText[] {
+  const lines: EventText[] = [];
   if (before.state !== frame.state) lines.push([frame.state === 'failed' ? 'error' : 'info', `the race is ${frame.state}`]);
   for (const device of frame.devices) {
     const old = before.devices.find((each) => each.name === device.name);
@@ -24,21 +24,21 @@ function ofRun(before: SimulationUpdate, frame: SimulationUpdate): Said[] {
   return lines;
 }
 
-function ofScheduler(before: SimulationUpdate, now: SchedulerFigures, frame: SimulationUpdate): Said[] {
+function compareScheduler(before: SimulationUpdate, now: SchedulerFigures, frame: SimulationUpdate): EventText[] {
   const old = before.schedulers.find((each) => each.name === now.name);
   if (!old) return [['info', `${now.name} joins the race`]];
-  const lines: Said[] = [];
+  const lines: EventText[] = [];
   if (now.saturated && !old.saturated) lines.push(['warning', `${now.name} is saturated: ${now.backlog?.toFixed(1) ?? '–'} s of work wait before the mean device`]);
   if (!now.saturated && old.saturated) lines.push(['info', `${now.name} keeps up again`]);
-  if (digits(now.rejected) > digits(old.rejected)) lines.push(['warning', `${now.name} has turned ${now.rejected} tasks away so far`]);
+  if (countDigits(now.rejected) > countDigits(old.rejected)) lines.push(['warning', `${now.name} has turned ${now.rejected} tasks away so far`]);
   if (now.restarts > old.restarts) lines.push(['info', `${now.name} placed ${now.restarts - old.restarts} tasks anew`]);
-  return [...lines, ...learnt(old, now, frame)];
+  return [...lines, ...describeRetraining(old, now, frame)];
 }
 
 /** A full queue turns tasks away in every frame: the log hears of it once per power of ten. */
-const digits = (count: number): number => (count > 0 ? String(count).length : 0);
+const countDigits = (count: number): number => (count > 0 ? String(count).length : 0);
 
-function learnt(old: SchedulerFigures, now: SchedulerFigures, frame: SimulationUpdate): Said[] {
+function describeRetraining(old: SchedulerFigures, now: SchedulerFigures, frame: SimulationUpdate): EventText[] {
   if (now.insight?.kind !== 'forest' || old.insight?.kind !== 'forest' || now.insight.retrains <= old.insight.retrains) return [];
   const error = now.insight.share_mae;
   return [['info', `${now.name} was retrained, version ${now.insight.version}, before task ${now.insight.last_retrain ?? frame.tasks_processed}${error === null ? '' : `; its GPU shares were off by ${(100 * error).toFixed(1)} %`}`]];

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Message } from './messages';
-import { address, Connection, wait, type Link } from './socket';
+import { socketUrl, Connection, backoff, type ConnectionStatus } from './socket';
 
 class FakeSocket {
   static all: FakeSocket[] = [];
@@ -16,15 +16,15 @@ class FakeSocket {
   }
 }
 
-let links: Link[] = [];
+let links: ConnectionStatus[] = [];
 let messages: Message[] = [];
 let expects = true;
 const make = () =>
   new Connection({
     message: (message) => messages.push(message),
-    link: (link) => links.push(link),
+    status: (link) => links.push(link),
     cursor: () => ({ stream: 'abc', seq: 41 }),
-    expects: () => expects,
+    expectsMessages: () => expects,
   });
 
 beforeEach(() => {
@@ -39,20 +39,20 @@ afterEach(() => {
 
 describe('address', () => {
   it('asks for what came after the last message', () => {
-    expect(address({ stream: 'abc', seq: 41 }, 'http://localhost:8000')).toBe('ws://localhost:8000/ws?cursor=41&stream=abc');
+    expect(socketUrl({ stream: 'abc', seq: 41 }, 'http://localhost:8000')).toBe('ws://localhost:8000/ws?cursor=41&stream=abc');
   });
   it('asks for nothing in particular at first, and keeps encryption', () => {
-    expect(address({ stream: '', seq: -1 }, 'https://race.example')).toBe('wss://race.example/ws');
+    expect(socketUrl({ stream: '', seq: -1 }, 'https://race.example')).toBe('wss://race.example/ws');
   });
 });
 
 describe('wait', () => {
   it('doubles, up to ten seconds', () => {
-    expect([0, 1, 2, 9].map((tries) => wait(tries, () => 0.5))).toEqual([500, 1000, 2000, 10_000]);
+    expect([0, 1, 2, 9].map((tries) => backoff(tries, () => 0.5))).toEqual([500, 1000, 2000, 10_000]);
   });
   it('is spread, so that not all pages come back at once', () => {
-    expect(wait(0, () => 0)).toBe(375);
-    expect(wait(0, () => 1)).toBe(625);
+    expect(backoff(0, () => 0)).toBe(375);
+    expect(backoff(0, () => 1)).toBe(625);
   });
 });
 

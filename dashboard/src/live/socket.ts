@@ -1,7 +1,7 @@
 /** The connection to `/ws`: comes back by itself, waiting longer each time, and asks for what it missed. */
 import type { Message } from './messages';
 
-export type Link = 'connecting' | 'live' | 'lost';
+export type ConnectionStatus = 'connecting' | 'live' | 'lost';
 
 export interface Cursor {
   stream: string;
@@ -10,23 +10,23 @@ export interface Cursor {
 
 export interface Listener {
   message(message: Message): void;
-  link(link: Link, retryAt: number | null): void;
+  status(link: ConnectionStatus, retryAt: number | null): void;
   cursor(): Cursor;
   /** Whether messages should be coming: a race that does not run has nothing to say. */
-  expects(): boolean;
+  expectsMessages(): boolean;
 }
 
-const FIRST_WAIT = 500;
-const LONGEST_WAIT = 10_000;
+const FIRST_WAIT_MS = 500;
+const LONGEST_WAIT_MS = 10_000;
 /** A line without a word for so long counts as lost, even if nobody has hung up. */
-const SILENCE = 15_000;
+const SILENCE_MS = 15_000;
 
 /** Milliseconds before the next try: doubled each time, with a random part so that not all come at once. */
-export function wait(tries: number, random: () => number = Math.random): number {
-  return Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** tries) * (0.75 + random() / 2);
+export function backoff(tries: number, random: () => number = Math.random): number {
+  return Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** tries) * (0.75 + random() / 2);
 }
 
-export function address(cursor: Cursor, origin: string = window.location.origin): string {
+export function socketUrl(cursor: Cursor, origin: string = window.location.origin): string {
   const url = new URL('/ws', origin.replace(/^http/, 'ws'));
   if (cursor.stream && cursor.seq >= 0) {
     url.searchParams.set('cursor', String(cursor.seq));
@@ -47,7 +47,7 @@ export class Connection {
   open(): void {
     this.close();
     this.connect();
-    this.watch = setInterval(() => this.listen(), SILENCE / 3);
+    this.watch = setInterval(() => this.listen(), SILENCE_MS / 3);
   }
 
   /** Try again at once. */
@@ -76,13 +76,13 @@ export class Connection {
     if (this.timer) clearTimeout(this.timer);
     this.timer = null;
     this.drop();
-    const socket = new WebSocket(address(this.listener.cursor()));
+    const socket = new WebSocket(socketUrl(this.listener.cursor()));
     this.socket = socket;
     this.heard = Date.now();
     socket.onmessage = (event: MessageEvent<string>) => {
       this.heard = Date.now();
       this.tries = 0;
-      this.listener.link('live', null);
+      this.listener.status('live', null);
       this.listener.message(JSON.parse(event.data) as Message);
     };
     socket.onclose = () => this.again();
@@ -90,13 +90,13 @@ export class Connection {
 
   private again(): void {
     this.socket = null;
-    const pause = wait(this.tries++);
-    this.listener.link('lost', Date.now() + pause);
+    const pause = backoff(this.tries++);
+    this.listener.status('lost', Date.now() + pause);
     this.timer = setTimeout(() => this.connect(), pause);
   }
 
   private listen(): void {
-    if (this.socket && this.listener.expects() && Date.now() - this.heard > SILENCE) {
+    if (this.socket && this.listener.expectsMessages() && Date.now() - this.heard > SILENCE_MS) {
       this.drop();
       this.again();
     }

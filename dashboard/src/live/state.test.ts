@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { record, scheduler, update } from '@/testing/frames';
 import type { Message } from './messages';
-import { fold, KEPT, nothing, type Race } from './state';
+import { applyMessage, LIMITS, emptyRace, type Race } from './state';
 
-const after = (...messages: Message[]): Race => messages.reduce(fold, nothing);
+const after = (...messages: Message[]): Race => messages.reduce(applyMessage, emptyRace);
 
 describe('fold', () => {
   it('changes nothing of what it was given', () => {
     const race = after(update(1));
     const before = JSON.stringify(race);
-    fold(race, update(2, { records: [record(1)] }));
+    applyMessage(race, update(2, { records: [record(1)] }));
     expect(JSON.stringify(race)).toBe(before);
   });
 
@@ -38,18 +38,18 @@ describe('fold', () => {
   });
 
   it('keeps no more than it says', () => {
-    let race = nothing;
-    for (let seq = 1; seq <= KEPT.points + 50; seq++) {
-      race = fold(race, update(seq, { records: [record(seq)], spans: [['greedy', 1, seq, seq + 1, seq, 1]], marks: [{ at_task: seq, at_time: seq, change: {} }] }));
-      race = fold(race, { type: 'log', seq, time: seq, level: 'INFO', message: 'x', source: 'y' });
+    let race = emptyRace;
+    for (let seq = 1; seq <= LIMITS.points + 50; seq++) {
+      race = applyMessage(race, update(seq, { records: [record(seq)], spans: [['greedy', 1, seq, seq + 1, seq, 1]], marks: [{ at_task: seq, at_time: seq, change: {} }] }));
+      race = applyMessage(race, { type: 'log', seq, time: seq, level: 'INFO', message: 'x', source: 'y' });
     }
-    expect(race.times).toHaveLength(KEPT.points);
-    expect(race.times.at(-1)).toBe(KEPT.points + 50);
-    expect(race.series.greedy?.p95).toHaveLength(KEPT.points);
-    expect(race.records).toHaveLength(KEPT.records);
-    expect(race.marks).toHaveLength(KEPT.marks);
-    expect(race.lines).toHaveLength(KEPT.lines);
-    expect(race.spans.greedy!.length).toBeLessThanOrEqual(KEPT.spans);
+    expect(race.times).toHaveLength(LIMITS.points);
+    expect(race.times.at(-1)).toBe(LIMITS.points + 50);
+    expect(race.series.greedy?.p95).toHaveLength(LIMITS.points);
+    expect(race.records).toHaveLength(LIMITS.records);
+    expect(race.marks).toHaveLength(LIMITS.marks);
+    expect(race.lines).toHaveLength(LIMITS.lines);
+    expect(race.spans.greedy!.length).toBeLessThanOrEqual(LIMITS.spans);
   });
 
   it('begins anew when another run begins, and keeps the log', () => {
@@ -61,9 +61,9 @@ describe('fold', () => {
   it('starts its numbering anew when the server was restarted', () => {
     const greeting = (stream: string): Message => ({ type: 'hello', stream, seq: 0, notice: '' });
     const race = after(greeting('a'), update(9));
-    expect(fold(race, greeting('a')).seq).toBe(9);
-    expect(fold(race, greeting('b')).seq).toBe(-1);
-    expect(fold(race, greeting('b')).frame).not.toBeNull(); // what was seen stays until something newer comes
+    expect(applyMessage(race, greeting('a')).seq).toBe(9);
+    expect(applyMessage(race, greeting('b')).seq).toBe(-1);
+    expect(applyMessage(race, greeting('b')).frame).not.toBeNull(); // what was seen stays until something newer comes
   });
 
   it('counts what was skipped', () => {
@@ -94,6 +94,6 @@ describe('fold', () => {
   });
 
   it('refuses a message that it does not know', () => {
-    expect(() => fold(nothing, { type: 'news' } as unknown as Message)).toThrow('unknown kind');
+    expect(() => applyMessage(emptyRace, { type: 'news' } as unknown as Message)).toThrow('unknown kind');
   });
 });

@@ -1,8 +1,8 @@
 /** What the page knows of the race, folded from messages. `fold` is pure: the same messages give the same picture. */
-import { events } from './events';
+import { detectEvents } from './events';
 import type { LiveRecord, Mark, Message, Pictures, SimulationUpdate } from './messages';
 
-export const KEPT = { points: 600, records: 500, spans: 3000, marks: 60, lines: 500, notes: 50 } as const;
+export const LIMITS = { points: 600, records: 500, spans: 3000, marks: 60, lines: 500, notes: 50 } as const;
 
 /** A share of a task on a device. */
 export interface Span {
@@ -22,7 +22,7 @@ export interface Series {
   p95: number[];
 }
 
-export interface Line {
+export interface LogLine {
   id: number;
   time: number;
   level: string;
@@ -49,13 +49,13 @@ export interface Race {
   spans: Record<string, Span[]>;
   marks: Mark[];
   pictures: Pictures | null;
-  lines: Line[];
-  notes: Line[];
+  lines: LogLine[];
+  notes: LogLine[];
   notice: string;
   skipped: number;
 }
 
-export const nothing: Race = {
+export const emptyRace: Race = {
   stream: '',
   seq: -1,
   version: 0,
@@ -77,61 +77,61 @@ export const nothing: Race = {
 };
 
 /** Return the race after one more message. */
-export function fold(race: Race, message: Message): Race {
+export function applyMessage(race: Race, message: Message): Race {
   switch (message.type) {
     case 'hello':
-      return greeted(race, message.stream, message.notice);
+      return applyHello(race, message.stream, message.notice);
     case 'reset':
       return { ...race, version: race.version + 1 };
     case 'skipped':
       return { ...race, version: race.version + 1, skipped: race.skipped + message.count };
     case 'log':
-      return numbered(race, message.seq, { lines: kept(race.lines, [line(message, message.source)], KEPT.lines) });
+      return withSequence(race, message.seq, { lines: appendBounded(race.lines, [toLogLine(message, message.source)], LIMITS.lines) });
     case 'notification': // the server logs what it notifies, so the log has it already
-      return numbered(race, message.seq, { notes: kept(race.notes, [line(message, 'notice')], KEPT.notes) });
+      return withSequence(race, message.seq, { notes: appendBounded(race.notes, [toLogLine(message, 'notice')], LIMITS.notes) });
     case 'simulation_update':
-      return moved(race, message);
+      return applyUpdate(race, message);
     default:
-      return unknown(message);
+      return assertNever(message);
   }
 }
 
 /** A newer server may send what this page does not know: leave it out. The type says that nothing known gets here. */
-function unknown(message: never): Race {
+function assertNever(message: never): Race {
   throw new Error(`a message of an unknown kind came: ${JSON.stringify(message).slice(0, 80)}`);
 }
 
 /** A server that was started anew numbers from the beginning: its log goes on below the old one. */
-function greeted(race: Race, stream: string, notice: string): Race {
+function applyHello(race: Race, stream: string, notice: string): Race {
   const anew = race.stream !== '' && race.stream !== stream;
   return { ...race, stream, notice, seq: anew ? -1 : race.seq, version: race.version + 1 };
 }
 
-function numbered(race: Race, seq: number, change: Partial<Race>): Race {
+function withSequence(race: Race, seq: number, change: Partial<Race>): Race {
   return { ...race, ...change, seq: Math.max(race.seq, seq), version: race.version + 1 };
 }
 
-function line(message: { seq: number; time: number; level: string; message: string }, source: string): Line {
+function toLogLine(message: { seq: number; time: number; level: string; message: string }, source: string): LogLine {
   return { id: message.seq, time: message.time, level: message.level.toLowerCase(), source, message: message.message };
 }
 
-function moved(before: Race, frame: SimulationUpdate): Race {
-  const race = sameRun(before, frame) ? before : cleared(before);
+function applyUpdate(before: Race, frame: SimulationUpdate): Race {
+  const race = sameRun(before, frame) ? before : clearRun(before);
   const point = frame.sim_time > (race.times.at(-1) ?? -1);
-  return numbered(race, frame.seq, {
+  return withSequence(race, frame.seq, {
     frame,
-    ...(point ? grown(race, frame) : {}),
-    records: kept(race.records, frame.records, KEPT.records),
-    spans: withSpans(race.spans, frame),
-    marks: kept(race.marks, frame.marks, KEPT.marks),
+    ...(point ? appendPoint(race, frame) : {}),
+    records: appendBounded(race.records, frame.records, LIMITS.records),
+    spans: mergeSpans(race.spans, frame),
+    marks: appendBounded(race.marks, frame.marks, LIMITS.marks),
     pictures: frame.analysis ?? race.pictures,
-    lines: kept(race.lines, events(race.frame, frame), KEPT.lines),
+    lines: appendBounded(race.lines, detectEvents(race.frame, frame), LIMITS.lines),
   });
 }
 
 /** Another run begins: its pictures are its own, the log goes on. */
-function cleared({ stream, lines, notes, notice, version, skipped }: Race): Race {
-  return { ...nothing, stream, lines, notes, notice, version, skipped };
+function clearRun({ stream, lines, notes, notice, version, skipped }: Race): Race {
+  return { ...emptyRace, stream, lines, notes, notice, version, skipped };
 }
 
 function sameRun(race: Race, frame: SimulationUpdate): boolean {
@@ -140,13 +140,13 @@ function sameRun(race: Race, frame: SimulationUpdate): boolean {
 }
 
 /** Add a point to every series; a scheduler that joined later has gaps before it. */
-function grown(race: Race, frame: SimulationUpdate): Partial<Race> {
+function appendPoint(race: Race, frame: SimulationUpdate): Partial<Race> {
   const length = race.times.length;
   const series: Record<string, Series> = {};
   const utilisation: Record<string, number[][]> = {};
   for (const each of frame.schedulers) {
     const old = race.series[each.name];
-    const add = (column: keyof Series, value: number | null) => pushed(old?.[column], length, value ?? NaN);
+    const add = (column: keyof Series, value: number | null) => appendValue(old?.[column], length, value ?? NaN);
     series[each.name] = {
       turnaround: add('turnaround', each.window.mean_turnaround),
       execution: add('execution', each.window.avg_time),
@@ -155,39 +155,39 @@ function grown(race: Race, frame: SimulationUpdate): Partial<Race> {
       p95: add('p95', each.window.p95_turnaround),
     };
     const busy = race.utilisation[each.name];
-    utilisation[each.name] = frame.devices.map((device) => pushed(busy?.[device.index], length, each.utilisation[device.index] ?? NaN));
+    utilisation[each.name] = frame.devices.map((device) => appendValue(busy?.[device.index], length, each.utilisation[device.index] ?? NaN));
   }
   return {
-    times: pushed(race.times, length, frame.sim_time),
-    clock: pushed(race.clock, length, frame.time),
-    rate: pushed(race.rate, length, frame.tasks_per_second ?? NaN),
-    bound: pushed(race.bound, length, frame.bound ?? NaN),
+    times: appendValue(race.times, length, frame.sim_time),
+    clock: appendValue(race.clock, length, frame.time),
+    rate: appendValue(race.rate, length, frame.tasks_per_second ?? NaN),
+    bound: appendValue(race.bound, length, frame.bound ?? NaN),
     series,
     utilisation,
   };
 }
 
-function pushed(column: number[] | undefined, length: number, value: number): number[] {
+function appendValue(column: number[] | undefined, length: number, value: number): number[] {
   const old = column ?? new Array<number>(length).fill(NaN);
-  const first = old.length + 1 > KEPT.points ? old.length + 1 - KEPT.points : 0;
+  const first = old.length + 1 > LIMITS.points ? old.length + 1 - LIMITS.points : 0;
   const next = first ? old.slice(first) : old.slice();
   next.push(value);
   return next;
 }
 
-function withSpans(spans: Record<string, Span[]>, frame: SimulationUpdate): Record<string, Span[]> {
+function mergeSpans(spans: Record<string, Span[]>, frame: SimulationUpdate): Record<string, Span[]> {
   if (!frame.spans.length && frame.schedulers.every((each) => spans[each.name])) return spans;
   const fresh = new Map<string, Span[]>(frame.schedulers.map((each) => [each.name, []]));
   for (const [name, device, start, end, task, attempt] of frame.spans) {
     fresh.get(name)?.push({ device, start, end, task, attempt });
   }
   const next: Record<string, Span[]> = {};
-  for (const [name, added] of fresh) next[name] = kept(withoutLost(spans[name] ?? [], added), added, KEPT.spans);
+  for (const [name, added] of fresh) next[name] = appendBounded(dropLostSpans(spans[name] ?? [], added), added, LIMITS.spans);
   return next;
 }
 
 /** A later attempt takes the place of the shares that had not ended when their device failed. */
-function withoutLost(old: Span[], added: Span[]): Span[] {
+function dropLostSpans(old: Span[], added: Span[]): Span[] {
   const again = new Map(added.filter((span) => span.attempt > 1).map((span) => [span.task, span]));
   if (!again.size) return old;
   return old.filter((span) => {
@@ -196,7 +196,7 @@ function withoutLost(old: Span[], added: Span[]): Span[] {
   });
 }
 
-function kept<T>(old: T[], added: readonly T[], most: number): T[] {
+function appendBounded<T>(old: T[], added: readonly T[], most: number): T[] {
   if (!added.length) return old;
   const all = old.concat(added);
   return all.length > most ? all.slice(all.length - most) : all;

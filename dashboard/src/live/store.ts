@@ -1,32 +1,32 @@
 /** One race for the whole page, and hooks that look at it no more often than a widget needs. */
 import { useEffect, useRef, useState } from 'react';
 import { create } from 'zustand';
-import { fold, nothing, type Race } from './state';
-import { Connection, type Link } from './socket';
+import { applyMessage, emptyRace, type Race } from './state';
+import { Connection, type ConnectionStatus } from './socket';
 
-interface Live {
+interface LiveState {
   race: Race;
-  link: Link;
+  status: ConnectionStatus;
   /** When the page will try to connect again, ms since 1970. */
   retryAt: number | null;
   /** When the last update came, ms since 1970; 0: never. */
-  heardAt: number;
+  lastUpdateAt: number;
 }
 
-export const useStore = create<Live>(() => ({ race: nothing, link: 'connecting', retryAt: null, heardAt: 0 }));
+export const useLiveStore = create<LiveState>(() => ({ race: emptyRace, status: 'connecting', retryAt: null, lastUpdateAt: 0 }));
 
 const connection = new Connection({
   message: (message) =>
-    useStore.setState((live) => ({
-      race: fold(live.race, message),
-      heardAt: message.type === 'simulation_update' ? Date.now() : live.heardAt,
+    useLiveStore.setState((live) => ({
+      race: applyMessage(live.race, message),
+      lastUpdateAt: message.type === 'simulation_update' ? Date.now() : live.lastUpdateAt,
     })),
-  link: (link, retryAt) => {
-    const now = useStore.getState();
-    if (now.link !== link || now.retryAt !== retryAt) useStore.setState({ link, retryAt });
+  status: (status, retryAt) => {
+    const now = useLiveStore.getState();
+    if (now.status !== status || now.retryAt !== retryAt) useLiveStore.setState({ status, retryAt });
   },
-  cursor: () => useStore.getState().race,
-  expects: () => useStore.getState().race.frame?.state === 'running',
+  cursor: () => useLiveStore.getState().race,
+  expectsMessages: () => useLiveStore.getState().race.frame?.state === 'running',
 });
 
 export const retry = () => connection.retry();
@@ -47,7 +47,7 @@ export type Rate = keyof typeof RATES;
  * The newest state is never lost: a change that came too early is shown when its time has come.
  */
 export function useRace<T>(look: (race: Race) => T, rate: Rate = 'frame', held = false): T {
-  const [seen, setSeen] = useState(() => look(useStore.getState().race));
+  const [seen, setSeen] = useState(() => look(useLiveStore.getState().race));
   const looking = useRef(look);
   looking.current = look;
   useEffect(() => {
@@ -58,7 +58,7 @@ export function useRace<T>(look: (race: Race) => T, rate: Rate = 'frame', held =
     const show = () => {
       timer = null;
       last = performance.now();
-      setSeen(() => looking.current(useStore.getState().race));
+      setSeen(() => looking.current(useLiveStore.getState().race));
     };
     const changed = () => {
       const early = last + pause - performance.now();
@@ -66,7 +66,7 @@ export function useRace<T>(look: (race: Race) => T, rate: Rate = 'frame', held =
       else timer ??= setTimeout(show, early);
     };
     show();
-    const stop = useStore.subscribe((live, before) => {
+    const stop = useLiveStore.subscribe((live, before) => {
       if (live.race !== before.race) changed();
     });
     return () => {
@@ -77,20 +77,20 @@ export function useRace<T>(look: (race: Race) => T, rate: Rate = 'frame', held =
   return seen;
 }
 
-export const useLink = () => useStore((live) => live.link);
+export const useConnectionStatus = () => useLiveStore((live) => live.status);
 
 /** Seconds since the last update, or null while data is fresh. */
 export function useStaleness(): number | null {
   const [age, setAge] = useState<number | null>(null);
   useEffect(() => {
     const tick = () => {
-      const { link, heardAt, race } = useStore.getState();
-      setAge(link !== 'live' && race.frame && heardAt ? Math.round((Date.now() - heardAt) / 1000) : null);
+      const { status, lastUpdateAt, race } = useLiveStore.getState();
+      setAge(status !== 'live' && race.frame && lastUpdateAt ? Math.round((Date.now() - lastUpdateAt) / 1000) : null);
     };
     tick();
     const timer = setInterval(tick, 1000);
-    const stop = useStore.subscribe((live, before) => {
-      if (live.link !== before.link) tick();
+    const stop = useLiveStore.subscribe((live, before) => {
+      if (live.status !== before.status) tick();
     });
     return () => {
       clearInterval(timer);

@@ -1,8 +1,8 @@
-import { schedulerLook, type ShapeName } from './schedulers';
+import { schedulerStyle, type MarkerShape } from './schedulers';
 import { useTheme } from './theme';
 
 /** Outlines in a box from -1 to 1. */
-export const OUTLINES: Record<ShapeName, string> = {
+export const MARKER_PATHS: Record<MarkerShape, string> = {
   diamond: 'M0-1 1 0 0 1-1 0Z',
   hexagon: 'M-.5-.87h1l.5.87-.5.87h-1l-.5-.87Z',
   triangle: 'M0-.95 1 .8H-1Z',
@@ -20,22 +20,22 @@ export const OUTLINES: Record<ShapeName, string> = {
   slant: 'M-.4-.8H1L.4.8H-1Z',
 };
 
-export function Shape({ name, size = 11, className = '' }: { name: string; size?: number; className?: string }) {
+export function SchedulerMarker({ name, size = 11, className = '' }: { name: string; size?: number; className?: string }) {
   const theme = useTheme((state) => state.theme);
-  const { shape, colour } = schedulerLook(name);
+  const { shape, colour } = schedulerStyle(name);
   return (
     <svg viewBox="-1.1 -1.1 2.2 2.2" width={size} height={size} className={`inline-block shrink-0 ${className}`} aria-hidden="true">
-      <path d={OUTLINES[shape]} fill={colour[theme]} fillRule="evenodd" />
+      <path d={MARKER_PATHS[shape]} fill={colour[theme]} fillRule="evenodd" />
     </svg>
   );
 }
 
 /** A scheduler's shape and name. */
 export function SchedulerName({ name, short = false }: { name: string; short?: boolean }) {
-  const { label, short: letters } = schedulerLook(name);
+  const { label, short: letters } = schedulerStyle(name);
   return (
     <span className="inline-flex items-center gap-1.5 whitespace-nowrap">
-      <Shape name={name} />
+      <SchedulerMarker name={name} />
       {short ? <abbr title={label} className="no-underline">{letters}</abbr> : label}
     </span>
   );

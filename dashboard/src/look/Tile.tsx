@@ -29,14 +29,14 @@ export function Tile({ title, subtitle, icon, actions, children }: TileProps) {
         {actions}
       </header>
       <div className="fade min-h-0 flex-1 px-3.5 pb-3">
-        <Fence title={title}>{children}</Fence>
+        <ErrorBoundary title={title}>{children}</ErrorBoundary>
       </div>
     </section>
   );
 }
 
 /** Keeps an error of one widget from the others. */
-export class Fence extends Component<{ title: string; children: ReactNode }, { error: Error | null }> {
+export class ErrorBoundary extends Component<{ title: string; children: ReactNode }, { error: Error | null }> {
   override state = { error: null as Error | null };
 
   static getDerivedStateFromError(error: Error) {

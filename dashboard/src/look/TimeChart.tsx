@@ -3,10 +3,10 @@ import { useEffect, useMemo, useRef } from 'react';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import type { Mark } from '@/live/messages';
-import { INK, useTheme } from './theme';
+import { CHART_COLOURS, useTheme } from './theme';
 import { useSize } from './useSize';
 
-export interface Line {
+export interface ChartLine {
   label: string;
   colour: string;
   dash?: number[];
@@ -17,7 +17,7 @@ export interface Line {
 export interface TimeChartProps {
   /** First the times, then one column per line. */
   data: uPlot.AlignedData;
-  lines: Line[];
+  lines: ChartLine[];
   log?: boolean;
   /** Lowest and highest value to show; null: as the data is. */
   range?: [number | null, number | null];
@@ -45,7 +45,7 @@ export function TimeChart(props: TimeChartProps) {
 
   useEffect(() => {
     if (!ready || !holder.current) return;
-    const made = new uPlot(options(latest, theme, 100, 100), latest.current.data, holder.current);
+    const made = new uPlot(plotOptions(latest, theme, 100, 100), latest.current.data, holder.current);
     plot.current = made;
     return () => {
       made.destroy();
@@ -70,9 +70,9 @@ export function TimeChart(props: TimeChartProps) {
 
 type Latest = { current: TimeChartProps };
 
-function options(latest: Latest, theme: 'dark' | 'light', width: number, height: number): uPlot.Options {
+function plotOptions(latest: Latest, theme: 'dark' | 'light', width: number, height: number): uPlot.Options {
   const { lines, log, range, span } = latest.current;
-  const { quiet, grid } = INK[theme];
+  const { quiet, grid } = CHART_COLOURS[theme];
   const axis = { stroke: quiet, grid: { stroke: grid, width: 1 }, ticks: { show: false }, font: '11px "JetBrains Mono Variable", monospace' };
   return {
     width,
@@ -83,21 +83,21 @@ function options(latest: Latest, theme: 'dark' | 'light', width: number, height:
     scales: {
       x: { time: false, range: (_u, low, high) => [span ? Math.max(high - span, Math.min(low, high - 10)) : low, Math.max(high, low + 1e-6)] },
       y: log
-        ? { distr: 3, range: (_u, low, high) => decades(low, high, range) }
+        ? { distr: 3, range: (_u, low, high) => decadeRange(low, high, range) }
         : { range: (_u, low, high) => [range?.[0] ?? low - (high - low) * 0.05, range?.[1] ?? Math.max(high + (high - low) * 0.08, low + 1e-9)] },
     },
     axes: [
-      { ...axis, size: 24, values: (u, values) => timeLabels(values, u.scales.x?.max ?? 0, latest.current.ago) },
+      { ...axis, size: 24, values: (u, values) => formatTicks(values, u.scales.x?.max ?? 0, latest.current.ago) },
       { ...axis, size: 58, values: (_u, values) => values.map((each) => (each === null ? '' : (latest.current.tick ?? latest.current.value)(each))) },
     ],
     series: [{}, ...lines.map((line) => ({ label: line.label, stroke: line.colour, width: line.width ?? 1.75, dash: line.dash ?? [], ...(line.fill ? { fill: line.fill } : {}), points: { show: false }, spanGaps: true }))],
-    hooks: { draw: [(u) => drawMarks(u, latest.current.marks ?? [], INK[theme].mark)] },
-    plugins: [tooltip(latest)],
+    hooks: { draw: [(u) => drawMarks(u, latest.current.marks ?? [], CHART_COLOURS[theme].mark)] },
+    plugins: [tooltipPlugin(latest)],
   };
 }
 
 /** Half decades around the data, so that the axis does not jump with every point. */
-function decades(low: number | null, high: number | null, range: TimeChartProps['range']): [number, number] {
+function decadeRange(low: number | null, high: number | null, range: TimeChartProps['range']): [number, number] {
   const half = (value: number | null, round: (x: number) => number) => 10 ** (round(Math.log10(Math.max(value ?? 1, 1e-9)) * 2) / 2);
   const from = range?.[0] ?? half(low, Math.floor);
   const to = range?.[1] ?? half(high, Math.ceil);
@@ -105,7 +105,7 @@ function decades(low: number | null, high: number | null, range: TimeChartProps[
 }
 
 /** Texts of ticks in seconds, with as many places as tell neighbours apart. */
-export function timeLabels(ticks: readonly number[], newest: number, ago = false): string[] {
+export function formatTicks(ticks: readonly number[], newest: number, ago = false): string[] {
   const step = ticks.length > 1 ? ticks[1]! - ticks[0]! : 1;
   const places = Math.max(0, Math.min(6, Math.ceil(-Math.log10(step) - 1e-9)));
   const minutes = !ago && step >= 60;
@@ -139,7 +139,7 @@ function drawMarks(u: uPlot, marks: Mark[], colour: string): void {
 }
 
 /** Values under the pointer, nearest first, and what was changed there. */
-function tooltip(latest: Latest): uPlot.Plugin {
+function tooltipPlugin(latest: Latest): uPlot.Plugin {
   const box = document.createElement('div');
   box.className = 'chart-tip';
   box.style.cssText =
@@ -157,7 +157,7 @@ function tooltip(latest: Latest): uPlot.Plugin {
           box.style.display = 'none';
           return;
         }
-        box.replaceChildren(...tipLines(u, idx, latest.current));
+        box.replaceChildren(...tooltipLines(u, idx, latest.current));
         box.style.display = 'block';
         const right = left > u.over.clientWidth / 2;
         box.style.left = right ? '' : `${left + 12}px`;
@@ -168,29 +168,29 @@ function tooltip(latest: Latest): uPlot.Plugin {
   };
 }
 
-function tipLines(u: uPlot, idx: number, { lines, data, value, marks = [] }: TimeChartProps): HTMLElement[] {
+function tooltipLines(u: uPlot, idx: number, { lines, data, value, marks = [] }: TimeChartProps): HTMLElement[] {
   const at = data[0]?.[idx] ?? 0;
   const rows = lines
     .map((line, i) => ({ line, value: data[i + 1]?.[idx] }))
-    .filter((row): row is { line: Line; value: number } => typeof row.value === 'number' && Number.isFinite(row.value))
+    .filter((row): row is { line: ChartLine; value: number } => typeof row.value === 'number' && Number.isFinite(row.value))
     .sort((a, b) => b.value - a.value)
     .slice(0, 12);
   const near = u.posToVal(6, 'x') - u.posToVal(0, 'x');
   return [
-    textLine(`${at.toFixed(1)} s`, 'var(--quiet)'),
-    ...rows.map((row) => textLine(`${row.line.label}  ${value(row.value)}`, row.line.colour)),
-    ...marks.filter((mark) => Math.abs(mark.at_time - at) < near).map((mark) => textLine(`▼ ${changeText(mark.change)}`, 'var(--warn)')),
+    tooltipLine(`${at.toFixed(1)} s`, 'var(--quiet)'),
+    ...rows.map((row) => tooltipLine(`${row.line.label}  ${value(row.value)}`, row.line.colour)),
+    ...marks.filter((mark) => Math.abs(mark.at_time - at) < near).map((mark) => tooltipLine(`▼ ${formatChange(mark.change)}`, 'var(--warn)')),
   ];
 }
 
-function textLine(text: string, colour: string): HTMLElement {
+function tooltipLine(text: string, colour: string): HTMLElement {
   const line = document.createElement('div');
   line.textContent = text;
   line.style.color = colour;
   return line;
 }
 
-export function changeText(change: Record<string, unknown>): string {
+export function formatChange(change: Record<string, unknown>): string {
   return Object.entries(change)
     .map(([name, value]) => `${name.replaceAll('_', ' ')} ${typeof value === 'object' ? JSON.stringify(value) : String(value)}`)
     .join(', ');

@@ -1,26 +1,26 @@
 /** Small parts that everything is built from. */
 import type { ButtonHTMLAttributes, ReactNode, SelectHTMLAttributes } from 'react';
 
-type Kind = 'plain' | 'main' | 'danger' | 'bare';
-const KINDS: Record<Kind, string> = {
+type ButtonKind = 'plain' | 'main' | 'danger' | 'bare';
+const BUTTON_CLASSES: Record<ButtonKind, string> = {
   plain: 'border border-edge bg-raised hover:border-strong',
   main: 'border border-accent bg-accent text-on-accent font-semibold hover:brightness-110',
   danger: 'border border-edge bg-raised text-bad hover:border-bad',
   bare: 'border border-transparent hover:bg-raised',
 };
 
-export function Button({ kind = 'plain', className = '', ...rest }: ButtonHTMLAttributes<HTMLButtonElement> & { kind?: Kind }) {
+export function Button({ kind = 'plain', className = '', ...rest }: ButtonHTMLAttributes<HTMLButtonElement> & { kind?: ButtonKind }) {
   return (
     <button
       type="button"
-      className={`inline-flex min-h-8 items-center justify-center gap-1.5 rounded-lg px-2.5 py-1 text-sm whitespace-nowrap disabled:cursor-not-allowed disabled:opacity-50 ${KINDS[kind]} ${className}`}
+      className={`inline-flex min-h-8 items-center justify-center gap-1.5 rounded-lg px-2.5 py-1 text-sm whitespace-nowrap disabled:cursor-not-allowed disabled:opacity-50 ${BUTTON_CLASSES[kind]} ${className}`}
       {...rest}
     />
   );
 }
 
-type Tone = 'quiet' | 'good' | 'warn' | 'bad' | 'accent';
-const TONES: Record<Tone, string> = {
+type ChipTone = 'quiet' | 'good' | 'warn' | 'bad' | 'accent';
+const CHIP_CLASSES: Record<ChipTone, string> = {
   quiet: 'text-quiet border-edge',
   good: 'text-good border-good/40',
   warn: 'text-warn border-warn/50',
@@ -28,9 +28,9 @@ const TONES: Record<Tone, string> = {
   accent: 'text-accent border-accent/50',
 };
 
-export function Chip({ tone = 'quiet', title, children }: { tone?: Tone; title?: string; children: ReactNode }) {
+export function Chip({ tone = 'quiet', title, children }: { tone?: ChipTone; title?: string; children: ReactNode }) {
   return (
-    <span title={title} className={`inline-flex items-center gap-1 rounded-full border px-2 py-0.5 text-xs whitespace-nowrap ${TONES[tone]}`}>
+    <span title={title} className={`inline-flex items-center gap-1 rounded-full border px-2 py-0.5 text-xs whitespace-nowrap ${CHIP_CLASSES[tone]}`}>
       {children}
     </span>
   );
@@ -52,10 +52,10 @@ export function Field({ label, hint, children }: { label: string; hint?: string;
   );
 }
 
-export const INPUT = 'w-full min-h-8 rounded-lg border border-edge bg-well px-2 py-1 text-sm num hover:border-strong';
+export const INPUT_CLASS = 'w-full min-h-8 rounded-lg border border-edge bg-well px-2 py-1 text-sm num hover:border-strong';
 
 /** What a place says that has nothing to show. */
-export function Empty({ title, children }: { title: string; children?: ReactNode }) {
+export function EmptyState({ title, children }: { title: string; children?: ReactNode }) {
   return (
     <div className="flex h-full min-h-24 flex-col items-center justify-center gap-2 p-4 text-center text-sm text-quiet">
       <p className="font-medium text-ink">{title}</p>
@@ -64,7 +64,7 @@ export function Empty({ title, children }: { title: string; children?: ReactNode
   );
 }
 
-export function ErrorLine({ message, hint }: { message: string; hint?: string }) {
+export function ErrorMessage({ message, hint }: { message: string; hint?: string }) {
   return (
     <p role="alert" className="rounded-lg border border-bad/50 bg-bad/10 px-3 py-2 text-sm">
       <strong className="font-semibold text-bad">{message}</strong>

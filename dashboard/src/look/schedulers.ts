@@ -1,13 +1,13 @@
 /** How each scheduler looks: colour, shape, dash and short name. Never colour alone. */
 import type { Theme } from './theme';
 
-export type ShapeName = 'diamond' | 'hexagon' | 'triangle' | 'square' | 'circle' | 'star' | 'cross' | 'pentagon' | 'drop' | 'bar' | 'ring' | 'chevron' | 'arrow' | 'hourglass' | 'slant';
+export type MarkerShape = 'diamond' | 'hexagon' | 'triangle' | 'square' | 'circle' | 'star' | 'cross' | 'pentagon' | 'drop' | 'bar' | 'ring' | 'chevron' | 'arrow' | 'hourglass' | 'slant';
 
-export interface Look {
+export interface SchedulerStyle {
   label: string;
   short: string;
   kind: string;
-  shape: ShapeName;
+  shape: MarkerShape;
   /** Lengths of dashes and gaps of its lines; empty: solid. */
   dash: number[];
   colour: Record<Theme, string>;
@@ -15,11 +15,11 @@ export interface Look {
   text: Record<Theme, string>;
 }
 
-function look(label: string, short: string, kind: string, shape: ShapeName, dash: number[], dark: string, light: string, text = dark): Look {
+function look(label: string, short: string, kind: string, shape: MarkerShape, dash: number[], dark: string, light: string, text = dark): SchedulerStyle {
   return { label, short, kind, shape, dash, colour: { dark, light }, text: { dark: text, light } };
 }
 
-const KNOWN: Record<string, Look> = {
+const KNOWN: Record<string, SchedulerStyle> = {
   hybrid_ml: look('Hybrid ML', 'ML', 'learns: forest', 'diamond', [], '#0fd7ff', '#0b7a96'),
   rl_agent: look('RL agent', 'RL', 'learns: agent', 'hexagon', [10, 3], '#9e66ff', '#6a35d0', '#c3a3ff'),
   greedy: look('Greedy', 'GRD', 'rule', 'triangle', [6, 4], '#e8d030', '#7d6500'),
@@ -29,7 +29,7 @@ const KNOWN: Record<string, Look> = {
 };
 
 /** For references and plug-ins. */
-const NEXT: [ShapeName, string, string][] = [
+const NEXT: [MarkerShape, string, string][] = [
   ['cross', '#5ee6a8', '#0c6b45'],
   ['pentagon', '#ff9ecb', '#a3216b'],
   ['drop', '#ffb454', '#8a4f00'],
@@ -42,9 +42,9 @@ const NEXT: [ShapeName, string, string][] = [
 ];
 /** References keep their looks; plug-ins get the next ones in the order in which they are met. */
 const REFERENCES = ['eft', 'price', 'min_min', 'max_min', 'sufferage', 'heft', 'peft'];
-const met = new Map<string, Look>();
+const met = new Map<string, SchedulerStyle>();
 
-export function schedulerLook(name: string): Look {
+export function schedulerStyle(name: string): SchedulerStyle {
   const known = KNOWN[name] ?? met.get(name);
   if (known) return known;
   const reference = REFERENCES.indexOf(name);

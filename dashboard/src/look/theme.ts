@@ -4,26 +4,26 @@ import { create } from 'zustand';
 export type Theme = 'dark' | 'light';
 const KEY = 'hms.theme';
 
-function initial(): Theme {
+function loadTheme(): Theme {
   return localStorage.getItem(KEY) === 'light' ? 'light' : 'dark';
 }
 
 export const useTheme = create<{ theme: Theme; toggle: () => void }>((set, get) => ({
-  theme: initial(),
+  theme: loadTheme(),
   toggle: () => {
     const theme: Theme = get().theme === 'dark' ? 'light' : 'dark';
     localStorage.setItem(KEY, theme);
-    show(theme);
+    applyTheme(theme);
     set({ theme });
   },
 }));
 
-export function show(theme: Theme): void {
+export function applyTheme(theme: Theme): void {
   document.documentElement.dataset.theme = theme;
 }
 
 /** Colours that canvases and drawings need as values. */
-export const INK: Record<Theme, { ink: string; quiet: string; grid: string; panel: string; bound: string; mark: string }> = {
+export const CHART_COLOURS: Record<Theme, { ink: string; quiet: string; grid: string; panel: string; bound: string; mark: string }> = {
   dark: { ink: '#e9eff9', quiet: '#a3b2ca', grid: '#1c2944', panel: '#0d1526', bound: '#f8fafc', mark: '#fbbf4d' },
   light: { ink: '#101a2b', quiet: '#4b5a72', grid: '#e1e8f2', panel: '#ffffff', bound: '#101a2b', mark: '#8a5300' },
 };

@@ -1,7 +1,7 @@
 import { useState } from 'react';
 
 /** Hovering or focusing a picture holds it still, so that it can be read. */
-export function useHold(): [boolean, { onMouseEnter: () => void; onMouseLeave: () => void; onFocus: () => void; onBlur: () => void }] {
+export function usePauseOnHover(): [boolean, { onMouseEnter: () => void; onMouseLeave: () => void; onFocus: () => void; onBlur: () => void }] {
   const [held, setHeld] = useState(false);
   const on = () => setHeld(true);
   const off = () => setHeld(false);

@@ -1,12 +1,12 @@
 import { cleanup, render, screen, waitFor, within } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { go } from '@/app/router';
+import { navigate } from '@/app/router';
 import { useToasts } from '@/app/toasts';
-import Experiments from './Experiments';
-import { useListing } from './experiments/rows';
-import { detail, difference, experiment, figures, run } from './testRuns';
-import { openDialogs, Refusal, serve, widen } from './testServer';
+import ExperimentsPage from './Experiments';
+import { useRunList } from './experiments/rows';
+import { runDetail, difference, experiment, runFigures, runLine } from './testRuns';
+import { openDialogs, Refusal, serve, setWide } from './testServer';
 
 const NONE = { experiments: [], next: null, waiting: 0, most_waiting: 20 };
 const SCHEDULERS = ['greedy', 'eft', 'heft'].map((name) => ({ name, summary: `what ${name} does`, sighted: 'no', featured: name !== 'heft', racing: false }));
@@ -14,7 +14,7 @@ const WORKLOADS = { workloads: [], most_bytes: 1000, formats: ['csv'], problems:
 
 beforeEach(() => {
   openDialogs();
-  useListing.setState({ kind: 'all', text: '', sort: 'when', down: true, picked: [] });
+  useRunList.setState({ kind: 'all', text: '', sort: 'when', down: true, picked: [] });
   useToasts.setState({ toasts: [] });
 });
 afterEach(() => {
@@ -22,13 +22,13 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-const listed = () => serve({ 'GET /api/runs': { runs: [run(3, { kind: 'comparison', title: 'Tails' }), run(2), run(1)], next: null }, 'GET /api/experiments': NONE });
+const listed = () => serve({ 'GET /api/runs': { runs: [runLine(3, { kind: 'comparison', title: 'Tails' }), runLine(2), runLine(1)], next: null }, 'GET /api/experiments': NONE });
 const address = () => window.location.pathname + window.location.search;
 
 test('two ticks and Compare lead to an address with both runs', async () => {
   listed();
-  go('/experiments');
-  render(<Experiments />);
+  navigate('/experiments');
+  render(<ExperimentsPage />);
   await userEvent.click(await screen.findByRole('checkbox', { name: 'Compare Tails' }));
   expect(screen.getByRole('button', { name: 'Compare' })).toBeDisabled();
   expect(screen.getByText(/tick one more/)).toBeVisible();
@@ -39,8 +39,8 @@ test('two ticks and Compare lead to an address with both runs', async () => {
 
 test('filters by text and kind, says how many are left, and shows all again', async () => {
   listed();
-  go('/experiments');
-  render(<Experiments />);
+  navigate('/experiments');
+  render(<ExperimentsPage />);
   await userEvent.type(await screen.findByRole('searchbox', { name: 'Filter by text' }), 'tails');
   expect(screen.getByText('1 of 3 runs')).toBeVisible();
   expect(screen.queryByText('Live race 1')).toBeNull();
@@ -50,10 +50,10 @@ test('filters by text and kind, says how many are left, and shows all again', as
 });
 
 test('a wide table sorts by its heads and says so', async () => {
-  widen(true);
+  setWide(true);
   listed();
-  go('/experiments');
-  render(<Experiments />);
+  navigate('/experiments');
+  render(<ExperimentsPage />);
   const head = await screen.findByRole('columnheader', { name: 'Tasks' });
   await userEvent.click(within(head).getByRole('button'));
   expect(head).toHaveAttribute('aria-sort', 'descending');
@@ -66,19 +66,19 @@ test('a wide table sorts by its heads and says so', async () => {
 
 test('an experiment that runs shows its seeds, and cannot be ticked yet', async () => {
   serve({
-    'GET /api/runs': { runs: [run(4, { kind: 'comparison', status: 'running' })], next: null },
+    'GET /api/runs': { runs: [runLine(4, { kind: 'comparison', status: 'running' })], next: null },
     'GET /api/experiments': { ...NONE, waiting: 1, experiments: [experiment(4, { state: 'running', done: 2, of: 5 })] },
   });
-  go('/experiments');
-  render(<Experiments />);
+  navigate('/experiments');
+  render(<ExperimentsPage />);
   expect(await screen.findByRole('progressbar')).toHaveAttribute('aria-valuenow', '2');
   expect(screen.getByRole('checkbox')).toBeDisabled();
 });
 
 test('without runs it says what to do; without a server it is one line, and asking again helps', async () => {
   const { replies } = serve({ 'GET /api/runs': new Refusal(503, 'the database does not answer'), 'GET /api/experiments': NONE });
-  go('/experiments');
-  render(<Experiments />);
+  navigate('/experiments');
+  render(<ExperimentsPage />);
   expect(await screen.findByRole('alert')).toHaveTextContent('the database does not answer');
   replies['GET /api/runs'] = { runs: [], next: null };
   await userEvent.click(screen.getByRole('button', { name: 'Try again' }));
@@ -88,11 +88,11 @@ test('without runs it says what to do; without a server it is one line, and aski
 
 test('a run shows its settings, changes and figures with intervals, and marks the best', async () => {
   serve({
-    'GET /api/runs/7': detail(7, { changes: [{ at_task: 120, at_time: 65, change: { load: 1.2 }, created_at: '2026-11-16T01:00:00Z' }] }),
-    'GET /api/runs/7/figures': figures(7, { oracle: 0.1, eft: 0.2, greedy: 4 }),
+    'GET /api/runs/7': runDetail(7, { changes: [{ at_task: 120, at_time: 65, change: { load: 1.2 }, created_at: '2026-11-16T01:00:00Z' }] }),
+    'GET /api/runs/7/figures': runFigures(7, { oracle: 0.1, eft: 0.2, greedy: 4 }),
   });
-  go('/experiments?run=7');
-  render(<Experiments />);
+  navigate('/experiments?run=7');
+  render(<ExperimentsPage />);
   const row = (await screen.findByRole('button', { name: 'Mean turnaround' })).closest('tr')!;
   expect(within(row).getByText('best:').closest('td')).toHaveTextContent('200 ms180 – 220 ms');
   expect(row).toHaveTextContent('4.00 s3.60 – 4.40 s');
@@ -108,9 +108,9 @@ test('a run shows its settings, changes and figures with intervals, and marks th
 });
 
 test('a run is deleted only after it was asked, and the list opens', async () => {
-  const { orders } = serve({ 'GET /api/runs/7': detail(7), 'GET /api/runs/7/figures': figures(7, { eft: 1, greedy: 2 }), 'DELETE /api/runs/7': { removed: '7' }, 'GET /api/runs': { runs: [], next: null }, 'GET /api/experiments': NONE });
-  go('/experiments?run=7');
-  render(<Experiments />);
+  const { orders } = serve({ 'GET /api/runs/7': runDetail(7), 'GET /api/runs/7/figures': runFigures(7, { eft: 1, greedy: 2 }), 'DELETE /api/runs/7': { removed: '7' }, 'GET /api/runs': { runs: [], next: null }, 'GET /api/experiments': NONE });
+  navigate('/experiments?run=7');
+  render(<ExperimentsPage />);
   await userEvent.click(await screen.findByRole('button', { name: 'Delete' }));
   await userEvent.click(screen.getByRole('button', { name: 'Keep it' }));
   expect(orders()).toEqual([]);
@@ -121,17 +121,17 @@ test('a run is deleted only after it was asked, and the list opens', async () =>
 });
 
 test('a run that goes on cannot be deleted or resumed', async () => {
-  serve({ 'GET /api/runs/7': detail(7, { current: true, status: 'running' }), 'GET /api/runs/7/figures': figures(7, { eft: 1, greedy: 2 }) });
-  go('/experiments?run=7');
-  render(<Experiments />);
+  serve({ 'GET /api/runs/7': runDetail(7, { current: true, status: 'running' }), 'GET /api/runs/7/figures': runFigures(7, { eft: 1, greedy: 2 }) });
+  navigate('/experiments?run=7');
+  render(<ExperimentsPage />);
   expect(await screen.findByRole('button', { name: 'Delete' })).toBeDisabled();
   expect(screen.queryByRole('button', { name: 'Resume' })).toBeNull();
 });
 
 test('an interrupted live run is resumed, and the race opens', async () => {
-  const { orders } = serve({ 'GET /api/runs/7': detail(7, { status: 'interrupted' }), 'GET /api/runs/7/figures': new Refusal(409, 'no figures'), 'POST /api/runs/7/resume': { run_id: 7 } });
-  go('/experiments?run=7');
-  render(<Experiments />);
+  const { orders } = serve({ 'GET /api/runs/7': runDetail(7, { status: 'interrupted' }), 'GET /api/runs/7/figures': new Refusal(409, 'no figures'), 'POST /api/runs/7/resume': { run_id: 7 } });
+  navigate('/experiments?run=7');
+  render(<ExperimentsPage />);
   await userEvent.click(await screen.findByRole('button', { name: 'Resume' }));
   await userEvent.click(screen.getByRole('button', { name: 'Resume it' }));
   await waitFor(() => expect(address()).toBe('/'));
@@ -139,9 +139,9 @@ test('an interrupted live run is resumed, and the race opens', async () => {
 });
 
 test('a run gets a name, and an empty one takes it away', async () => {
-  const { asked } = serve({ 'GET /api/runs/7': detail(7, { title: 'old' }), 'GET /api/runs/7/figures': new Refusal(409, 'no figures'), 'PATCH /api/runs/7': run(7) });
-  go('/experiments?run=7');
-  render(<Experiments />);
+  const { asked } = serve({ 'GET /api/runs/7': runDetail(7, { title: 'old' }), 'GET /api/runs/7/figures': new Refusal(409, 'no figures'), 'PATCH /api/runs/7': runLine(7) });
+  navigate('/experiments?run=7');
+  render(<ExperimentsPage />);
   await userEvent.click(await screen.findByRole('button', { name: 'Rename' }));
   const box = screen.getByRole('textbox', { name: 'Title of the run' });
   await userEvent.clear(box);
@@ -154,10 +154,10 @@ test('a run gets a name, and an empty one takes it away', async () => {
 });
 
 test('runs side by side claim only what their intervals allow', async () => {
-  const runs = [figures(1, { eft: 0.2, greedy: 1 }), figures(2, { eft: 0.3, greedy: 1.1 }, { load: 1.2 })];
+  const runs = [runFigures(1, { eft: 0.2, greedy: 1 }), runFigures(2, { eft: 0.3, greedy: 1.1 }, { load: 1.2 })];
   serve({ 'GET /api/compare?runs=1,2': { baseline: 1, runs, differences: [difference('eft', 0.1, 0.05, 0.15, { relative: 0.5 }), difference('greedy', 0.1, -0.2, 0.4)], notes: ['the runs have different loads'] } });
-  go('/experiments?runs=1,2');
-  render(<Experiments />);
+  navigate('/experiments?runs=1,2');
+  render(<ExperimentsPage />);
   const row = (name: string) => within(screen.getByRole('group', { name: 'Table of differences' })).getByText(name).closest('tr')!;
   await screen.findByText('the runs have different loads');
   expect(row('EFT')).toHaveTextContent('50 % higher, worse+100 ms (+50.0 ms to +150 ms)');
@@ -168,15 +168,15 @@ test('runs side by side claim only what their intervals allow', async () => {
 
 test('an address that names no runs says so', () => {
   serve({});
-  go('/experiments?runs=a,b');
-  render(<Experiments />);
+  navigate('/experiments?runs=a,b');
+  render(<ExperimentsPage />);
   expect(screen.getByRole('alert')).toHaveTextContent('This address names no runs.');
 });
 
 test('the form says what is wrong before anything is sent, then shows the line of the server', async () => {
   const { asked, replies } = serve({ 'GET /api/schedulers': SCHEDULERS, 'GET /api/workloads': WORKLOADS, 'POST /api/experiments': new Refusal(409, '20 experiments wait already', 'wait or cancel one') });
-  go('/experiments?new=1&workload=upload:a.csv');
-  render(<Experiments />);
+  navigate('/experiments?new=1&workload=upload:a.csv');
+  render(<ExperimentsPage />);
   expect(await screen.findByRole('checkbox', { name: /^EFT/ })).toBeChecked();
   expect(screen.getByRole('checkbox', { name: /HEFT/ })).not.toBeChecked();
   await userEvent.click(screen.getByRole('button', { name: 'None' }));
@@ -194,9 +194,9 @@ test('the form says what is wrong before anything is sent, then shows the line o
 });
 
 test('an experiment that runs is cancelled, and then says how far it came', async () => {
-  const { orders, replies } = serve({ 'GET /api/runs/9': detail(9, { kind: 'comparison', status: 'running' }), 'GET /api/experiments/9': experiment(9, { state: 'running', done: 3 }), 'GET /api/runs/9/figures': new Refusal(409, 'it was cancelled'), 'DELETE /api/experiments/9': experiment(9) });
-  go('/experiments?run=9');
-  render(<Experiments />);
+  const { orders, replies } = serve({ 'GET /api/runs/9': runDetail(9, { kind: 'comparison', status: 'running' }), 'GET /api/experiments/9': experiment(9, { state: 'running', done: 3 }), 'GET /api/runs/9/figures': new Refusal(409, 'it was cancelled'), 'DELETE /api/experiments/9': experiment(9) });
+  navigate('/experiments?run=9');
+  render(<ExperimentsPage />);
   expect(await screen.findByText(/3 of 5 seeds done/)).toBeVisible();
   replies['GET /api/experiments/9'] = experiment(9, { state: 'cancelled', done: 3 });
   await userEvent.click(screen.getByRole('button', { name: 'Cancel' }));

@@ -3,10 +3,10 @@ import userEvent from '@testing-library/user-event';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Schemas } from '@/api/client';
 import type { ForestInsight, SimulationUpdate } from '@/live/messages';
-import { nothing } from '@/live/state';
-import { useStore } from '@/live/store';
-import Models from './Models';
-import { accuracyOf, isCache, trainingOf } from './models/words';
+import { emptyRace } from '@/live/state';
+import { useLiveStore } from '@/live/store';
+import ModelsPage from './Models';
+import { describeAccuracy, isCache, describeTraining } from './models/words';
 import { Refusal, serve } from './testServer';
 
 const file = (name: string, change: Partial<Schemas['ModelFile']> = {}): Schemas['ModelFile'] => ({ folder: 'models', file: name, kind: 'hybrid_ml', version: '0.1.0', training: { retrains: 8, classes: ['cpu', 'gpu'] }, intact: true, ...change });
@@ -15,7 +15,7 @@ const forest: ForestInsight = {
   share_mae: 0.0235, share_r2: 0.94, share_tested: 1000, seconds_mae: 0.0052, seconds_r2: 0.99, seconds_tested: 900,
 };
 
-beforeEach(() => useStore.setState({ race: nothing }));
+beforeEach(() => useLiveStore.setState({ race: emptyRace }));
 afterEach(() => {
   cleanup();
   vi.unstubAllGlobals();
@@ -23,15 +23,15 @@ afterEach(() => {
 
 test('what a model says about itself: accuracy apart from the rest', () => {
   const training = { retrains: 8, share_mae: 0.02, classes: ['cpu', 'gpu'], r2: null };
-  expect(accuracyOf(training)).toEqual(['share error 0.0200']);
-  expect(trainingOf(training)).toEqual(['retrains 8', 'classes cpu, gpu']);
+  expect(describeAccuracy(training)).toEqual(['share error 0.0200']);
+  expect(describeTraining(training)).toEqual(['retrains 8', 'classes cpu, gpu']);
   expect([isCache('/home/me/.cache/x/models'), isCache('models'), isCache('/home/me/my-cache-of/models')]).toEqual([true, false, false]);
 });
 
 test('models of runs link to their run; files that are damaged come first and say what to do', async () => {
   const stored = [{ id: 1, run_id: 4, scheduler_name: 'rl_agent', path: 'data/models/run4-rl_agent.model', sha256: 'cd'.repeat(32), training: { steps: 5872 }, created_at: '2026-11-16T01:00:00Z' }];
   serve({ 'GET /api/models': { stored, files: [file('good.model'), file('bad.model', { intact: false })], problems: ['other/x.json is torn'] } });
-  render(<Models />);
+  render(<ModelsPage />);
   expect(await screen.findByRole('link', { name: 'run 4' })).toHaveAttribute('href', '/experiments?run=4');
   expect(screen.getByText('run4-rl_agent.model')).toBeVisible();
   expect(screen.getByRole('alert')).toHaveTextContent('other/x.json is torn');
@@ -43,7 +43,7 @@ test('models of runs link to their run; files that are damaged come first and sa
 
 test('many files are folded, and unfold', async () => {
   serve({ 'GET /api/models': { stored: [], files: Array.from({ length: 9 }, (_, i) => file(`m${i}.model`, { folder: '/x/.cache/models' })), problems: [] } });
-  render(<Models />);
+  render(<ModelsPage />);
   const panel = await screen.findByRole('region', { name: 'Taught before the race' });
   expect(within(panel).getAllByRole('article')).toHaveLength(6);
   await userEvent.click(within(panel).getByRole('button', { name: 'Show all 9' }));
@@ -52,7 +52,7 @@ test('many files are folded, and unfold', async () => {
 
 test('without models it says how to get one; a failure is one line and can be tried again', async () => {
   const { replies } = serve({ 'GET /api/models': new Refusal(503, 'the database does not answer') });
-  render(<Models />);
+  render(<ModelsPage />);
   expect(await screen.findByRole('alert')).toHaveTextContent('the database does not answer');
   expect(screen.getByText(/hms train rl_agent/)).toBeVisible();
   replies['GET /api/models'] = { stored: [], files: [], problems: [] };
@@ -63,11 +63,11 @@ test('without models it says how to get one; a failure is one line and can be tr
 
 test('a learner of the live race shows what it looks at, most important first, and its fits', async () => {
   serve({ 'GET /api/models': { stored: [], files: [], problems: [] } });
-  render(<Models />);
+  render(<ModelsPage />);
   expect(screen.getByText('Nobody learns at the moment')).toBeVisible();
   const frame = { schedulers: [{ name: 'hybrid_ml', insight: forest }, { name: 'greedy', insight: null }] } as unknown as SimulationUpdate;
   const points = [54, 500].map((task) => ({ task, samples: task, mae: 30 / task, r2: 0.5, tested: 5, reason: 'drift' as const, seconds: 0.4 }));
-  act(() => useStore.setState({ race: { ...nothing, frame, pictures: { histories: { hybrid_ml: { kind: 'forest', points } } } as unknown as (typeof nothing)['pictures'] } }));
+  act(() => useLiveStore.setState({ race: { ...emptyRace, frame, pictures: { histories: { hybrid_ml: { kind: 'forest', points } } } as unknown as (typeof emptyRace)['pictures'] } }));
   const panel = await screen.findByRole('region', { name: 'Hybrid ML' }, { timeout: 3000 });
   expect(within(panel).getAllByRole('listitem').map((each) => each.textContent)).toEqual(['compute intensity75 %', 'size25 %']);
   expect(within(panel).getByText('0.0235 on 1,000 unseen tasks')).toBeVisible();

@@ -1,19 +1,19 @@
 /** The live race: key figures on top, tiles below, and what is wrong, if something is. */
 import { useState } from 'react';
-import { Controls } from '@/app/Controls';
+import { ControlPanel } from '@/app/Controls';
 import { ControlStrip } from '@/app/ControlStrip';
 import { Grid } from '@/app/Grid';
-import { useChoices } from '@/app/choices';
+import { usePreferences } from '@/app/choices';
 import { useLayout } from '@/app/layout';
 import { start } from '@/app/orders';
-import { retry, useLink, useRace, useStaleness } from '@/live/store';
-import { Button, Empty, ErrorLine } from '@/look/parts';
+import { retry, useConnectionStatus, useRace, useStaleness } from '@/live/store';
+import { Button, EmptyState, ErrorMessage } from '@/look/parts';
 import { AuditDialog } from '@/widgets/Audit';
 import { KeyFigures } from '@/widgets/KeyFigures';
 
-export function Race() {
+export function RacePage() {
   const known = useRace((race) => race.frame !== null, 'read');
-  const editing = useChoices((state) => state.editing);
+  const editing = usePreferences((state) => state.editing);
   const [open, setOpen] = useState(false);
   return (
     <div className={`space-y-3 ${open ? 'sm:pr-[22.8rem]' : ''}`}>
@@ -24,10 +24,10 @@ export function Race() {
           <KeyFigures />
           {editing && <EditingHelp />}
           <Grid />
-          {open && <Controls onClose={() => setOpen(false)} />}
+          {open && <ControlPanel onClose={() => setOpen(false)} />}
         </>
       ) : (
-        <Waiting />
+        <NoRace />
       )}
       <AuditDialog />
     </div>
@@ -35,7 +35,7 @@ export function Race() {
 }
 
 function Banners() {
-  const link = useLink();
+  const link = useConnectionStatus();
   const age = useStaleness();
   const { error, notice, state } = useRace((race) => ({ error: race.frame?.error ?? '', notice: race.notice, state: race.frame?.state }), 'read');
   return (
@@ -49,26 +49,26 @@ function Banners() {
           <Button onClick={retry}>Retry now</Button>
         </div>
       )}
-      {error && <ErrorLine message={state === 'failed' ? `The race has failed: ${error}` : error} />}
-      {notice && !error && <ErrorLine message={notice} />}
+      {error && <ErrorMessage message={state === 'failed' ? `The race has failed: ${error}` : error} />}
+      {notice && !error && <ErrorMessage message={notice} />}
     </>
   );
 }
 
-function Waiting() {
-  const link = useLink();
-  if (link !== 'live') return <Skeleton />;
+function NoRace() {
+  const link = useConnectionStatus();
+  if (link !== 'live') return <RaceSkeleton />;
   return (
     <div className="panel mx-auto mt-10 max-w-xl p-8">
-      <Empty title="No race yet">
+      <EmptyState title="No race yet">
         <p>The server is ready, or still training its agents: that takes about half a minute the first time. Start a race, and six schedulers get the same tasks.</p>
         <Button kind="main" onClick={() => void start()}>Start the race</Button>
-      </Empty>
+      </EmptyState>
     </div>
   );
 }
 
-function Skeleton() {
+function RaceSkeleton() {
   return (
     <div aria-label="Loading" role="status" className="grid grid-cols-2 gap-3 lg:grid-cols-6">
       {Array.from({ length: 6 }, (_, i) => <div key={i} className="skeleton h-24" />)}

@@ -3,24 +3,24 @@ import { useEffect } from 'react';
 import { ArrowLeft, ArrowRight, FlaskConical } from 'lucide-react';
 import { follow } from '@/app/Header';
 import { setQuery, useRouter } from '@/app/router';
-import { useSettings } from '@/app/ControlStrip';
+import { useRaceSettings } from '@/app/ControlStrip';
 import { Button } from '@/look/parts';
-import { Fence } from '@/look/Tile';
+import { ErrorBoundary } from '@/look/Tile';
 import { WIDGETS } from '@/widgets';
 import { STOPS, type Stop } from './tour/story';
 
-export default function Tour() {
-  const wanted = Number(useRouter((state) => state.place.query.get('stop')) ?? 1);
+export default function TourPage() {
+  const wanted = Number(useRouter((state) => state.route.query.get('stop')) ?? 1);
   const number = Math.min(STOPS.length, Math.max(1, Number.isInteger(wanted) ? wanted : 1));
   const to = (next: number) => setQuery('stop', String(Math.min(STOPS.length, Math.max(1, next))));
-  useArrows(number, to);
+  useArrowKeys(number, to);
   const stop = STOPS[number - 1]!;
   return (
     <div className="mx-auto max-w-7xl space-y-4 py-2">
-      <Progress number={number} to={to} />
+      <TourProgress number={number} to={to} />
       <div className={`grid items-start gap-5 ${stop.widget ? 'lg:grid-cols-[minmax(0,5fr)_minmax(0,7fr)]' : 'mx-auto max-w-3xl'}`}>
-        <Words stop={stop} number={number} />
-        {stop.widget && <Live id={stop.widget} key={stop.widget} />}
+        <StopText stop={stop} number={number} />
+        {stop.widget && <LiveWidget id={stop.widget} key={stop.widget} />}
       </div>
       <div className="flex items-center justify-between gap-3">
         <Button disabled={number === 1} onClick={() => to(number - 1)}><ArrowLeft size={15} aria-hidden="true" /> Back</Button>
@@ -35,7 +35,7 @@ export default function Tour() {
   );
 }
 
-function useArrows(number: number, to: (next: number) => void): void {
+function useArrowKeys(number: number, to: (next: number) => void): void {
   useEffect(() => {
     const pressed = (event: KeyboardEvent) => {
       if ((event.target as HTMLElement).closest('input,select,textarea,canvas,[role=grid],[role=slider]')) return;
@@ -47,7 +47,7 @@ function useArrows(number: number, to: (next: number) => void): void {
   });
 }
 
-function Progress({ number, to }: { number: number; to: (next: number) => void }) {
+function TourProgress({ number, to }: { number: number; to: (next: number) => void }) {
   return (
     <ol aria-label="Stops of the tour" className="flex gap-1">
       {STOPS.map((stop, i) => (
@@ -61,8 +61,8 @@ function Progress({ number, to }: { number: number; to: (next: number) => void }
   );
 }
 
-function Words({ stop, number }: { stop: Stop; number: number }) {
-  const { off } = useSettings();
+function StopText({ stop, number }: { stop: Stop; number: number }) {
+  const { off } = useRaceSettings();
   return (
     <article className="panel space-y-4 p-6" aria-live="polite">
       <h2 className="text-2xl font-semibold">{stop.title}</h2>
@@ -79,11 +79,11 @@ function Words({ stop, number }: { stop: Stop; number: number }) {
   );
 }
 
-function Live({ id }: { id: string }) {
+function LiveWidget({ id }: { id: string }) {
   const widget = WIDGETS.find((each) => each.id === id);
   if (!widget) return null;
   const Content = widget.component;
-  return <div className="h-[26rem]"><Fence title={widget.title}><Content /></Fence></div>;
+  return <div className="h-[26rem]"><ErrorBoundary title={widget.title}><Content /></ErrorBoundary></div>;
 }
 
 /** One cook near the door, four chefs far away. */

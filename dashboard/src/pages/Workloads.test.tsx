@@ -2,12 +2,12 @@ import { cleanup, fireEvent, render, screen, waitFor, within } from '@testing-li
 import userEvent from '@testing-library/user-event';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Schemas } from '@/api/client';
-import { go } from '@/app/router';
-import { nothing } from '@/live/state';
-import { useStore } from '@/live/store';
-import Workloads from './Workloads';
+import { navigate } from '@/app/router';
+import { emptyRace } from '@/live/state';
+import { useLiveStore } from '@/live/store';
+import WorkloadsPage from './Workloads';
 import { openDialogs, serve } from './testServer';
-import { forget } from './workloads/useShape';
+import { clearShapeCache } from './workloads/useShape';
 
 const spread = { minimum: 1, p25: 2, median: 3, p75: 4, p90: 5, p99: 6, maximum: 7, mean: 3.5, scale: 'linear' as const, edges: [1, 4, 7], counts: [6, 4] };
 
@@ -49,17 +49,17 @@ class Sender {
 
 beforeEach(() => {
   openDialogs();
-  forget();
+  clearShapeCache();
   Sender.sent = [];
   vi.stubGlobal('XMLHttpRequest', Sender);
-  useStore.setState({ race: nothing });
+  useLiveStore.setState({ race: emptyRace });
 });
 afterEach(() => {
   cleanup();
   vi.unstubAllGlobals();
 });
 
-const race = (state: 'running' | 'stopped') => useStore.setState({ race: { ...nothing, frame: { state, schedulers: [] } as unknown as NonNullable<(typeof nothing)['frame']> } });
+const race = (state: 'running' | 'stopped') => useLiveStore.setState({ race: { ...emptyRace, frame: { state, schedulers: [] } as unknown as NonNullable<(typeof emptyRace)['frame']> } });
 
 function drop(name: string, text = 'size\n1\n') {
   fireEvent.drop(screen.getByTestId('drop'), { dataTransfer: { files: [new File([text], name)] } });
@@ -67,8 +67,8 @@ function drop(name: string, text = 'size\n1\n') {
 
 test('lists files and presets with pictures of their shape', async () => {
   serve({ 'GET /api/workloads': list(shape('a.csv'), preset), 'GET /api/workloads/a.csv': shape('a.csv'), 'GET /api/workloads/mixed': preset });
-  go('/workloads');
-  render(<Workloads />);
+  navigate('/workloads');
+  render(<WorkloadsPage />);
   const files = await screen.findByRole('list', { name: 'Uploaded workloads' });
   expect(within(files).getByText('10 tasks · over 12.0 s · csv · 2.00 kB')).toBeVisible();
   expect(await within(files).findByText('size 1 – 7')).toBeVisible();
@@ -77,8 +77,8 @@ test('lists files and presets with pictures of their shape', async () => {
 
 test('a dropped file gets a clean name, and the line of the server is shown as it is', async () => {
   const { asked } = serve({ 'GET /api/workloads': list(preset), 'GET /api/workloads/mixed': preset });
-  go('/workloads');
-  render(<Workloads />);
+  navigate('/workloads');
+  render(<WorkloadsPage />);
   expect(await screen.findByText(/None yet/)).toBeVisible();
   drop('My Trace.CSV');
   expect(screen.getByRole('textbox', { name: /Name/ })).toHaveValue('my-trace.csv');
@@ -99,8 +99,8 @@ test('a dropped file gets a clean name, and the line of the server is shown as i
 
 test('too large a file and an odd name are refused before anything is sent', async () => {
   serve({ 'GET /api/workloads': list(), 'GET /api/workloads/mixed': preset });
-  go('/workloads');
-  render(<Workloads />);
+  navigate('/workloads');
+  render(<WorkloadsPage />);
   await screen.findByTestId('drop');
   drop('big.csv', 'x'.repeat(1500));
   expect(screen.getByRole('alert')).toHaveTextContent('The file has 1.50 kB, at most 1.00 kB can be taken.');
@@ -114,8 +114,8 @@ test('too large a file and an odd name are refused before anything is sent', asy
 
 test('a server that goes away while a file is sent is one line', async () => {
   serve({ 'GET /api/workloads': list() });
-  go('/workloads');
-  render(<Workloads />);
+  navigate('/workloads');
+  render(<WorkloadsPage />);
   await screen.findByTestId('drop');
   drop('a.csv');
   await userEvent.click(screen.getByRole('button', { name: 'Upload' }));
@@ -125,8 +125,8 @@ test('a server that goes away while a file is sent is one line', async () => {
 
 test('a workload in numbers, and what no device can run', async () => {
   serve({ 'GET /api/workloads/a.csv': shape('a.csv', { unfit_share: 0.05, offered_load: 1.4 }) });
-  go('/workloads?name=a.csv');
-  render(<Workloads />);
+  navigate('/workloads?name=a.csv');
+  render(<WorkloadsPage />);
   expect(await screen.findByText('37 %')).toBeVisible();
   expect(screen.getByText('more than it can do: queues grow')).toBeVisible();
   expect(screen.getByText(/5.0 % of its tasks fit on no device/)).toBeVisible();
@@ -137,8 +137,8 @@ test('a workload in numbers, and what no device can run', async () => {
 test('Race on it changes the race that runs', async () => {
   race('running');
   const { asked } = serve({ 'GET /api/workloads/a.csv': shape('a.csv'), 'PATCH /api/simulation/settings': { at_task: 12, at_time: 1, change: {}, settings: {} } });
-  go('/workloads?name=a.csv');
-  render(<Workloads />);
+  navigate('/workloads?name=a.csv');
+  render(<WorkloadsPage />);
   await userEvent.click(await screen.findByRole('button', { name: 'Race on it' }));
   await waitFor(() => expect(window.location.pathname).toBe('/'));
   expect(asked.find((each) => each.method !== 'GET')).toEqual({ method: 'PATCH', path: '/api/simulation/settings', body: { preset: 'upload:a.csv' } });
@@ -147,8 +147,8 @@ test('Race on it changes the race that runs', async () => {
 test('Race on it starts a race where none runs, and stays here if the server refuses', async () => {
   race('stopped');
   const { orders } = serve({ 'GET /api/workloads/a.csv': shape('a.csv') });
-  go('/workloads?name=a.csv');
-  render(<Workloads />);
+  navigate('/workloads?name=a.csv');
+  render(<WorkloadsPage />);
   await userEvent.click(await screen.findByRole('button', { name: 'Race on it' }));
   await waitFor(() => expect(orders()).toEqual(['POST /api/simulation/start']));
   expect(window.location.pathname).toBe('/workloads');
@@ -156,8 +156,8 @@ test('Race on it starts a race where none runs, and stays here if the server ref
 
 test('what the live race cannot run on says why and offers the experiment', async () => {
   serve({ 'GET /api/workloads/g.csv': shape('g.csv', { live: false, obstacle: 'it has dependencies', in_use: true }) });
-  go('/workloads?name=g.csv');
-  render(<Workloads />);
+  navigate('/workloads?name=g.csv');
+  render(<WorkloadsPage />);
   expect(await screen.findByRole('button', { name: 'Race on it' })).toBeDisabled();
   expect(screen.getByText('The live race cannot run on it: it has dependencies.')).toBeVisible();
   expect(screen.getByRole('button', { name: 'Delete' })).toBeDisabled();
@@ -165,8 +165,8 @@ test('what the live race cannot run on says why and offers the experiment', asyn
 
 test('a file is deleted only after it was asked', async () => {
   const { orders } = serve({ 'GET /api/workloads/a.csv': shape('a.csv'), 'DELETE /api/workloads/a.csv': { removed: 'upload:a.csv' }, 'GET /api/workloads': list() });
-  go('/workloads?name=a.csv');
-  render(<Workloads />);
+  navigate('/workloads?name=a.csv');
+  render(<WorkloadsPage />);
   await userEvent.click(await screen.findByRole('button', { name: 'Delete' }));
   expect(orders()).toEqual([]);
   await userEvent.click(screen.getByRole('button', { name: 'Delete it' }));

@@ -1,7 +1,7 @@
 /** For tests: runs, experiments and figures as the server tells them. */
 import type { Schemas } from '@/api/client';
 
-export function run(id: number, change: Partial<Schemas['RunLine']> = {}): Schemas['RunLine'] {
+export function runLine(id: number, change: Partial<Schemas['RunLine']> = {}): Schemas['RunLine'] {
   return {
     id, kind: 'live', status: 'finished', seed: 0, version: '0.1.0', started_at: `2026-11-16T0${id % 10}:00:00Z`, ended_at: `2026-11-16T0${id % 10}:10:00Z`, current: false, measured: false,
     title: null, schedulers: ['greedy', 'oracle'], workload: 'mixed', load: 0.9, rate: null, num_gpus: 4, tasks: 1000 * id, duration: 60 * id, headline: { scheduler: 'greedy', mean_turnaround: 0.25 },
@@ -9,8 +9,8 @@ export function run(id: number, change: Partial<Schemas['RunLine']> = {}): Schem
   };
 }
 
-export function detail(id: number, change: Partial<Schemas['RunDetail']> = {}): Schemas['RunDetail'] {
-  return { ...run(id), owner: null, heartbeat_at: '2026-11-16T01:00:00Z', cluster: {}, settings: { energy_weight: 0.5, pace: 20 }, changes: [], summary: null, last_task: 99, ...change };
+export function runDetail(id: number, change: Partial<Schemas['RunDetail']> = {}): Schemas['RunDetail'] {
+  return { ...runLine(id), owner: null, heartbeat_at: '2026-11-16T01:00:00Z', cluster: {}, settings: { energy_weight: 0.5, pace: 20 }, changes: [], summary: null, last_task: 99, ...change };
 }
 
 export function experiment(id: number, change: Partial<Schemas['Experiment']> = {}): Schemas['Experiment'] {
@@ -28,7 +28,7 @@ export const MEASURES: Schemas['MeasureInfo'][] = [
 export const estimate = (mean: number, spread: number | null = mean / 10): Schemas['Estimate'] => ({ mean, low: spread === null ? null : mean - spread, high: spread === null ? null : mean + spread, n: 5 });
 
 /** Figures of a run by scheduler: its mean turnaround; makespan over bound is one more than that. */
-export function figures(id: number, turnaround: Record<string, number>, change: Partial<Schemas['RunFigures']> = {}): Schemas['RunFigures'] {
+export function runFigures(id: number, turnaround: Record<string, number>, change: Partial<Schemas['RunFigures']> = {}): Schemas['RunFigures'] {
   return {
     run_id: id, title: null, kind: 'comparison', status: 'finished', workload: 'mixed', load: 0.9, rate: null, num_gpus: 4, seeds: [0, 1, 2, 3, 4], tasks: 500, method: 'seeds', explanation: '95 % bootstrap intervals over 5 seeds',
     measures: MEASURES,

@@ -1,13 +1,13 @@
 /** For tests: a server of answers by method and path, which remembers what it was asked. */
 import { vi } from 'vitest';
 
-export interface Asked {
+export interface RecordedRequest {
   method: string;
   path: string;
   body: unknown;
 }
 
-type Reply = unknown | ((asked: Asked) => unknown);
+type Reply = unknown | ((asked: RecordedRequest) => unknown);
 
 /** What the server refuses with. */
 export class Refusal {
@@ -19,20 +19,20 @@ export class Refusal {
 }
 
 /** Answer fetches: keys are `METHOD /path`, the query may be left out. What is not listed is a 404 that names itself. */
-export function serve(replies: Record<string, Reply>): { asked: Asked[]; replies: Record<string, Reply>; orders: () => string[] } {
-  const asked: Asked[] = [];
+export function serve(replies: Record<string, Reply>): { asked: RecordedRequest[]; replies: Record<string, Reply>; orders: () => string[] } {
+  const asked: RecordedRequest[] = [];
   vi.stubGlobal('fetch', async (url: string, init?: RequestInit) => {
     const one = { method: init?.method ?? 'GET', path: url, body: typeof init?.body === 'string' ? (JSON.parse(init.body) as unknown) : null };
     asked.push(one);
     const found = replies[`${one.method} ${url}`] ?? replies[`${one.method} ${url.split('?')[0]}`];
-    const reply = typeof found === 'function' ? (found as (each: Asked) => unknown)(one) : found;
-    if (reply === undefined) return refused(new Refusal(404, `no answer for ${one.method} ${url}`));
-    return reply instanceof Refusal ? refused(reply) : new Response(JSON.stringify(reply), { status: 200 });
+    const reply = typeof found === 'function' ? (found as (each: RecordedRequest) => unknown)(one) : found;
+    if (reply === undefined) return errorResponse(new Refusal(404, `no answer for ${one.method} ${url}`));
+    return reply instanceof Refusal ? errorResponse(reply) : new Response(JSON.stringify(reply), { status: 200 });
   });
   return { asked, replies, orders: () => asked.filter((each) => each.method !== 'GET').map((each) => `${each.method} ${each.path}`) };
 }
 
-function refused({ status, message, hint }: Refusal): Response {
+function errorResponse({ status, message, hint }: Refusal): Response {
   return new Response(JSON.stringify({ error: { kind: 'test', message, hint, detail: null } }), { status });
 }
 
@@ -47,6 +47,6 @@ export function openDialogs(): void {
 }
 
 /** Let the window be wide enough for tables, or not. */
-export function widen(wide: boolean): void {
+export function setWide(wide: boolean): void {
   vi.stubGlobal('matchMedia', (query: string) => ({ matches: wide, media: query, addEventListener() {}, removeEventListener() {} }));
 }

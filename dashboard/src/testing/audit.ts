@@ -1,7 +1,7 @@
 /** Audits for tests: tasks arrive at 10 s. */
 import type { Audit, Candidate, Explanation, Result } from '@/widgets/auditFacts';
 
-export const made = (scheduler_name: string, turnaround: number | null, change: Partial<Result> = {}): Result => ({
+export const auditResult = (scheduler_name: string, turnaround: number | null, change: Partial<Result> = {}): Result => ({
   task_id: 7, scheduler_name, attempt: 1, gpu_fraction: 1, device: 1, status: 0, start_time: 10, finish_time: turnaround === null ? null : 10 + turnaround, actual_time: turnaround === null ? null : turnaround / 2,
   waiting_time: turnaround === null ? null : turnaround / 2, turnaround_time: turnaround, energy_consumption: 2, execution_cost: 0.0001, measured: false, ...change,
 });
@@ -18,7 +18,7 @@ export const explanation = (change: Partial<Explanation> = {}): Explanation => (
 export const audit = (change: Partial<Audit> = {}): Audit => ({
   run_id: 3,
   task: { task_id: 7, size: 2500, compute_intensity: 0.8, memory_required: 200, arrival_time: 10, dependencies: [] },
-  results: [made('hybrid_ml', 2.4), made('greedy', 3, { gpu_fraction: 0.7 }), made('oracle', 2)],
+  results: [auditResult('hybrid_ml', 2.4), auditResult('greedy', 3, { gpu_fraction: 0.7 }), auditResult('oracle', 2)],
   attempts: {},
   fastest: 'oracle',
   explanations: { hybrid_ml: explanation({ contributions: { size: 0.3 } }), greedy: explanation({ why: 'half on gpu0', expected_time: null }), oracle: explanation() },
@@ -26,4 +26,4 @@ export const audit = (change: Partial<Audit> = {}): Audit => ({
 });
 
 /** Answer every request with this, as the server would. */
-export const answering = (body: unknown, status = 200) => () => Promise.resolve(new Response(JSON.stringify(body), { status }));
+export const respondWith = (body: unknown, status = 200) => () => Promise.resolve(new Response(JSON.stringify(body), { status }));

@@ -2,9 +2,9 @@
 import { vi } from 'vitest';
 import type { Pictures, SchedulerFigures } from '@/live/messages';
 import { scheduler, update } from '@/testing/frames';
-import { show } from '@/testing/race';
+import { showFrames } from '@/testing/race';
 
-export const pictures = (change: Partial<Pictures> = {}): Pictures => ({
+export const analysis = (change: Partial<Pictures> = {}): Pictures => ({
   tasks: 100,
   schedulers: ['greedy', 'hybrid_ml', 'oracle'],
   wins: [[0, 30, 20], [61, 0, 40], [80, 60, 0]],
@@ -22,22 +22,22 @@ export const pictures = (change: Partial<Pictures> = {}): Pictures => ({
   ...change,
 });
 
-export function showPictures(change: Partial<Pictures> = {}): void {
-  show(update(1, { analysis: pictures(change) }));
+export function showAnalysis(change: Partial<Pictures> = {}): void {
+  showFrames(update(1, { analysis: analysis(change) }));
 }
 
 export function showSchedulers(schedulers: SchedulerFigures[]): void {
-  show(update(1, { schedulers }));
+  showFrames(update(1, { schedulers }));
 }
 
 /** A scheduler whose last tasks took, cost and used so much. */
-export function racing(name: string, window: Partial<SchedulerFigures['window']>, values: Partial<SchedulerFigures> = {}): SchedulerFigures {
+export function windowFigures(name: string, window: Partial<SchedulerFigures['window']>, values: Partial<SchedulerFigures> = {}): SchedulerFigures {
   const bare = scheduler(name, values);
   return { ...bare, window: { ...bare.window, ...window } };
 }
 
 /** jsdom lays nothing out: every watched node is told this size. */
-export function giveSize(width = 460, height = 250): void {
+export function stubSize(width = 460, height = 250): void {
   vi.stubGlobal(
     'ResizeObserver',
     class {

@@ -1,7 +1,7 @@
 /** A small race for tests: two devices or more, three schedulers, tasks that are easy to reckon with. */
 import type { Device, LiveRecord, LiveResult, SchedulerFigures, SimulationUpdate } from '@/live/messages';
-import { fold, nothing, type Race } from '@/live/state';
-import { useStore } from '@/live/store';
+import { applyMessage, emptyRace, type Race } from '@/live/state';
+import { useLiveStore } from '@/live/store';
 
 export const device = (index: number, failed = false): Device => ({
   index,
@@ -38,8 +38,8 @@ function settings(): SimulationUpdate['settings'] {
 }
 
 /** Let the page know these frames, from nothing. */
-export function show(...frames: SimulationUpdate[]): Race {
-  const race = frames.reduce(fold, nothing);
-  useStore.setState({ race, link: 'live', heardAt: Date.now() });
+export function showFrames(...frames: SimulationUpdate[]): Race {
+  const race = frames.reduce(applyMessage, emptyRace);
+  useLiveStore.setState({ race, status: 'live', lastUpdateAt: Date.now() });
   return race;
 }

@@ -1,19 +1,19 @@
 import { cleanup, render, screen, within } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { useChoices } from '@/app/choices';
-import { go, useRouter } from '@/app/router';
+import { usePreferences } from '@/app/choices';
+import { navigate, useRouter } from '@/app/router';
 import { AuditDialog, AuditPanel, DecisionAudit } from './Audit';
-import { answering, audit, made } from '@/testing/audit';
-import { frame, record, result, show } from '@/testing/race';
+import { respondWith, audit, auditResult } from '@/testing/audit';
+import { frame, record, result, showFrames } from '@/testing/race';
 
 const asked = vi.fn<typeof fetch>();
 
 beforeEach(() => {
-  go('/');
-  useChoices.setState({ scheduler: 'hybrid_ml' });
-  show(frame({ records: [record(7, { hybrid_ml: result(1, 2) }), record(8, {}, { explained: false })] }));
-  asked.mockReset().mockImplementation(answering(audit()));
+  navigate('/');
+  usePreferences.setState({ scheduler: 'hybrid_ml' });
+  showFrames(frame({ records: [record(7, { hybrid_ml: result(1, 2) }), record(8, {}, { explained: false })] }));
+  asked.mockReset().mockImplementation(respondWith(audit()));
   vi.stubGlobal('fetch', asked);
 });
 afterEach(cleanup);
@@ -46,7 +46,7 @@ test('tells the reasons of the chosen scheduler, then of the one that is selecte
 });
 
 test('attempts, rejections and missing reasons are told', async () => {
-  asked.mockImplementation(answering(audit({ results: [made('hybrid_ml', 3), made('hybrid_ml', 4, { attempt: 2 }), made('greedy', null, { device: -1, status: 2 })], explanations: {} })));
+  asked.mockImplementation(respondWith(audit({ results: [auditResult('hybrid_ml', 3), auditResult('hybrid_ml', 4, { attempt: 2 }), auditResult('greedy', null, { device: -1, status: 2 })], explanations: {} })));
   render(<AuditPanel id={7} />);
   expect(await screen.findByText('2 attempts')).toBeVisible();
   expect(row('Greedy')).toHaveTextContent('rejected');
@@ -55,7 +55,7 @@ test('attempts, rejections and missing reasons are told', async () => {
 });
 
 test('a task that is too old, and a server that does not answer, are one clear line; asking again helps', async () => {
-  asked.mockImplementationOnce(answering({ error: { message: 'task 7 is not stored', hint: '' } }, 404));
+  asked.mockImplementationOnce(respondWith({ error: { message: 'task 7 is not stored', hint: '' } }, 404));
   const { unmount } = render(<AuditPanel id={7} />);
   expect(await screen.findByRole('alert')).toHaveTextContent('Task #7 is not kept any more, or never was.');
   unmount();
@@ -70,16 +70,16 @@ test('the dialog is there when the link names a task, asks for its run, and clos
   const { container } = render(<AuditDialog />);
   expect(container).toBeEmptyDOMElement();
   cleanup();
-  go('/?task=7&run=2');
+  navigate('/?task=7&run=2');
   render(<AuditDialog />);
   expect(await screen.findByText('2,500')).toBeInTheDocument();
   expect(asked.mock.calls[0]![0]).toBe('/api/tasks/7?run=2');
   await userEvent.click(screen.getByLabelText('Close'));
-  expect(useRouter.getState().place.query.has('task')).toBe(false);
+  expect(useRouter.getState().route.query.has('task')).toBe(false);
 });
 
 test('a link with something else than a number says so and asks nothing', () => {
-  go('/?task=abc');
+  navigate('/?task=abc');
   render(<AuditDialog />);
   expect(screen.getByText(/is no number of a task/)).toBeInTheDocument();
   expect(asked).not.toHaveBeenCalled();
@@ -92,7 +92,7 @@ test('the tile shows the newest explained task in short and opens the whole audi
   expect(screen.getByText('regret').nextSibling).toHaveTextContent('+20 %');
   expect(screen.getByText(/first was Oracle/)).toHaveTextContent('Expected 1.00 s, took 1.20 s (+20 %); first was Oracle after 2.00 s.');
   await userEvent.click(screen.getByLabelText('Open the whole audit'));
-  expect(useRouter.getState().place.query.get('task')).toBe('7');
+  expect(useRouter.getState().route.query.get('task')).toBe('7');
 });
 
 test('another task can be picked, and the newest again', async () => {
@@ -111,7 +111,7 @@ test('another task can be picked, and the newest again', async () => {
 });
 
 test('nothing is asked before a task has reasons', () => {
-  show(frame({ records: [record(8, {}, { explained: false })] }));
+  showFrames(frame({ records: [record(8, {}, { explained: false })] }));
   render(<DecisionAudit />);
   expect(screen.getByText('No decision with reasons yet')).toBeVisible();
   expect(asked).not.toHaveBeenCalled();

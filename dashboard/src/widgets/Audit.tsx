@@ -1,46 +1,46 @@
 /** Everything about one task: what all schedulers made of it, and why. */
 import { useEffect, useRef, useState, type FormEvent, type ReactNode } from 'react';
 import { Maximize2, Route, Search } from 'lucide-react';
-import { useGet } from '@/api/useGet';
-import type { Problem } from '@/api/client';
-import { chosen, useChoices } from '@/app/choices';
+import { useFetch } from '@/api/useGet';
+import type { ApiError } from '@/api/client';
+import { resolveScheduler, usePreferences } from '@/app/choices';
 import { setQuery, useRouter } from '@/app/router';
 import { useRace } from '@/live/store';
 import { Dialog } from '@/look/Dialog';
-import { figure, megabytes, over, seconds } from '@/look/format';
-import { Button, Empty, ErrorLine, INPUT } from '@/look/parts';
-import { schedulerLook } from '@/look/schedulers';
+import { formatNumber, formatMegabytes, formatRatio, formatSeconds } from '@/look/format';
+import { Button, EmptyState, ErrorMessage, INPUT_CLASS } from '@/look/parts';
+import { schedulerStyle } from '@/look/schedulers';
 import { SchedulerName } from '@/look/Shape';
 import { Tile } from '@/look/Tile';
-import { useHold } from '@/look/useHold';
-import { auditRows, newestExplained, readable, regretOf, surprise, taskNumber, type Audit } from './auditFacts';
-import { DecisionTable, Surprise } from './DecisionTable';
-import { PlacedOn, SplitBar } from './PlacedOn';
+import { usePauseOnHover } from '@/look/useHold';
+import { buildAuditRows, findNewestExplained, humanizeSentence, computeRegret, predictionRatio, parseTaskNumber, type Audit } from './auditFacts';
+import { DecisionTable, PredictionError } from './DecisionTable';
+import { PlacementText, SplitBar } from './PlacedOn';
 import { Reasons } from './Reasons';
 
 /** Opened by a link such as /?task=12. */
 export function AuditDialog() {
-  const query = useRouter((state) => state.place.query);
+  const query = useRouter((state) => state.route.query);
   const task = query.get('task');
   if (task === null) return null;
-  const number = taskNumber(task);
+  const number = parseTaskNumber(task);
   return (
     <Dialog title={number === null ? 'Audit' : `Task #${number}`} side wide onClose={() => setQuery('task', null)}>
-      {number === null ? <ErrorLine message={`“${task}” is no number of a task.`} hint="Open one from the ledger." /> : <AuditPanel key={number} id={number} run={query.get('run')} />}
+      {number === null ? <ErrorMessage message={`“${task}” is no number of a task.`} hint="Open one from the ledger." /> : <AuditPanel key={number} id={number} run={query.get('run')} />}
     </Dialog>
   );
 }
 
-const pathOf = (id: number, run: string | null = null): string => `/api/tasks/${id}${run ? `?run=${encodeURIComponent(run)}` : ''}`;
+const taskPath = (id: number, run: string | null = null): string => `/api/tasks/${id}${run ? `?run=${encodeURIComponent(run)}` : ''}`;
 
 export function AuditPanel({ id, run = null }: { id: number; run?: string | null }) {
-  const { data, problem, loading, again } = useGet<Audit>(pathOf(id, run));
-  if (loading) return <Loading />;
-  if (problem) return <Trouble id={id} problem={problem} again={again} />;
-  return data && <Story audit={data} />;
+  const { data, problem, loading, refetch } = useFetch<Audit>(taskPath(id, run));
+  if (loading) return <AuditSkeleton />;
+  if (problem) return <AuditError id={id} problem={problem} again={refetch} />;
+  return data && <AuditDetail audit={data} />;
 }
 
-function Loading() {
+function AuditSkeleton() {
   return (
     <div role="status" className="space-y-3">
       <span className="sr-only">Loading the audit</span>
@@ -51,25 +51,25 @@ function Loading() {
   );
 }
 
-function Trouble({ id, problem, again }: { id: number; problem: Problem; again: () => void }) {
+function AuditError({ id, problem, again }: { id: number; problem: ApiError; again: () => void }) {
   const gone = problem.status === 404;
   return (
     <div className="space-y-3">
-      <ErrorLine message={gone ? `Task #${id} is not kept any more, or never was.` : `The audit cannot be read: ${problem.message}.`} hint={gone ? 'The newest tasks are in the ledger.' : problem.hint} />
+      <ErrorMessage message={gone ? `Task #${id} is not kept any more, or never was.` : `The audit cannot be read: ${problem.message}.`} hint={gone ? 'The newest tasks are in the ledger.' : problem.hint} />
       <Button onClick={again}>Try again</Button>
     </div>
   );
 }
 
-function Story({ audit }: { audit: Audit }) {
-  const wanted = useChoices((state) => state.scheduler);
+function AuditDetail({ audit }: { audit: Audit }) {
+  const wanted = usePreferences((state) => state.scheduler);
   const [picked, pick] = useState<string | null>(null);
-  const rows = auditRows(audit.results, audit.explanations);
-  const selected = picked ?? chosen(wanted, rows.map((row) => row.name));
+  const rows = buildAuditRows(audit.results, audit.explanations);
+  const selected = picked ?? resolveScheduler(wanted, rows.map((row) => row.name));
   const explanation = rows.find((row) => row.name === selected)?.explanation;
   return (
     <div className="space-y-5">
-      <Features audit={audit} />
+      <TaskFeatures audit={audit} />
       <DecisionTable rows={rows} selected={selected} select={pick} />
       <section aria-label="Reasons" className="space-y-3">
         <h3 className="font-semibold"><SchedulerName name={selected} /></h3>
@@ -83,12 +83,12 @@ function NoReasons() {
   return <p className="text-sm text-quiet">Its reasons are not kept: that is done for the last 500 tasks that were asked about, all of them at 20 tasks a second and some at full speed. A lamp in the ledger marks those.</p>;
 }
 
-function Features({ audit: { task, run_id } }: { audit: Audit }) {
+function TaskFeatures({ audit: { task, run_id } }: { audit: Audit }) {
   return (
     <dl className="grid grid-cols-3 gap-2 sm:grid-cols-5">
-      <Fact name="size" value={figure(task.size)} />
+      <Fact name="size" value={formatNumber(task.size)} />
       <Fact name="intensity" value={task.compute_intensity.toFixed(2)} />
-      <Fact name="memory" value={megabytes(task.memory_required)} />
+      <Fact name="memory" value={formatMegabytes(task.memory_required)} />
       <Fact name="arrived at" value={`${task.arrival_time.toFixed(2)} s`} />
       <Fact name={task.dependencies.length ? 'after tasks' : 'run'} value={task.dependencies.length ? task.dependencies.join(', ') : String(run_id)} />
     </dl>
@@ -105,17 +105,17 @@ function Fact({ name, value }: { name: string; value: ReactNode }) {
 }
 
 /** How long a decision stays on the tile, so that it can be read. */
-const STAY = 4000;
+const STAY_MS = 4000;
 
 /** The newest decision whose reasons are known, or one that the person has picked. */
 export function DecisionAudit() {
-  const [hovered, { onMouseEnter, onMouseLeave }] = useHold();
+  const [hovered, { onMouseEnter, onMouseLeave }] = usePauseOnHover();
   const [picked, pick] = useState<number | null>(null);
   const [picking, setPicking] = useState(false);
-  const newest = useUnhurried(useRace((race) => newestExplained(race.records), 'slow', hovered));
+  const newest = useThrottledValue(useRace((race) => findNewestExplained(race.records), 'slow', hovered));
   const id = picked ?? newest;
-  const { data, problem, again } = useGet<Audit>(id === null ? null : pathOf(id));
-  const audit = useKept(data);
+  const { data, problem, refetch } = useFetch<Audit>(id === null ? null : taskPath(id));
+  const audit = useLastValue(data);
   const submit = (number: number | null) => {
     pick(number);
     setPicking(false);
@@ -133,69 +133,69 @@ export function DecisionAudit() {
       }
     >
       <div className="flex h-full flex-col gap-2 overflow-y-auto p-px" onMouseEnter={onMouseEnter} onMouseLeave={onMouseLeave}>
-        {picking && <Picker submit={submit} />}
-        {problem && id !== null ? <Trouble id={id} problem={problem} again={again} /> : audit ? <Brief audit={audit} /> : id === null ? <Empty title="No decision with reasons yet" /> : <Loading />}
+        {picking && <TaskPicker submit={submit} />}
+        {problem && id !== null ? <AuditError id={id} problem={problem} again={refetch} /> : audit ? <AuditSummary audit={audit} /> : id === null ? <EmptyState title="No decision with reasons yet" /> : <AuditSkeleton />}
       </div>
     </Tile>
   );
 }
 
-function Picker({ submit }: { submit: (number: number | null) => void }) {
+function TaskPicker({ submit }: { submit: (number: number | null) => void }) {
   const [text, setText] = useState('');
-  const number = taskNumber(text);
+  const number = parseTaskNumber(text);
   const onSubmit = (event: FormEvent) => {
     event.preventDefault();
     if (number !== null) submit(number);
   };
   return (
     <form onSubmit={onSubmit} className="flex items-center gap-1.5">
-      <input aria-label="Number of the task" inputMode="numeric" autoFocus placeholder="number" className={`${INPUT} max-w-28`} value={text} onChange={(event) => setText(event.target.value)} />
+      <input aria-label="Number of the task" inputMode="numeric" autoFocus placeholder="number" className={`${INPUT_CLASS} max-w-28`} value={text} onChange={(event) => setText(event.target.value)} />
       <Button type="submit" disabled={number === null}>Show</Button>
       <Button kind="bare" onClick={() => submit(null)}>Newest</Button>
     </form>
   );
 }
 
-function Brief({ audit }: { audit: Audit }) {
-  const wanted = useChoices((state) => state.scheduler);
-  const rows = auditRows(audit.results, audit.explanations);
-  const name = chosen(wanted, rows.map((each) => each.name));
+function AuditSummary({ audit }: { audit: Audit }) {
+  const wanted = usePreferences((state) => state.scheduler);
+  const rows = buildAuditRows(audit.results, audit.explanations);
+  const name = resolveScheduler(wanted, rows.map((each) => each.name));
   const row = rows.find((each) => each.name === name);
-  if (!row) return <Empty title="No scheduler has placed it" />;
-  const error = surprise(row);
+  if (!row) return <EmptyState title="No scheduler has placed it" />;
+  const error = predictionRatio(row);
   const expected = row.explanation?.expected_time;
   return (
     <>
       <dl className="grid grid-cols-4 gap-2">
-        <Fact name="size" value={figure(audit.task.size)} />
+        <Fact name="size" value={formatNumber(audit.task.size)} />
         <Fact name="intensity" value={audit.task.compute_intensity.toFixed(2)} />
-        <Fact name="memory" value={megabytes(audit.task.memory_required)} />
-        <Fact name="regret" value={over(regretOf(rows, name))} />
+        <Fact name="memory" value={formatMegabytes(audit.task.memory_required)} />
+        <Fact name="regret" value={formatRatio(computeRegret(rows, name))} />
       </dl>
       <div>
-        <p className="mb-1 flex justify-between gap-2 text-sm"><SchedulerName name={name} /><span><PlacedOn place={row.result} /></span></p>
+        <p className="mb-1 flex justify-between gap-2 text-sm"><SchedulerName name={name} /><span><PlacementText place={row.result} /></span></p>
         <SplitBar place={row.result} className="h-2.5" />
       </div>
       <p className="text-sm">
-        {row.explanation ? <><strong className="text-accent">Why:</strong> {readable(row.explanation.why)}.</> : <span className="text-quiet">Its reasons are not kept.</span>}
+        {row.explanation ? <><strong className="text-accent">Why:</strong> {humanizeSentence(row.explanation.why)}.</> : <span className="text-quiet">Its reasons are not kept.</span>}
       </p>
       <p className="text-sm text-quiet">
-        {error !== null && <>Expected <span className="num">{seconds(expected)}</span>, </>}
-        {error === null ? 'Took' : 'took'} <strong className="num text-ink">{seconds(row.result.actual_time)}</strong>
-        {error !== null && <> (<Surprise ratio={error} />)</>}
-        {rows[0] && !row.first && <>; first was {schedulerLook(rows[0].name).label} after <span className="num">{seconds(rows[0].result.turnaround_time)}</span></>}.
+        {error !== null && <>Expected <span className="num">{formatSeconds(expected)}</span>, </>}
+        {error === null ? 'Took' : 'took'} <strong className="num text-ink">{formatSeconds(row.result.actual_time)}</strong>
+        {error !== null && <> (<PredictionError ratio={error} />)</>}
+        {rows[0] && !row.first && <>; first was {schedulerStyle(rows[0].name).label} after <span className="num">{formatSeconds(rows[0].result.turnaround_time)}</span></>}.
       </p>
     </>
   );
 }
 
 /** Follow a value that changes quickly, but let each one stay for a while. */
-function useUnhurried(value: number | null): number | null {
+function useThrottledValue(value: number | null): number | null {
   const [shown, setShown] = useState(value);
   const since = useRef(performance.now());
   useEffect(() => {
     if (value === shown) return;
-    const rest = shown === null ? 0 : Math.max(0, since.current + STAY - performance.now());
+    const rest = shown === null ? 0 : Math.max(0, since.current + STAY_MS - performance.now());
     const timer = setTimeout(() => {
       since.current = performance.now();
       setShown(value);
@@ -206,7 +206,7 @@ function useUnhurried(value: number | null): number | null {
 }
 
 /** The answer before, while the next one is on its way. */
-function useKept<T>(value: T | null): T | null {
+function useLastValue<T>(value: T | null): T | null {
   const last = useRef(value);
   if (value !== null) last.current = value;
   return last.current;

@@ -1,34 +1,34 @@
 import { cleanup, render, screen } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { cellText, columnsOf, Correlation, featureWords, strength, strongest } from './Correlation';
-import { pictures, showPictures } from '@/testing/pictures';
+import { formatCell, visibleColumns, Correlation, featureLabel, describeStrength, describeStrongest } from './Correlation';
+import { analysis, showAnalysis } from '@/testing/pictures';
 
 const headers = (table: HTMLElement) => [...table.querySelectorAll('thead th')].map((each) => each.textContent);
 
-beforeEach(() => showPictures());
+beforeEach(() => showAnalysis());
 afterEach(cleanup);
 
 test('numbers are short, signed, and never minus nought', () => {
-  expect([0.67, -0.57, 0.004, -0.004, 1, -1, 0.999].map(cellText)).toEqual(['.67', '−.57', '.00', '.00', '1', '−1', '1']);
+  expect([0.67, -0.57, 0.004, -0.004, 1, -1, 0.999].map(formatCell)).toEqual(['.67', '−.57', '.00', '.00', '1', '−1', '1']);
 });
 
 test('words tell strength and direction', () => {
-  expect(strength(-0.9)).toBe('strongly one rises as the other falls');
-  expect(strength(0.4)).toBe('clearly rise together');
-  expect(strength(0.05)).toContain('unrelated');
+  expect(describeStrength(-0.9)).toBe('strongly one rises as the other falls');
+  expect(describeStrength(0.4)).toBe('clearly rise together');
+  expect(describeStrength(0.05)).toContain('unrelated');
 });
 
 test('task features are those that are no scheduler', () => {
-  expect(columnsOf(pictures(), 'tasks')).toEqual([0, 1]);
-  expect(columnsOf(pictures(), 'all')).toEqual([0, 1, 2, 3, 4]);
-  expect(featureWords('hybrid_ml', ['hybrid_ml'])).toBe('turnaround of Hybrid ML');
-  expect(featureWords('turnaround of hybrid_ml', ['hybrid_ml'])).toBe('turnaround of Hybrid ML');
+  expect(visibleColumns(analysis(), 'tasks')).toEqual([0, 1]);
+  expect(visibleColumns(analysis(), 'all')).toEqual([0, 1, 2, 3, 4]);
+  expect(featureLabel('hybrid_ml', ['hybrid_ml'])).toBe('turnaround of Hybrid ML');
+  expect(featureLabel('turnaround of hybrid_ml', ['hybrid_ml'])).toBe('turnaround of Hybrid ML');
 });
 
 test('the strongest pair is of two different columns and may be negative', () => {
-  expect(strongest(pictures(), [0, 1, 2, 3, 4])).toBe('Strongest: memory and turnaround of Hybrid ML, r = −0.90');
-  expect(strongest({ ...pictures(), correlation: [[1, 0], [0, 1]] }, [0, 1])).toBe('Nothing goes together');
+  expect(describeStrongest(analysis(), [0, 1, 2, 3, 4])).toBe('Strongest: memory and turnaround of Hybrid ML, r = −0.90');
+  expect(describeStrongest({ ...analysis(), correlation: [[1, 0], [0, 1]] }, [0, 1])).toBe('Nothing goes together');
 });
 
 test('shows the features of tasks, and all on demand', async () => {

@@ -3,20 +3,20 @@ import { useState } from 'react';
 import { Grid3x3 } from 'lucide-react';
 import { useRace } from '@/live/store';
 import type { Pictures } from '@/live/messages';
-import { known } from '@/look/format';
-import { Empty, Select } from '@/look/parts';
-import { schedulerLook } from '@/look/schedulers';
+import { isKnown } from '@/look/format';
+import { EmptyState, Select } from '@/look/parts';
+import { schedulerStyle } from '@/look/schedulers';
 import { SchedulerName } from '@/look/Shape';
 import { useTheme, type Theme } from '@/look/theme';
 import { Tile } from '@/look/Tile';
-import { useHold } from '@/look/useHold';
-import { mixed, rgb, type Rgb } from './draw';
-import { Ramp } from './drawParts';
+import { usePauseOnHover } from '@/look/useHold';
+import { mixColours, parseHex, type Rgb } from './draw';
+import { ColourRamp } from './drawParts';
 import { Matrix, type MatrixCell, type MatrixHead } from './Matrix';
 
 const STOPS: Record<Theme, Rgb[]> = {
-  dark: [rgb('#3f7ff0'), rgb('#414a5e'), rgb('#ef4b4b')],
-  light: [rgb('#3a74dc'), rgb('#e6eaf1'), rgb('#e04545')],
+  dark: [parseHex('#3f7ff0'), parseHex('#414a5e'), parseHex('#ef4b4b')],
+  light: [parseHex('#3a74dc'), parseHex('#e6eaf1'), parseHex('#e04545')],
 };
 
 const SHORT: Record<string, string> = { intensity: 'int', memory: 'mem', 'GPU share': 'GPU', 'best time': 'best' };
@@ -24,11 +24,11 @@ const SHOWN = { tasks: 'task features', all: 'all' } as const;
 type Shown = keyof typeof SHOWN;
 
 export function Correlation() {
-  const [held, hold] = useHold();
+  const [held, hold] = usePauseOnHover();
   const [shown, setShown] = useState<Shown>('tasks');
   const theme = useTheme((state) => state.theme);
   const pictures = useRace((race) => race.pictures, 'slow', held);
-  const picked = pictures ? columnsOf(pictures, shown) : [];
+  const picked = pictures ? visibleColumns(pictures, shown) : [];
   return (
     <Tile
       title="Correlation"
@@ -36,7 +36,7 @@ export function Correlation() {
       subtitle={`Pearson r${shown === 'all' ? ', schedulers: turnaround' : ''}`}
       actions={
         <>
-          <Ramp from="−1" to="+1" stops={STOPS[theme]} />
+          <ColourRamp from="−1" to="+1" stops={STOPS[theme]} />
           <Select aria-label="Show" value={shown} onChange={(event) => setShown(event.target.value as Shown)}>
             {Object.entries(SHOWN).map(([name, label]) => <option key={name} value={name}>{label}</option>)}
           </Select>
@@ -46,59 +46,59 @@ export function Correlation() {
       {pictures && pictures.tasks > 2 ? (
         <div className="h-full" {...hold}>
           <Matrix
-            summary={strongest(pictures, picked)}
-            heads={picked.map((i) => head(pictures.features[i]!, pictures.schedulers))}
-            cell={(row, column) => cell(pictures, picked[row]!, picked[column]!, theme)}
+            summary={describeStrongest(pictures, picked)}
+            heads={picked.map((i) => matrixHead(pictures.features[i]!, pictures.schedulers))}
+            cell={(row, column) => matrixCell(pictures, picked[row]!, picked[column]!, theme)}
           />
         </div>
       ) : (
-        <Empty title="Not enough tasks yet" />
+        <EmptyState title="Not enough tasks yet" />
       )}
     </Tile>
   );
 }
 
 /** A column that is a scheduler's turnaround is called as the scheduler, or "turnaround of" it. */
-function schedulerOf(feature: string, schedulers: readonly string[]): string | null {
+function parseScheduler(feature: string, schedulers: readonly string[]): string | null {
   const name = feature.replace(/^turnaround of /, '');
   return schedulers.includes(name) ? name : null;
 }
 
-export function featureWords(feature: string, schedulers: readonly string[]): string {
-  const scheduler = schedulerOf(feature, schedulers);
-  return scheduler ? `turnaround of ${schedulerLook(scheduler).label}` : feature.replaceAll('_', ' ');
+export function featureLabel(feature: string, schedulers: readonly string[]): string {
+  const scheduler = parseScheduler(feature, schedulers);
+  return scheduler ? `turnaround of ${schedulerStyle(scheduler).label}` : feature.replaceAll('_', ' ');
 }
 
-function head(feature: string, schedulers: readonly string[]): MatrixHead {
-  const words = featureWords(feature, schedulers);
-  const scheduler = schedulerOf(feature, schedulers);
+function matrixHead(feature: string, schedulers: readonly string[]): MatrixHead {
+  const words = featureLabel(feature, schedulers);
+  const scheduler = parseScheduler(feature, schedulers);
   if (!scheduler) return { key: feature, row: words, column: SHORT[words] ?? words.slice(0, 5), words };
-  return { key: feature, row: <SchedulerName name={scheduler} />, column: <abbr className="no-underline" title={words}>{schedulerLook(scheduler).short}</abbr>, words };
+  return { key: feature, row: <SchedulerName name={scheduler} />, column: <abbr className="no-underline" title={words}>{schedulerStyle(scheduler).short}</abbr>, words };
 }
 
 /** Which rows and columns are shown. */
-export function columnsOf({ features, schedulers }: Pick<Pictures, 'features' | 'schedulers'>, shown: Shown): number[] {
-  return features.map((_, i) => i).filter((i) => shown === 'all' || schedulerOf(features[i]!, schedulers) === null);
+export function visibleColumns({ features, schedulers }: Pick<Pictures, 'features' | 'schedulers'>, shown: Shown): number[] {
+  return features.map((_, i) => i).filter((i) => shown === 'all' || parseScheduler(features[i]!, schedulers) === null);
 }
 
-function cell({ features, schedulers, correlation }: Pictures, i: number, j: number, theme: Theme): MatrixCell {
+function matrixCell({ features, schedulers, correlation }: Pictures, i: number, j: number, theme: Theme): MatrixCell {
   const r = correlation[i]?.[j];
-  const names = `${featureWords(features[i]!, schedulers)} and ${featureWords(features[j]!, schedulers)}`;
-  if (!known(r)) return { text: '–', colour: null, words: `${names}: not known` };
-  if (i === j) return { text: '1', colour: mixed(STOPS[theme], 1), words: `${featureWords(features[i]!, schedulers)} with itself: always 1` };
-  return { text: cellText(r), colour: mixed(STOPS[theme], (r + 1) / 2), words: `${names}: r = ${signed(r)}, ${strength(r)}` };
+  const names = `${featureLabel(features[i]!, schedulers)} and ${featureLabel(features[j]!, schedulers)}`;
+  if (!isKnown(r)) return { text: '–', colour: null, words: `${names}: not known` };
+  if (i === j) return { text: '1', colour: mixColours(STOPS[theme], 1), words: `${featureLabel(features[i]!, schedulers)} with itself: always 1` };
+  return { text: formatCell(r), colour: mixColours(STOPS[theme], (r + 1) / 2), words: `${names}: r = ${formatSigned(r)}, ${describeStrength(r)}` };
 }
 
-const signed = (r: number): string => `${r.toFixed(2) === '0.00' || r.toFixed(2) === '-0.00' ? '' : r > 0 ? '+' : '−'}${Math.abs(r).toFixed(2)}`;
+const formatSigned = (r: number): string => `${r.toFixed(2) === '0.00' || r.toFixed(2) === '-0.00' ? '' : r > 0 ? '+' : '−'}${Math.abs(r).toFixed(2)}`;
 
 /** Two places without the nought before the point: cells are small. */
-export function cellText(r: number): string {
+export function formatCell(r: number): string {
   const size = Math.abs(r).toFixed(2);
   const sign = r < 0 && size !== '0.00' ? '−' : '';
   return sign + (size === '1.00' ? '1' : size.slice(1));
 }
 
-export function strength(r: number): string {
+export function describeStrength(r: number): string {
   const size = Math.abs(r);
   if (size < 0.1) return 'unrelated in a straight line';
   const how = size < 0.3 ? 'weakly' : size < 0.7 ? 'clearly' : 'strongly';
@@ -106,14 +106,14 @@ export function strength(r: number): string {
 }
 
 /** The two different columns that go together most. */
-export function strongest({ features, schedulers, correlation }: Pick<Pictures, 'features' | 'schedulers' | 'correlation'>, picked: number[]): string {
+export function describeStrongest({ features, schedulers, correlation }: Pick<Pictures, 'features' | 'schedulers' | 'correlation'>, picked: number[]): string {
   let best: { r: number; i: number; j: number } | null = null;
   for (const i of picked) {
     for (const j of picked) {
       const r = correlation[i]?.[j];
-      if (j > i && known(r) && Math.abs(r) > Math.abs(best?.r ?? 0)) best = { r, i, j };
+      if (j > i && isKnown(r) && Math.abs(r) > Math.abs(best?.r ?? 0)) best = { r, i, j };
     }
   }
   if (!best) return 'Nothing goes together';
-  return `Strongest: ${featureWords(features[best.i]!, schedulers)} and ${featureWords(features[best.j]!, schedulers)}, r = ${signed(best.r)}`;
+  return `Strongest: ${featureLabel(features[best.i]!, schedulers)} and ${featureLabel(features[best.j]!, schedulers)}, r = ${formatSigned(best.r)}`;
 }

@@ -1,10 +1,10 @@
 import { act, cleanup, fireEvent, render, screen } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { useChoices } from '@/app/choices';
-import { go, useRouter } from '@/app/router';
+import { usePreferences } from '@/app/choices';
+import { navigate, useRouter } from '@/app/router';
 import { DeviceLanes } from './DeviceLanes';
-import { device, frame, record, result, show } from '@/testing/race';
+import { device, frame, record, result, showFrames } from '@/testing/race';
 
 type Call = [string, ...unknown[]];
 const calls: Call[] = [];
@@ -28,9 +28,9 @@ beforeEach(() => {
   calls.length = 0;
   vi.stubGlobal('ResizeObserver', Sized);
   vi.spyOn(HTMLCanvasElement.prototype, 'getContext').mockReturnValue(pen as never);
-  go('/');
-  useChoices.setState({ scheduler: 'hybrid_ml' });
-  show(
+  navigate('/');
+  usePreferences.setState({ scheduler: 'hybrid_ml' });
+  showFrames(
     frame({
       spans: [['hybrid_ml', 1, 15, 16, 7, 1], ['hybrid_ml', 1, 19, 21, 8, 1], ['hybrid_ml', 0, 18, 18.5, 9, 1], ['greedy', 0, 91, 92, 8, 1]],
       records: [record(8, { hybrid_ml: result(1, 2, { gpu_fraction: 0.75 }), greedy: result(0, 72) })],
@@ -53,12 +53,12 @@ test('sums up the lanes and draws now, ticks and queued work', () => {
 test('another scheduler shows its backlog', async () => {
   render(<DeviceLanes />);
   await userEvent.selectOptions(screen.getByLabelText('Scheduler'), 'greedy');
-  expect(useChoices.getState().scheduler).toBe('greedy');
+  expect(usePreferences.getState().scheduler).toBe('greedy');
   expect(texts()).toContain('backlog 1.20 min ▸');
 });
 
 test('a failed device is marked', () => {
-  show(frame({ devices: [device(0), device(1, true)] }));
+  showFrames(frame({ devices: [device(0), device(1, true)] }));
   render(<DeviceLanes />);
   expect(texts()).toContain('failed');
   expect(screen.getByText('failed')).toBeVisible();
@@ -72,7 +72,7 @@ test('arrow keys walk over spans, tell about them, and Enter opens the audit', a
   expect(screen.getByText('75 %')).toBeVisible();
   expect(screen.getByText('−1.00 s, at 19.00 s')).toBeVisible();
   await userEvent.keyboard('{ArrowLeft}{Enter}');
-  expect(useRouter.getState().place.query.get('task')).toBe('7');
+  expect(useRouter.getState().route.query.get('task')).toBe('7');
 });
 
 test('a click on a span opens its task, a click beside does not', () => {
@@ -80,10 +80,10 @@ test('a click on a span opens its task, a click beside does not', () => {
   const at = (time: number) => ({ clientX: ((time - 10) / 12.5) * 800, clientY: 150 });
   fireEvent.mouseMove(canvas(), at(13));
   fireEvent.click(canvas());
-  expect(useRouter.getState().place.query.get('task')).toBeNull();
+  expect(useRouter.getState().route.query.get('task')).toBeNull();
   fireEvent.mouseMove(canvas(), at(15.5));
   fireEvent.click(canvas());
-  expect(useRouter.getState().place.query.get('task')).toBe('7');
+  expect(useRouter.getState().route.query.get('task')).toBe('7');
 });
 
 test('hovering holds the picture still', async () => {
@@ -91,7 +91,7 @@ test('hovering holds the picture still', async () => {
   await userEvent.hover(canvas());
   expect(screen.getByText('held while you look')).toBeVisible();
   await act(async () => {
-    show(frame({ sim_time: 40 }));
+    showFrames(frame({ sim_time: 40 }));
     await new Promise((done) => setTimeout(done, 80));
   });
   expect(canvas()).toHaveAccessibleName(/2 spans/);
@@ -100,7 +100,7 @@ test('hovering holds the picture still', async () => {
 });
 
 test('says when the race is too fast to send every span', () => {
-  show(frame({ spans: [['hybrid_ml', 1, 15, 16, 7, 1]], spans_total: 900 }));
+  showFrames(frame({ spans: [['hybrid_ml', 1, 15, 16, 7, 1]], spans_total: 900 }));
   render(<DeviceLanes />);
   expect(screen.getByText('sampled')).toBeVisible();
 });

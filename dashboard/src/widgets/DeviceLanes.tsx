@@ -1,36 +1,36 @@
 /** Who ran what: a lane for each device, with idle gaps on the left of now and queued work on its right. */
 import { useEffect, useMemo, useRef, useState, type KeyboardEvent, type MouseEvent, type RefObject } from 'react';
 import { ChartNoAxesGantt } from 'lucide-react';
-import { chosen, useChoices } from '@/app/choices';
+import { resolveScheduler, usePreferences } from '@/app/choices';
 import { setQuery } from '@/app/router';
 import type { Race } from '@/live/state';
 import { useRace } from '@/live/store';
-import { percent, seconds as written } from '@/look/format';
-import { Chip, Empty, Select } from '@/look/parts';
-import { schedulerLook } from '@/look/schedulers';
+import { formatPercent, formatSeconds as written } from '@/look/format';
+import { Chip, EmptyState, Select } from '@/look/parts';
+import { schedulerStyle } from '@/look/schedulers';
 import { deviceColour, useTheme, type Theme } from '@/look/theme';
 import { Tile } from '@/look/Tile';
 import { useSize } from '@/look/useSize';
-import { deviceName } from './devices';
-import { lanesOf, limitsOf, spanAt, summaryOf, viewOf, walk, WINDOWS, type Lane, type Limits, type Picked, type View } from './lanes';
-import { LaneTip } from './LaneTip';
-import { AXIS, draw, rowHeight, SHADES, type Picture } from './lanesPicture';
+import { formatDevice } from './devices';
+import { buildLanes, durationLimits, findSpan, summarizeLanes, makeView, moveSelection, WINDOWS, type Lane, type Limits, type SelectedSpan, type View } from './lanes';
+import { LaneTooltip } from './LaneTip';
+import { AXIS_HEIGHT, drawLanes, rowHeight, SHADES, type LanesDrawing } from './lanesPicture';
 import { SchedulerSelect } from './SchedulerSelect';
 
-const LEAST_ROW = 26;
+const MIN_ROW = 26;
 /** A span that is this near to the pointer is meant, for many are thinner than a pixel. */
-const SLACK = 4;
+const SLACK_PIXELS = 4;
 
 export function DeviceLanes() {
   const [chosenSpan, setSpan] = useState<number | null>(null);
-  const [picked, pick] = useState<Picked | null>(null);
+  const [picked, pick] = useState<SelectedSpan | null>(null);
   const [hovered, setHovered] = useState(false);
   const held = hovered || picked !== null;
   const race = useRace((each) => each, 'frame', held);
   const span = chosenSpan ?? (race.frame?.measured ? 1 : 10);
-  const wanted = useChoices((state) => state.scheduler);
-  const name = chosen(wanted, race.frame?.schedulers.map((each) => each.name) ?? []);
-  const seen = useMemo(() => look(race, name, span), [race, name, span]);
+  const wanted = usePreferences((state) => state.scheduler);
+  const name = resolveScheduler(wanted, race.frame?.schedulers.map((each) => each.name) ?? []);
+  const seen = useMemo(() => buildLaneView(race, name, span), [race, name, span]);
   const sampled = race.frame !== null && race.frame.spans_total > race.frame.spans.length;
   return (
     <Tile
@@ -49,30 +49,30 @@ export function DeviceLanes() {
     >
       {seen.lanes.length ? (
         <div className="flex h-full flex-col gap-1" onMouseEnter={() => setHovered(true)} onMouseLeave={() => setHovered(false)}>
-          <Legend limits={seen.limits} />
-          <Chart race={race} name={name} {...seen} picked={picked} pick={pick} />
+          <LaneLegend limits={seen.limits} />
+          <LaneChart race={race} name={name} {...seen} picked={picked} pick={pick} />
         </div>
       ) : (
-        <Empty title="No devices yet" />
+        <EmptyState title="No devices yet" />
       )}
     </Tile>
   );
 }
 
-interface Seen {
+interface LaneView {
   lanes: Lane[];
   view: View;
   limits: Limits;
 }
 
-function look(race: Race, name: string, span: number): Seen {
-  const view = viewOf(race.frame?.sim_time ?? 0, span);
+function buildLaneView(race: Race, name: string, span: number): LaneView {
+  const view = makeView(race.frame?.sim_time ?? 0, span);
   const spans = race.spans[name] ?? [];
   const busy = race.frame?.schedulers.find((each) => each.name === name)?.utilisation ?? [];
-  return { lanes: lanesOf({ devices: race.frame?.devices ?? [], spans, busy, marks: race.marks, view }), view, limits: limitsOf(spans) };
+  return { lanes: buildLanes({ devices: race.frame?.devices ?? [], spans, busy, marks: race.marks, view }), view, limits: durationLimits(spans) };
 }
 
-function Legend({ limits: [low, high] }: { limits: Limits }) {
+function LaneLegend({ limits: [low, high] }: { limits: Limits }) {
   const theme = useTheme((state) => state.theme);
   const upTo = (limit: number) => `up to ${written(limit).replace(/\.0+ /, ' ')}`;
   const words = [`short, ${upTo(low)}`, `medium, ${upTo(high)}`, 'long'];
@@ -92,45 +92,45 @@ function Legend({ limits: [low, high] }: { limits: Limits }) {
   );
 }
 
-interface ChartProps extends Seen {
+interface LaneChartProps extends LaneView {
   race: Race;
   name: string;
-  picked: Picked | null;
-  pick: (picked: Picked | null) => void;
+  picked: SelectedSpan | null;
+  pick: (picked: SelectedSpan | null) => void;
 }
 
-function Chart({ race, name, lanes, view, limits, picked, pick }: ChartProps) {
+function LaneChart({ race, name, lanes, view, limits, picked, pick }: LaneChartProps) {
   const theme = useTheme((state) => state.theme);
   const [box, size] = useSize();
-  const [under, setUnder] = useState<Picked | null>(null);
+  const [under, setUnder] = useState<SelectedSpan | null>(null);
   const canvas = useRef<HTMLCanvasElement | null>(null);
-  const height = Math.max(size.height, lanes.length * LEAST_ROW + AXIS);
+  const height = Math.max(size.height, lanes.length * MIN_ROW + AXIS_HEIGHT);
   const shown = picked ?? under;
-  const colours = coloursOf(lanes, theme);
-  const picture: Picture = { lanes, view, limits, colours, picked: shown, theme, width: size.width, height };
-  useDrawing(canvas, picture);
-  const open = (at: Picked | null) => at && setQuery('task', String(at.span.task));
+  const colours = laneColours(lanes, theme);
+  const picture: LanesDrawing = { lanes, view, limits, colours, picked: shown, theme, width: size.width, height };
+  useCanvas(canvas, picture);
+  const open = (at: SelectedSpan | null) => at && setQuery('task', String(at.span.task));
   const onMouseMove = (event: MouseEvent<HTMLCanvasElement>) => {
     const { left, top } = event.currentTarget.getBoundingClientRect();
     const row = Math.floor((event.clientY - top) / rowHeight(picture));
-    setUnder(spanAt(lanes, view, row, (event.clientX - left) / size.width, SLACK / size.width));
+    setUnder(findSpan(lanes, view, row, (event.clientX - left) / size.width, SLACK_PIXELS / size.width));
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key === 'Enter') return open(picked);
     if (event.key === 'Escape') return pick(null);
     if (!/^(Arrow|Home$|End$)/.test(event.key)) return;
     event.preventDefault();
-    pick(walk(lanes, picked, event.key, view));
+    pick(moveSelection(lanes, picked, event.key, view));
   };
   return (
     <div className="flex min-h-0 flex-1 overflow-y-auto">
-      <Names lanes={lanes} colours={colours} height={height} />
+      <LaneNames lanes={lanes} colours={colours} height={height} />
       <div ref={box} className="relative min-w-0 flex-1">
         <canvas
           ref={canvas}
           role="application"
           aria-roledescription="timeline"
-          aria-label={`${summaryOf(lanes, view, schedulerLook(name).label)} Arrow keys walk over the spans, Enter tells why.`}
+          aria-label={`${summarizeLanes(lanes, view, schedulerStyle(name).label)} Arrow keys walk over the spans, Enter tells why.`}
           tabIndex={0}
           className={`absolute top-0 left-0 w-full -outline-offset-2 ${under ? 'cursor-pointer' : ''}`}
           style={{ height }}
@@ -141,19 +141,19 @@ function Chart({ race, name, lanes, view, limits, picked, pick }: ChartProps) {
           onBlur={() => pick(null)}
         />
         <div aria-live="polite">
-          {shown && <LaneTip picked={shown} lane={lanes[shown.row]} view={view} race={race} scheduler={name} width={size.width} rowHigh={rowHeight(picture)} height={height} />}
+          {shown && <LaneTooltip picked={shown} lane={lanes[shown.row]} view={view} race={race} scheduler={name} width={size.width} rowHigh={rowHeight(picture)} height={height} />}
         </div>
       </div>
     </div>
   );
 }
 
-function coloursOf(lanes: readonly Lane[], theme: Theme): string[] {
+function laneColours(lanes: readonly Lane[], theme: Theme): string[] {
   const gpus = lanes.filter((lane) => lane.device.kind === 'gpu').length;
   return lanes.map(({ device }, i) => deviceColour(device.kind, i - (lanes.length - gpus), gpus, theme));
 }
 
-function useDrawing(canvas: RefObject<HTMLCanvasElement | null>, picture: Picture): void {
+function useCanvas(canvas: RefObject<HTMLCanvasElement | null>, picture: LanesDrawing): void {
   useEffect(() => {
     const node = canvas.current;
     const pen = node?.getContext('2d');
@@ -163,11 +163,11 @@ function useDrawing(canvas: RefObject<HTMLCanvasElement | null>, picture: Pictur
     // Setting a size clears the canvas and its memory, so only when it has changed.
     if (node.width !== width || node.height !== height) [node.width, node.height] = [width, height];
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
-    draw(pen, picture);
+    drawLanes(pen, picture);
   });
 }
 
-function Names({ lanes, colours, height }: { lanes: readonly Lane[]; colours: readonly string[]; height: number }) {
+function LaneNames({ lanes, colours, height }: { lanes: readonly Lane[]; colours: readonly string[]; height: number }) {
   const high = rowHeight({ lanes, height });
   const narrow = high < 36;
   return (
@@ -176,10 +176,10 @@ function Names({ lanes, colours, height }: { lanes: readonly Lane[]; colours: re
         <li key={lane.device.index} className={`flex min-w-0 justify-center leading-tight ${narrow ? 'flex-row items-center justify-between gap-1' : 'flex-col'}`} style={{ height: high }}>
           <span className="flex items-center gap-1 truncate font-semibold">
             <span aria-hidden="true" className="size-2 shrink-0 rounded-[3px]" style={{ background: colours[i] }} />
-            {deviceName(lane.device)}
+            {formatDevice(lane.device)}
           </span>
           <span className={`num whitespace-nowrap ${lane.device.failed ? 'text-warn' : 'text-quiet'}`}>
-            {lane.device.failed ? 'failed' : `${percent(lane.busy)}${narrow ? '' : ' busy'}`}
+            {lane.device.failed ? 'failed' : `${formatPercent(lane.busy)}${narrow ? '' : ' busy'}`}
           </span>
         </li>
       ))}

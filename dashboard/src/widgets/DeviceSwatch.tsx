@@ -1,11 +1,11 @@
-import { useStore } from '@/live/store';
+import { useLiveStore } from '@/live/store';
 import { deviceColour, useTheme } from '@/look/theme';
 
 /** A device's colour, beside its name. */
 export function DeviceSwatch({ index }: { index: number }) {
   const theme = useTheme((state) => state.theme);
   // A text, so that a new frame with the same devices draws nothing again.
-  const colour = useStore(({ race }) => {
+  const colour = useLiveStore(({ race }) => {
     const devices = race.frame?.devices ?? [];
     const gpus = devices.filter((each) => each.kind === 'gpu');
     const found = devices.find((each) => each.index === index);

@@ -1,20 +1,20 @@
 import { render, screen, within } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { useChoices } from '@/app/choices';
-import { fold, nothing } from '@/live/state';
-import { useStore } from '@/live/store';
+import { usePreferences } from '@/app/choices';
+import { applyMessage, emptyRace } from '@/live/state';
+import { useLiveStore } from '@/live/store';
 import { scheduler, update } from '@/testing/frames';
 import { barScale, GlobalComparison } from './GlobalComparison';
 
 const turnaround = (name: string, mean_turnaround: number, values = {}) => scheduler(name, { window: { ...scheduler(name).window, mean_turnaround }, ...values });
 const show = (...schedulers: ReturnType<typeof scheduler>[]) => {
-  useStore.setState({ race: fold(nothing, update(1, { schedulers })), link: 'live' });
+  useLiveStore.setState({ race: applyMessage(emptyRace, update(1, { schedulers })), status: 'live' });
   render(<GlobalComparison />);
   return screen.getAllByRole('button').filter((each) => each.hasAttribute('aria-pressed'));
 };
 
-beforeEach(() => useStore.setState({ race: nothing }));
+beforeEach(() => useLiveStore.setState({ race: emptyRace }));
 
 describe('GlobalComparison', () => {
   it('puts the best first and says how far the others are', () => {
@@ -33,7 +33,7 @@ describe('GlobalComparison', () => {
   it('chooses the scheduler that the other tiles show', async () => {
     const rows = show(turnaround('greedy', 0.9), turnaround('hybrid_ml', 0.3));
     await userEvent.click(rows[1]!);
-    expect(useChoices.getState().scheduler).toBe('greedy');
+    expect(usePreferences.getState().scheduler).toBe('greedy');
   });
 
   it('compares by another figure', async () => {

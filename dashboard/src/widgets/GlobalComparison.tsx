@@ -1,16 +1,16 @@
 /** The race: a bar for each scheduler, shorter is better, with the line that nobody crosses. */
 import { useState } from 'react';
 import { AlertTriangle, Trophy } from 'lucide-react';
-import { useChoices } from '@/app/choices';
+import { usePreferences } from '@/app/choices';
 import { useRace } from '@/live/store';
 import type { SchedulerFigures } from '@/live/messages';
-import { known, over } from '@/look/format';
+import { isKnown, formatRatio } from '@/look/format';
 import { Chip, Select } from '@/look/parts';
-import { schedulerLook } from '@/look/schedulers';
-import { Shape } from '@/look/Shape';
+import { schedulerStyle } from '@/look/schedulers';
+import { SchedulerMarker } from '@/look/Shape';
 import { useTheme } from '@/look/theme';
 import { Tile } from '@/look/Tile';
-import { isReference, MEASURES, ranked, type Measure } from './figures';
+import { isReference, MEASURES, rankSchedulers, type Measure } from './figures';
 
 /** Beyond this ratio short bars would vanish, so the axis is logarithmic. */
 const LINEAR_UP_TO = 8;
@@ -19,15 +19,15 @@ export function GlobalComparison() {
   const [measure, setMeasure] = useState<Measure>('turnaround');
   const schedulers = useRace((race) => race.frame?.schedulers ?? []);
   const info = MEASURES[measure];
-  const order = ranked(schedulers, measure);
-  const scale = barScale(order.map(info.of), measure === 'makespan');
+  const order = rankSchedulers(schedulers, measure);
+  const scale = barScale(order.map(info.value), measure === 'makespan');
   const best = order.find((each) => !isReference(each.name));
-  const line = measure === 'makespan' ? 1 : order[0] ? info.of(order[0]) : null;
+  const line = measure === 'makespan' ? 1 : order[0] ? info.value(order[0]) : null;
   return (
     <Tile
       title="Global comparison"
       icon={<Trophy size={15} />}
-      subtitle={`${info.words}, lower is better`}
+      subtitle={`${info.description}, lower is better`}
       actions={
         <>
           {scale.log && <Chip title="Bars grow with the logarithm, because figures lie far apart">log axis</Chip>}
@@ -39,7 +39,7 @@ export function GlobalComparison() {
     >
       <ol className="flex h-full flex-col justify-around overflow-y-auto" data-testid="comparison">
         {order.map((state, place) => (
-          <Bar key={state.name} state={state} place={place + 1} value={info.of(state)} best={info.of(best ?? state)} width={scale.width} line={known(line) ? scale.width(line) : null} measure={measure} />
+          <Bar key={state.name} state={state} place={place + 1} value={info.value(state)} best={info.value(best ?? state)} width={scale.width} line={isKnown(line) ? scale.width(line) : null} measure={measure} />
         ))}
       </ol>
     </Tile>
@@ -58,29 +58,29 @@ interface BarProps {
 
 function Bar({ state, place, value, best, width, line, measure }: BarProps) {
   const theme = useTheme((each) => each.theme);
-  const { scheduler, choose } = useChoices();
-  const { label, kind, colour } = schedulerLook(state.name);
+  const { scheduler, selectScheduler } = usePreferences();
+  const { label, kind, colour } = schedulerStyle(state.name);
   const reference = isReference(state.name);
-  const { number, unit } = MEASURES[measure].text(value);
-  const gap = known(value) && known(best) && best > 0 ? value / best : null;
+  const { number, unit } = MEASURES[measure].format(value);
+  const gap = isKnown(value) && isKnown(best) && best > 0 ? value / best : null;
   const paint = reference ? `repeating-linear-gradient(115deg, ${colour[theme]} 0 3px, transparent 3px 6px)` : `linear-gradient(90deg, color-mix(in srgb, ${colour[theme]} 35%, transparent), ${colour[theme]})`;
   return (
     <li>
       <button
         type="button"
         aria-pressed={scheduler === state.name}
-        onClick={() => choose(state.name)}
+        onClick={() => selectScheduler(state.name)}
         title={`Show lanes, ledger and trade-off of ${label}`}
         className="grid w-full grid-cols-[1.1rem_1rem_6.8rem_1fr_5.6rem_5.5rem] items-center gap-x-2 max-sm:grid-cols-[1rem_1rem_1fr_5rem_5.5rem] rounded-lg px-1 py-0.5 text-left hover:bg-raised aria-pressed:bg-raised"
       >
         <span className="num text-xs text-quiet">{place}</span>
-        <Shape name={state.name} size={13} />
+        <SchedulerMarker name={state.name} size={13} />
         <span className="min-w-0 leading-tight">
           <span className="block truncate text-sm font-semibold">{label}</span>
           <span className="block truncate text-[0.7rem] text-quiet">{reference ? 'reference, ' : ''}{kind}</span>
         </span>
         <span className="fade relative block h-5 overflow-hidden max-sm:order-last max-sm:col-span-5 max-sm:h-2.5 rounded bg-well ring-1 ring-edge">
-          <span className="absolute inset-0 origin-left rounded-sm" style={{ background: paint, transform: `scaleX(${known(value) ? width(value) : 0})` }} />
+          <span className="absolute inset-0 origin-left rounded-sm" style={{ background: paint, transform: `scaleX(${isKnown(value) ? width(value) : 0})` }} />
           {line !== null && <span className="absolute inset-y-0 w-0.5 bg-ink" style={{ left: `calc(${(line * 100).toFixed(2)}% - 1px)` }} />}
         </span>
         <span className="num text-right text-[0.95rem] font-semibold whitespace-nowrap">{number} <span className="text-xs font-normal text-quiet">{unit}</span></span>
@@ -88,7 +88,7 @@ function Bar({ state, place, value, best, width, line, measure }: BarProps) {
           {state.saturated ? (
             <span className="inline-flex items-center gap-1 text-warn" title="Saturated: its backlog keeps growing"><AlertTriangle size={11} aria-hidden="true" />saturated</span>
           ) : (
-            <span className={gap !== null && gap > 1.005 ? 'text-quiet' : 'text-good'}>{reference ? 'reference' : over(gap)}</span>
+            <span className={gap !== null && gap > 1.005 ? 'text-quiet' : 'text-good'}>{reference ? 'reference' : formatRatio(gap)}</span>
           )}
         </span>
       </button>
@@ -98,7 +98,7 @@ function Bar({ state, place, value, best, width, line, measure }: BarProps) {
 
 /** Length of a bar from 0 to 1; logarithmic when the largest is far from the smallest. */
 export function barScale(values: (number | null)[], fromOne: boolean): { log: boolean; width: (value: number) => number } {
-  const positive = values.filter((value): value is number => known(value) && value > 0);
+  const positive = values.filter((value): value is number => isKnown(value) && value > 0);
   const most = Math.max(...positive, 1e-12);
   const least = Math.min(...positive, most);
   if (most / least <= LINEAR_UP_TO) {

@@ -1,41 +1,41 @@
 import { act, cleanup, render, screen } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { border, cellWords, LAYERS, mapWords, reach } from './heatCells';
+import { findBorder, describeCell, LAYERS, describeMap, valueReach } from './heatCells';
 import { HeatMap } from './HeatMap';
-import { giveSize, pictures, showPictures } from '@/testing/pictures';
+import { stubSize, analysis, showAnalysis } from '@/testing/pictures';
 
 beforeEach(() => {
-  giveSize();
-  showPictures();
+  stubSize();
+  showAnalysis();
 });
 afterEach(cleanup);
 
 test('the border runs between cells of different sides, and not beside empty ones', () => {
-  expect(border([[-1, 1], [-1, 1]], 0)).toEqual([[0, 1, 1, 1], [1, 1, 2, 1]]);
-  expect(border([[-1], [1]], 0)).toEqual([[1, 0, 1, 1]]);
-  expect(border([[-1, null], [null, 1]], 0)).toEqual([]);
+  expect(findBorder([[-1, 1], [-1, 1]], 0)).toEqual([[0, 1, 1, 1], [1, 1, 2, 1]]);
+  expect(findBorder([[-1], [1]], 0)).toEqual([[1, 0, 1, 1]]);
+  expect(findBorder([[-1, null], [null, 1]], 0)).toEqual([]);
 });
 
 test('each side of speed-ups reaches to its own whole step; shares reach from 0 to 1', () => {
-  const { speedup, gpu_wins } = pictures();
-  expect([reach(speedup, 0, -1), reach(speedup, 0, 1)]).toEqual([3, 2]);
-  expect(reach([[0.2]], 0, -1)).toBe(1);
-  expect(reach(gpu_wins, 0.5, 1)).toBe(0.5);
+  const { speedup, gpu_wins } = analysis();
+  expect([valueReach(speedup, 0, -1), valueReach(speedup, 0, 1)]).toEqual([3, 2]);
+  expect(valueReach([[0.2]], 0, -1)).toBe(1);
+  expect(valueReach(gpu_wins, 0.5, 1)).toBe(0.5);
 });
 
 test('says a cell in words', () => {
-  const all = pictures();
-  expect(cellWords(all, all.speedup, LAYERS.speedup, 0, 0)).toEqual({ where: 'size 1.00 to 10.0, intensity 0 to 0.5', what: 'CPU ×8.00 faster, median' });
-  expect(cellWords(all, all.gpu_wins, LAYERS.gpu_wins, 0, 1).what).toBe('25 % of the tasks are faster on a GPU');
-  expect(cellWords(all, all.gpu_wins, LAYERS.gpu_wins, 1, 0).what).toBe('no tasks');
+  const all = analysis();
+  expect(describeCell(all, all.speedup, LAYERS.speedup, 0, 0)).toEqual({ where: 'size 1.00 to 10.0, intensity 0 to 0.5', what: 'CPU ×8.00 faster, median' });
+  expect(describeCell(all, all.gpu_wins, LAYERS.gpu_wins, 0, 1).what).toBe('25 % of the tasks are faster on a GPU');
+  expect(describeCell(all, all.gpu_wins, LAYERS.gpu_wins, 1, 0).what).toBe('no tasks');
   expect(LAYERS.speedup.words(0)).toBe('as fast on both, median');
   expect([-1.26, -0.04, 0, 0.4].map(LAYERS.speedup.text)).toEqual(['−1.3', '0.0', '0.0', '0.4']);
 });
 
 test('sums up how many cells the GPU has', () => {
-  const all = pictures();
-  expect(mapWords(all, all.speedup, LAYERS.speedup)).toContain("the GPU's side has 3 of 5 cells with tasks, of 6 in all");
+  const all = analysis();
+  expect(describeMap(all, all.speedup, LAYERS.speedup)).toContain("the GPU's side has 3 of 5 cells with tasks, of 6 in all");
 });
 
 test('draws all cells, with the highest intensity on top and empty ones hatched', () => {
@@ -53,7 +53,7 @@ test('cells show their numbers where these fit', () => {
   render(<HeatMap />);
   expect(screen.getByText('−1.0')).toBeInTheDocument();
   cleanup();
-  giveSize(120, 100);
+  stubSize(120, 100);
   render(<HeatMap />);
   expect(screen.queryByText('−1.0')).toBeNull();
 });

@@ -3,49 +3,49 @@ import type { ReactNode } from 'react';
 import { AlertTriangle, BrainCircuit, Crown, Gauge, Target, Timer, Zap } from 'lucide-react';
 import { useRace } from '@/live/store';
 import type { Race } from '@/live/state';
-import { count, figure, over, seconds } from '@/look/format';
-import { schedulerLook } from '@/look/schedulers';
+import { formatCount, formatNumber, formatRatio, formatSeconds } from '@/look/format';
+import { schedulerStyle } from '@/look/schedulers';
 import { Sparkline } from '@/look/Sparkline';
-import { INK, useTheme } from '@/look/theme';
-import { leader, ranked } from './figures';
+import { CHART_COLOURS, useTheme } from '@/look/theme';
+import { findLeader, rankSchedulers } from './figures';
 
 const POINTS = 60;
-const last = (values: number[] | undefined): number[] => values?.slice(-POINTS) ?? [];
+const lastPoints = (values: number[] | undefined): number[] => values?.slice(-POINTS) ?? [];
 
 export function KeyFigures() {
   const race = useRace((each) => each, 'read');
   const theme = useTheme((state) => state.theme);
   if (!race.frame) return null;
   const { schedulers, tasks_per_second, tasks_processed, bound, sim_time, measured } = race.frame;
-  const first = leader(schedulers, 'turnaround');
-  const look = first ? schedulerLook(first.name) : null;
-  const rest = ranked(schedulers, 'turnaround').filter((each) => !['oracle', 'hybrid_ml', 'rl_agent'].includes(each.name));
+  const first = findLeader(schedulers, 'turnaround');
+  const look = first ? schedulerStyle(first.name) : null;
+  const rest = rankSchedulers(schedulers, 'turnaround').filter((each) => !['oracle', 'hybrid_ml', 'rl_agent'].includes(each.name));
   const rule = rest[0];
   const speedUp = first && rule ? (rule.window.mean_turnaround ?? NaN) / (first.window.mean_turnaround ?? NaN) : NaN;
   const drowning = schedulers.filter((each) => each.saturated);
-  const colour = look?.colour[theme] ?? INK[theme].ink;
+  const colour = look?.colour[theme] ?? CHART_COLOURS[theme].ink;
   return (
     <div className="grid grid-cols-2 gap-3 md:grid-cols-3 xl:grid-cols-6" data-testid="key-figures">
-      <Figure icon={<Crown size={14} />} title="Leader" value={look?.label ?? '–'} colour={look?.text[theme]} below={`${seconds(first?.window.mean_turnaround)} per task`} spark={last(first ? race.series[first.name]?.turnaround : [])} line={colour} />
-      <Figure icon={<Target size={14} />} title="Gap to the bound" value={over(first?.makespan_over_bound)} below={measured ? `yardstick of measured times: ${seconds(bound)}` : `nobody can end before ${seconds(bound)}`} spark={last(first ? race.series[first.name]?.overBound : [])} line={INK[theme].ink} />
-      <Figure icon={<Zap size={14} />} title="Speed-up" value={Number.isFinite(speedUp) ? `×${figure(speedUp)}` : '–'} below={rule ? `over ${schedulerLook(rule.name).label}, best rule` : 'no rule takes part'} spark={ratio(race, rule?.name, first?.name)} line={colour} />
-      <Figure icon={<Gauge size={14} />} title="Throughput" value={`${figure(tasks_per_second)}/s`} below={`${count(tasks_processed)} tasks in ${seconds(sim_time)}`} spark={last(race.rate)} line="#7aa8ff" />
-      <Figure icon={<Timer size={14} />} title="p95 turnaround" value={seconds(first?.window.p95_turnaround)} below={`${look?.label ?? ''}, last ${first?.window.tasks ?? 0}`} spark={last(first ? race.series[first.name]?.p95 : [])} line={INK[theme].mark} />
+      <Figure icon={<Crown size={14} />} title="Leader" value={look?.label ?? '–'} colour={look?.text[theme]} below={`${formatSeconds(first?.window.mean_turnaround)} per task`} spark={lastPoints(first ? race.series[first.name]?.turnaround : [])} line={colour} />
+      <Figure icon={<Target size={14} />} title="Gap to the bound" value={formatRatio(first?.makespan_over_bound)} below={measured ? `yardstick of measured times: ${formatSeconds(bound)}` : `nobody can end before ${formatSeconds(bound)}`} spark={lastPoints(first ? race.series[first.name]?.overBound : [])} line={CHART_COLOURS[theme].ink} />
+      <Figure icon={<Zap size={14} />} title="Speed-up" value={Number.isFinite(speedUp) ? `×${formatNumber(speedUp)}` : '–'} below={rule ? `over ${schedulerStyle(rule.name).label}, best rule` : 'no rule takes part'} spark={ratioSeries(race, rule?.name, first?.name)} line={colour} />
+      <Figure icon={<Gauge size={14} />} title="Throughput" value={`${formatNumber(tasks_per_second)}/s`} below={`${formatCount(tasks_processed)} tasks in ${formatSeconds(sim_time)}`} spark={lastPoints(race.rate)} line="#7aa8ff" />
+      <Figure icon={<Timer size={14} />} title="p95 turnaround" value={formatSeconds(first?.window.p95_turnaround)} below={`${look?.label ?? ''}, last ${first?.window.tasks ?? 0}`} spark={lastPoints(first ? race.series[first.name]?.p95 : [])} line={CHART_COLOURS[theme].mark} />
       <Figure
         icon={drowning.length ? <AlertTriangle size={14} /> : <BrainCircuit size={14} />}
         title="Saturated"
         value={`${drowning.length} of ${schedulers.length}`}
         colour={drowning.length ? 'var(--warn)' : 'var(--good)'}
-        below={drowning.length ? drowning.map((each) => schedulerLook(each.name).short).join(', ') + ': backlog grows' : 'everybody keeps up'}
-        spark={last(drowning[0] ? race.series[drowning[0].name]?.backlog : [])}
-        line={INK[theme].mark}
+        below={drowning.length ? drowning.map((each) => schedulerStyle(each.name).short).join(', ') + ': backlog grows' : 'everybody keeps up'}
+        spark={lastPoints(drowning[0] ? race.series[drowning[0].name]?.backlog : [])}
+        line={CHART_COLOURS[theme].mark}
       />
     </div>
   );
 }
 
-function ratio(race: Race, above: string | undefined, below: string | undefined): number[] {
-  const [top, bottom] = [last(above ? race.series[above]?.turnaround : []), last(below ? race.series[below]?.turnaround : [])];
+function ratioSeries(race: Race, above: string | undefined, below: string | undefined): number[] {
+  const [top, bottom] = [lastPoints(above ? race.series[above]?.turnaround : []), lastPoints(below ? race.series[below]?.turnaround : [])];
   return top.map((value, i) => value / (bottom[i] ?? NaN));
 }
 

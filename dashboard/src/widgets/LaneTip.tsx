@@ -1,11 +1,11 @@
 /** What is known of the span under the pointer or the keyboard. */
 import type { Race, Span } from '@/live/state';
-import { figure, percent, seconds } from '@/look/format';
-import { deviceName } from './devices';
-import { placeOf, tidy, type Lane, type Picked, type View } from './lanes';
+import { formatNumber, formatPercent, formatSeconds } from '@/look/format';
+import { formatDevice } from './devices';
+import { timeToPosition, dropRoundoff, type Lane, type SelectedSpan, type View } from './lanes';
 
-export interface LaneTipProps {
-  picked: Picked;
+export interface LaneTooltipProps {
+  picked: SelectedSpan;
   lane: Lane | undefined;
   view: View;
   race: Race;
@@ -15,16 +15,16 @@ export interface LaneTipProps {
   height: number;
 }
 
-export function LaneTip({ picked: { row, span }, lane, view, race, scheduler, width, rowHigh, height }: LaneTipProps) {
+export function LaneTooltip({ picked: { row, span }, lane, view, race, scheduler, width, rowHigh, height }: LaneTooltipProps) {
   if (!lane) return null;
-  const middle = Math.min(1, Math.max(0, placeOf(view, (span.start + span.end) / 2)));
+  const middle = Math.min(1, Math.max(0, timeToPosition(view, (span.start + span.end) / 2)));
   const below = row * rowHigh < height / 2;
   return (
     <dl
       className="pointer-events-none absolute z-10 grid grid-cols-[auto_auto] gap-x-3 rounded-lg border border-strong bg-raised px-2.5 py-1.5 text-xs whitespace-nowrap shadow-lg"
       style={{ [middle > 0.5 ? 'right' : 'left']: middle > 0.5 ? (1 - middle) * width + 8 : middle * width + 8, [below ? 'top' : 'bottom']: below ? (row + 1) * rowHigh + 3 : height - row * rowHigh + 3 }}
     >
-      {factsOf(span, lane, view, race, scheduler).map(([name, value]) => (
+      {spanFacts(span, lane, view, race, scheduler).map(([name, value]) => (
         <div key={name} className="contents">
           <dt className="text-quiet">{name}</dt>
           <dd className="num text-right">{value}</dd>
@@ -35,19 +35,19 @@ export function LaneTip({ picked: { row, span }, lane, view, race, scheduler, wi
 }
 
 /** Shares and sizes are those of the ledger's tasks; of older ones only the times are known. */
-export function factsOf(span: Span, lane: Lane, view: View, race: Race, scheduler: string): [string, string][] {
+export function spanFacts(span: Span, lane: Lane, view: View, race: Race, scheduler: string): [string, string][] {
   const record = race.records.findLast((each) => each.task_id === span.task);
   const share = record?.results[scheduler]?.gpu_fraction ?? null;
   const here = share === null ? null : lane.device.kind === 'gpu' ? share : 1 - share;
   const facts: [string, string][] = [
-    ['task', `#${span.task} on ${deviceName(lane.device)}`],
-    ['start', `${signed(tidy(span.start - view.now))}, at ${span.start.toFixed(2)} s`],
-    ['length', seconds(span.end - span.start)],
-    ['share here', percent(here)],
+    ['task', `#${span.task} on ${formatDevice(lane.device)}`],
+    ['start', `${formatOffset(dropRoundoff(span.start - view.now))}, at ${span.start.toFixed(2)} s`],
+    ['length', formatSeconds(span.end - span.start)],
+    ['share here', formatPercent(here)],
   ];
-  if (record) facts.push(['size', figure(record.size)], ['intensity', record.compute_intensity.toFixed(2)]);
+  if (record) facts.push(['size', formatNumber(record.size)], ['intensity', record.compute_intensity.toFixed(2)]);
   if (span.attempt > 1) facts.push(['attempt', String(span.attempt)]);
   return facts;
 }
 
-const signed = (value: number): string => (value < 0 ? `−${seconds(-value)}` : `+${seconds(value)}`);
+const formatOffset = (value: number): string => (value < 0 ? `−${formatSeconds(-value)}` : `+${formatSeconds(value)}`);

@@ -2,16 +2,16 @@ import { act, cleanup, fireEvent, render, screen } from '@testing-library/react'
 import userEvent from '@testing-library/user-event';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { scheduler } from '@/testing/frames';
-import { curvesOf, shareWithin, timeAt } from './latencyCurves';
+import { buildCurves, shareWithin, timeAt } from './latencyCurves';
 import { LatencyCdf } from './LatencyCdf';
-import { giveSize, showSchedulers } from '@/testing/pictures';
+import { stubSize, showSchedulers } from '@/testing/pictures';
 
 /** From `first` to a hundred times that, by factors. */
 const cdf = (first: number) => Array.from({ length: 21 }, (_, i) => first * 100 ** (i / 20));
 const all = () => [scheduler('greedy', { turnaround_cdf: cdf(1) }), scheduler('hybrid_ml', { turnaround_cdf: cdf(0.01) }), scheduler('random', { turnaround_cdf: [] })];
 
 beforeEach(() => {
-  giveSize();
+  stubSize();
   showSchedulers(all());
 });
 afterEach(cleanup);
@@ -27,7 +27,7 @@ test('curves are read in both directions', () => {
 });
 
 test('curves are sorted by their tail; who has done nothing has none', () => {
-  expect(curvesOf(all()).map((curve) => curve.name)).toEqual(['hybrid_ml', 'greedy']);
+  expect(buildCurves(all()).map((curve) => curve.name)).toEqual(['hybrid_ml', 'greedy']);
 });
 
 test('sums up and lists p95 with the shortest first', () => {

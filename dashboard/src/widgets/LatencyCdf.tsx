@@ -2,30 +2,30 @@
 import { useState, type KeyboardEvent, type PointerEvent } from 'react';
 import { ChartSpline } from 'lucide-react';
 import { useRace } from '@/live/store';
-import { percent, seconds } from '@/look/format';
-import { Empty } from '@/look/parts';
-import { schedulerLook } from '@/look/schedulers';
-import { Shape } from '@/look/Shape';
+import { formatPercent, formatSeconds } from '@/look/format';
+import { EmptyState } from '@/look/parts';
+import { schedulerStyle } from '@/look/schedulers';
+import { SchedulerMarker } from '@/look/Shape';
 import { useTheme } from '@/look/theme';
 import { Tile } from '@/look/Tile';
-import { useHold } from '@/look/useHold';
+import { usePauseOnHover } from '@/look/useHold';
 import { useSize } from '@/look/useSize';
-import { scaleOf, short, textSize, unscaleOf, type Axis } from './draw';
-import { Tip } from './drawParts';
-import { cdfWords, curvesOf, percentile, shareWithin, TAIL, timeAt, timeAxis, type Curve } from './latencyCurves';
+import { makeScale, trimZeros, smallTextSize, invertScale, type Axis } from './draw';
+import { Tooltip } from './drawParts';
+import { describeCdf, buildCurves, formatPercentile, shareWithin, TAIL, timeAt, timeAxis, type Curve } from './latencyCurves';
 
-interface Pointed {
+interface CursorPosition {
   share: number;
   /** null: moved by keys, which go along the shares. */
   time: number | null;
 }
 
 export function LatencyCdf() {
-  const [held, hold] = useHold();
+  const [held, hold] = usePauseOnHover();
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
-  const [pointed, setPointed] = useState<Pointed | null>(null);
+  const [pointed, setPointed] = useState<CursorPosition | null>(null);
   const schedulers = useRace((race) => race.frame?.schedulers ?? [], 'read', held);
-  const curves = curvesOf(schedulers);
+  const curves = buildCurves(schedulers);
   const visible = curves.filter((curve) => !hidden.has(curve.name));
   const tasks = Math.max(0, ...schedulers.map((each) => each.window.tasks));
   const toggle = (name: string) => setHidden(new Set(hidden.has(name) ? [...hidden].filter((each) => each !== name) : [...hidden, name]));
@@ -35,13 +35,13 @@ export function LatencyCdf() {
         <div className="@container h-full" {...hold}>
           <div className="flex h-full flex-col gap-x-3 gap-y-1 @md:flex-row">
             <div className="min-h-0 min-w-0 flex-1">
-              {visible.length ? <Curves curves={visible} pointed={pointed} point={setPointed} /> : <Empty title="All are switched off">Switch one on in the legend.</Empty>}
+              {visible.length ? <Curves curves={visible} pointed={pointed} point={setPointed} /> : <EmptyState title="All are switched off">Switch one on in the legend.</EmptyState>}
             </div>
             <Legend curves={curves} hidden={hidden} toggle={toggle} share={pointed?.share ?? TAIL} />
           </div>
         </div>
       ) : (
-        <Empty title="No tasks yet" />
+        <EmptyState title="No tasks yet" />
       )}
     </Tile>
   );
@@ -58,10 +58,10 @@ function Legend({ curves, hidden, toggle, share }: LegendProps) {
   const theme = useTheme((state) => state.theme);
   return (
     <div className="shrink-0 overflow-y-auto text-xs @md:w-[13.2rem]">
-      <p className="num pr-1.5 text-right font-semibold text-warn">{percentile(share)}</p>
+      <p className="num pr-1.5 text-right font-semibold text-warn">{formatPercentile(share)}</p>
       <ul className="grid grid-cols-2 gap-x-2 @md:grid-cols-1">
         {curves.map(({ name, values }) => {
-          const { label, colour, dash } = schedulerLook(name);
+          const { label, colour, dash } = schedulerStyle(name);
           return (
             <li key={name}>
               <button
@@ -74,9 +74,9 @@ function Legend({ curves, hidden, toggle, share }: LegendProps) {
                 <svg width={20} height={4} aria-hidden="true" className="shrink-0">
                   {!hidden.has(name) && <line x1={0} x2={20} y1={2} y2={2} stroke={colour[theme]} strokeWidth={2} strokeDasharray={dash.join(' ')} />}
                 </svg>
-                <Shape name={name} />
+                <SchedulerMarker name={name} />
                 <span className="flex-1 truncate">{label}</span>
-                <span className="num whitespace-nowrap">{seconds(timeAt(values, share))}</span>
+                <span className="num whitespace-nowrap">{formatSeconds(timeAt(values, share))}</span>
               </button>
             </li>
           );
@@ -86,20 +86,20 @@ function Legend({ curves, hidden, toggle, share }: LegendProps) {
   );
 }
 
-function Curves({ curves, pointed, point }: { curves: Curve[]; pointed: Pointed | null; point: (pointed: Pointed | null) => void }) {
+function Curves({ curves, pointed, point }: { curves: Curve[]; pointed: CursorPosition | null; point: (pointed: CursorPosition | null) => void }) {
   const [box, { width, height }] = useSize();
   const theme = useTheme((state) => state.theme);
-  const em = textSize();
+  const em = smallTextSize();
   const area = { left: 3.4 * em, right: width - 6, top: 6, bottom: height - 2 * em };
   const axis = timeAxis(curves, Math.floor((area.right - area.left) / (5 * em)));
-  const x = scaleOf(axis.range, [area.left, area.right], true);
-  const y = scaleOf([0, 1], [area.bottom, area.top]);
+  const x = makeScale(axis.range, [area.left, area.right], true);
+  const y = makeScale([0, 1], [area.bottom, area.top]);
   if (width <= 80 || height <= 60) return <div ref={box} className="h-full" />;
   const path = (values: number[]) => values.map((value, i) => `${i ? 'L' : 'M'}${x(value).toFixed(1)} ${y(i / (values.length - 1)).toFixed(1)}`).join('');
   const share = pointed?.share ?? TAIL;
   return (
     <div ref={box} className="relative h-full">
-      <svg width={width} height={height} className="absolute inset-0" role="img" aria-label={cdfWords(curves)} fontSize={em} fill="var(--quiet)">
+      <svg width={width} height={height} className="absolute inset-0" role="img" aria-label={describeCdf(curves)} fontSize={em} fill="var(--quiet)">
         {[0, 0.25, 0.5, 0.75, 1].map((tick) => (
           <g key={tick}>
             <line x1={area.left} x2={area.right} y1={y(tick)} y2={y(tick)} stroke="var(--grid)" />
@@ -109,14 +109,14 @@ function Curves({ curves, pointed, point }: { curves: Curve[]; pointed: Pointed 
         {axis.ticks.map((tick) => (
           <g key={tick}>
             <line x1={x(tick)} x2={x(tick)} y1={area.top} y2={area.bottom} stroke="var(--grid)" />
-            <text x={x(tick)} y={height - 0.4 * em} textAnchor={x(tick) > width - 2 * em ? 'end' : 'middle'} className="num">{short(seconds(tick))}</text>
+            <text x={x(tick)} y={height - 0.4 * em} textAnchor={x(tick) > width - 2 * em ? 'end' : 'middle'} className="num">{trimZeros(formatSeconds(tick))}</text>
           </g>
         ))}
         <line x1={area.left} x2={area.right} y1={y(share)} y2={y(share)} stroke="var(--warn)" strokeDasharray="4 3" />
-        <text x={area.left - 6} y={y(share) + 0.35 * em} textAnchor="end" fontWeight={600} className="num" fill="var(--warn)">{percentile(share)}</text>
+        <text x={area.left - 6} y={y(share) + 0.35 * em} textAnchor="end" fontWeight={600} className="num" fill="var(--warn)">{formatPercentile(share)}</text>
         {pointed?.time && <line x1={x(pointed.time)} x2={x(pointed.time)} y1={area.top} y2={area.bottom} stroke="var(--quiet)" strokeDasharray="2 3" />}
         {curves.toReversed().map(({ name, values }) => {
-          const { colour, dash } = schedulerLook(name);
+          const { colour, dash } = schedulerStyle(name);
           return (
             <g key={name}>
               <path d={path(values)} fill="none" stroke={colour[theme]} strokeWidth={2} strokeDasharray={dash.join(' ')} strokeLinejoin="round" />
@@ -125,43 +125,43 @@ function Curves({ curves, pointed, point }: { curves: Curve[]; pointed: Pointed 
           );
         })}
       </svg>
-      <Reader curves={curves} area={area} axis={axis} share={share} point={point} />
+      <CursorOverlay curves={curves} area={area} axis={axis} share={share} point={point} />
       {pointed?.time && (
-        <Tip x={x(pointed.time)} y={y(pointed.share)} width={width} height={height}>
-          <p className="text-quiet">done within {seconds(pointed.time)}</p>
+        <Tooltip x={x(pointed.time)} y={y(pointed.share)} width={width} height={height}>
+          <p className="text-quiet">done within {formatSeconds(pointed.time)}</p>
           {curves.map(({ name, values }) => (
-            <p key={name} className="flex items-center gap-1.5"><Shape name={name} /> <span className="flex-1 pr-3">{schedulerLook(name).label}</span><span className="num">{percent(shareWithin(values, pointed.time!), 1)}</span></p>
+            <p key={name} className="flex items-center gap-1.5"><SchedulerMarker name={name} /> <span className="flex-1 pr-3">{schedulerStyle(name).label}</span><span className="num">{formatPercent(shareWithin(values, pointed.time!), 1)}</span></p>
           ))}
-        </Tip>
+        </Tooltip>
       )}
     </div>
   );
 }
 
-interface ReaderProps {
+interface CursorOverlayProps {
   curves: Curve[];
   area: { left: number; right: number; top: number; bottom: number };
   axis: Axis;
   share: number;
-  point: (pointed: Pointed | null) => void;
+  point: (pointed: CursorPosition | null) => void;
 }
 
-const KEYS: Record<string, number> = { ArrowUp: 0.05, ArrowRight: 0.05, ArrowDown: -0.05, ArrowLeft: -0.05, PageUp: 0.25, PageDown: -0.25, Home: -1, End: 1 };
+const KEY_STEPS: Record<string, number> = { ArrowUp: 0.05, ArrowRight: 0.05, ArrowDown: -0.05, ArrowLeft: -0.05, PageUp: 0.25, PageDown: -0.25, Home: -1, End: 1 };
 
 /** Lies over the curves: the pointer reads a time and a share, keys move the share. */
-function Reader({ curves, area, axis, share, point }: ReaderProps) {
+function CursorOverlay({ curves, area, axis, share, point }: CursorOverlayProps) {
   const move = (event: PointerEvent<HTMLDivElement>) => {
     const { left, top } = event.currentTarget.getBoundingClientRect();
-    const time = unscaleOf(axis.range, [0, area.right - area.left], true)(event.clientX - left);
-    point({ time, share: unscaleOf([1, 0], [0, area.bottom - area.top])(event.clientY - top) });
+    const time = invertScale(axis.range, [0, area.right - area.left], true)(event.clientX - left);
+    point({ time, share: invertScale([1, 0], [0, area.bottom - area.top])(event.clientY - top) });
   };
   const press = (event: KeyboardEvent) => {
-    const step = KEYS[event.key];
+    const step = KEY_STEPS[event.key];
     if (step === undefined) return;
     event.preventDefault();
     point({ time: null, share: Math.min(1, Math.max(0, Math.round((share + step) * 20) / 20)) });
   };
-  const said = curves.map((curve) => `${schedulerLook(curve.name).label} ${seconds(timeAt(curve.values, share))}`).join(', ');
+  const said = curves.map((curve) => `${schedulerStyle(curve.name).label} ${formatSeconds(timeAt(curve.values, share))}`).join(', ');
   return (
     <div
       role="slider"
@@ -170,7 +170,7 @@ function Reader({ curves, area, axis, share, point }: ReaderProps) {
       aria-valuemin={0}
       aria-valuemax={100}
       aria-valuenow={Math.round(share * 100)}
-      aria-valuetext={`${percentile(share)}: ${said}`}
+      aria-valuetext={`${formatPercentile(share)}: ${said}`}
       className="absolute cursor-crosshair"
       style={{ left: area.left, top: area.top, width: area.right - area.left, height: area.bottom - area.top }}
       onPointerMove={move}

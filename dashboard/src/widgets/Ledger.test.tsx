@@ -1,11 +1,11 @@
 import { act, cleanup, fireEvent, render, screen, within } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { useChoices } from '@/app/choices';
-import { go, useRouter } from '@/app/router';
+import { usePreferences } from '@/app/choices';
+import { navigate, useRouter } from '@/app/router';
 import * as files from './download';
 import { Ledger } from './Ledger';
-import { frame, record, result, show } from '@/testing/race';
+import { frame, record, result, showFrames } from '@/testing/race';
 
 const records = [
   record(1, { hybrid_ml: result(1, 0.4), greedy: result(0, 0.2) }, { size: 500 }),
@@ -14,9 +14,9 @@ const records = [
 ];
 
 beforeEach(() => {
-  go('/');
-  useChoices.setState({ scheduler: 'hybrid_ml' });
-  show(frame({ records, tasks_processed: 1234 }));
+  navigate('/');
+  usePreferences.setState({ scheduler: 'hybrid_ml' });
+  showFrames(frame({ records, tasks_processed: 1234 }));
 });
 afterEach(cleanup);
 
@@ -71,10 +71,10 @@ test('a row opens its audit once, by mouse or by keyboard', async () => {
   const opened = vi.spyOn(window.history, 'pushState');
   render(<Ledger />);
   await userEvent.click(line(2));
-  expect(useRouter.getState().place.query.get('task')).toBe('2');
+  expect(useRouter.getState().route.query.get('task')).toBe('2');
   within(line(3)).getByRole('button').focus();
   await userEvent.keyboard('{ArrowDown}{ArrowDown}{Enter}');
-  expect(useRouter.getState().place.query.get('task')).toBe('1');
+  expect(useRouter.getState().route.query.get('task')).toBe('1');
   expect(opened).toHaveBeenCalledTimes(2);
 });
 
@@ -84,7 +84,7 @@ test('only the first row is a stop of the Tab key', () => {
 });
 
 test('exports what is shown', async () => {
-  const saved = vi.spyOn(files, 'download').mockImplementation(() => {});
+  const saved = vi.spyOn(files, 'downloadFile').mockImplementation(() => {});
   render(<Ledger />);
   filter('cpu');
   await userEvent.click(screen.getByLabelText(/as CSV/));
@@ -96,7 +96,7 @@ test('exports what is shown', async () => {
 });
 
 test('draws at most 50 rows and says so', () => {
-  show(frame({ records: Array.from({ length: 260 }, (_, id) => record(id, { hybrid_ml: result(1, 0.1) })), tasks_processed: 260 }));
+  showFrames(frame({ records: Array.from({ length: 260 }, (_, id) => record(id, { hybrid_ml: result(1, 0.1) })), tasks_processed: 260 }));
   render(<Ledger />);
   expect(rows()).toHaveLength(50);
   expect(subtitle()).toHaveTextContent('50 of 260 tasks');
@@ -109,7 +109,7 @@ test('stands still while it is looked at', async () => {
     act();
     await new Promise((done) => setTimeout(done, 600));
   };
-  await act(wait(() => show(frame({ records: [...records, record(4, { hybrid_ml: result(1, 1) })] }))));
+  await act(wait(() => showFrames(frame({ records: [...records, record(4, { hybrid_ml: result(1, 1) })] }))));
   expect(tasks()).toEqual(['#3', '#2', '#1']);
   expect(subtitle()).toHaveTextContent('· held');
   await userEvent.unhover(screen.getByRole('table'));

@@ -2,44 +2,44 @@
 import { memo, useEffect, useMemo, useRef, useState, type FocusEvent, type KeyboardEvent } from 'react';
 import { flexRender, useTable, type Header, type Row } from '@tanstack/react-table';
 import { ArrowDown, ArrowUp, ChevronsUpDown, Download, Table2 } from 'lucide-react';
-import { chosen, useChoices } from '@/app/choices';
+import { resolveScheduler, usePreferences } from '@/app/choices';
 import { setQuery } from '@/app/router';
 import type { LiveRecord } from '@/live/messages';
 import { useRace } from '@/live/store';
-import { Button, Empty } from '@/look/parts';
-import { schedulerLook } from '@/look/schedulers';
+import { Button, EmptyState } from '@/look/parts';
+import { schedulerStyle } from '@/look/schedulers';
 import { Tile } from '@/look/Tile';
-import { useHold } from '@/look/useHold';
-import { download } from './download';
-import { COLUMNS, features, type LedgerFeatures } from './ledgerColumns';
-import { countsText, csvOf, FILTER_HELP, filterOf, isSampled, jsonOf, MOST_ROWS, rowOf, type LedgerRow } from './ledgerRows';
+import { usePauseOnHover } from '@/look/useHold';
+import { downloadFile } from './download';
+import { LEDGER_COLUMNS, tableOptions, type LedgerFeatures } from './ledgerColumns';
+import { describeCounts, toCsv, FILTER_HELP, parseFilter, isSampled, toJson, MAX_ROWS, toLedgerRow, type LedgerRow } from './ledgerRows';
 import { SearchBox } from './SearchBox';
 
 export function Ledger() {
-  const [hovered, { onMouseEnter, onMouseLeave }] = useHold();
-  const [focused, { onFocus, onBlur }] = useHold();
+  const [hovered, { onMouseEnter, onMouseLeave }] = usePauseOnHover();
+  const [focused, { onFocus, onBlur }] = usePauseOnHover();
   const [text, setText] = useState('');
-  const wanted = useChoices((state) => state.scheduler);
+  const wanted = usePreferences((state) => state.scheduler);
   const race = useRace((each) => each, 'read', hovered || focused);
-  const name = chosen(wanted, race.frame?.schedulers.map((each) => each.name) ?? []);
+  const name = resolveScheduler(wanted, race.frame?.schedulers.map((each) => each.name) ?? []);
   const rows = useRows(race.records, race.frame?.devices, name);
-  const filter = useMemo(() => filterOf(text), [text]);
+  const filter = useMemo(() => parseFilter(text), [text]);
   const matching = useMemo(() => rows.filter(filter.test), [rows, filter]);
-  const table = useTable({ features, columns: COLUMNS, data: matching, initialState: { sorting: [{ id: 'task', desc: true }] }, enableSortingRemoval: false, getRowId: (row) => String(row.task) });
-  const shown = table.getRowModel().rows.slice(0, MOST_ROWS);
-  const counts = countsText({ shown: shown.length, matching: matching.length, kept: rows.length, total: race.frame?.tasks_processed ?? 0, sampled: isSampled(race.records) });
+  const table = useTable({ features: tableOptions, columns: LEDGER_COLUMNS, data: matching, initialState: { sorting: [{ id: 'task', desc: true }] }, enableSortingRemoval: false, getRowId: (row) => String(row.task) });
+  const shown = table.getRowModel().rows.slice(0, MAX_ROWS);
+  const counts = describeCounts({ shown: shown.length, matching: matching.length, kept: rows.length, total: race.frame?.tasks_processed ?? 0, sampled: isSampled(race.records) });
   const originals = () => shown.map((row) => row.original);
   const keyboard = { onFocus: (event: FocusEvent<HTMLElement>) => event.target.matches(':focus-visible') && onFocus(), onBlur };
   return (
     <Tile
       title="Task ledger"
       icon={<Table2 size={15} />}
-      subtitle={<span title={counts}>{filter.problem ? <span role="alert" className="text-bad">{filter.problem}</span> : `${counts} · ${schedulerLook(name).label}${hovered || focused ? ' · held' : ''}`}</span>}
+      subtitle={<span title={counts}>{filter.problem ? <span role="alert" className="text-bad">{filter.problem}</span> : `${counts} · ${schedulerStyle(name).label}${hovered || focused ? ' · held' : ''}`}</span>}
       actions={
         <>
           <SearchBox label="Filter tasks" help={FILTER_HELP} value={text} onChange={setText} wrong={filter.problem !== ''} />
-          <Export kind="CSV" onClick={() => download(`tasks-${name}.csv`, 'text/csv', csvOf(originals()))} />
-          <Export kind="JSON" onClick={() => download(`tasks-${name}.json`, 'application/json', jsonOf(originals(), name))} />
+          <ExportButton kind="CSV" onClick={() => downloadFile(`tasks-${name}.csv`, 'text/csv', toCsv(originals()))} />
+          <ExportButton kind="JSON" onClick={() => downloadFile(`tasks-${name}.json`, 'application/json', toJson(originals(), name))} />
         </>
       }
     >
@@ -50,29 +50,29 @@ export function Ledger() {
           <div className="relative min-h-0 flex-1 overflow-auto" onMouseEnter={onMouseEnter} onMouseLeave={onMouseLeave} {...keyboard}>
             <table className="w-full border-collapse text-[0.8rem]">
               <thead className="sticky top-0 z-[1] bg-panel">
-                {table.getHeaderGroups().map((group) => <tr key={group.id}>{group.headers.map((header) => <Heading key={header.id} header={header} sorted={header.column.getIsSorted()} />)}</tr>)}
+                {table.getHeaderGroups().map((group) => <tr key={group.id}>{group.headers.map((header) => <SortHeader key={header.id} header={header} sorted={header.column.getIsSorted()} />)}</tr>)}
               </thead>
-              <Body rows={shown} />
+              <LedgerBody rows={shown} />
             </table>
-            {!shown.length && <Empty title="No task matches the filter" />}
+            {!shown.length && <EmptyState title="No task matches the filter" />}
           </div>
         </div>
       ) : (
-        <Empty title="No tasks yet" />
+        <EmptyState title="No tasks yet" />
       )}
     </Tile>
   );
 }
 
 /** A record never changes, so its row is made once: rows that stay are not drawn again. */
-function useRows(records: readonly LiveRecord[], devices: Parameters<typeof rowOf>[2] | undefined, name: string): LedgerRow[] {
+function useRows(records: readonly LiveRecord[], devices: Parameters<typeof toLedgerRow>[2] | undefined, name: string): LedgerRow[] {
   const key = devices?.map((each) => each.name).join() ?? '';
   const latest = useRef(devices);
   latest.current = devices;
   const made = useMemo(() => new WeakMap<LiveRecord, LedgerRow>(), [key, name]);
   return useMemo(() => {
     const row = (record: LiveRecord) => {
-      const old = made.get(record) ?? rowOf(record, name, latest.current ?? []);
+      const old = made.get(record) ?? toLedgerRow(record, name, latest.current ?? []);
       made.set(record, old);
       return old;
     };
@@ -80,7 +80,7 @@ function useRows(records: readonly LiveRecord[], devices: Parameters<typeof rowO
   }, [records, made, name]);
 }
 
-function Export({ kind, onClick }: { kind: string; onClick: () => void }) {
+function ExportButton({ kind, onClick }: { kind: string; onClick: () => void }) {
   return (
     <Button className="px-1.5 text-xs" aria-label={`Export the rows shown as ${kind}`} title={`Export the rows shown as ${kind}`} onClick={onClick}>
       <Download size={12} aria-hidden="true" className="hidden sm:inline" />{kind}
@@ -90,7 +90,7 @@ function Export({ kind, onClick }: { kind: string; onClick: () => void }) {
 
 const SORTED = { asc: 'ascending', desc: 'descending' } as const;
 
-function Heading({ header, sorted }: { header: Header<LedgerFeatures, LedgerRow>; sorted: false | 'asc' | 'desc' }) {
+function SortHeader({ header, sorted }: { header: Header<LedgerFeatures, LedgerRow>; sorted: false | 'asc' | 'desc' }) {
   const Icon = sorted === 'asc' ? ArrowUp : sorted === 'desc' ? ArrowDown : ChevronsUpDown;
   return (
     <th scope="col" aria-sort={sorted ? SORTED[sorted] : 'none'} className="border-b border-edge px-1.5 py-1 text-left font-medium whitespace-nowrap">
@@ -105,7 +105,7 @@ function Heading({ header, sorted }: { header: Header<LedgerFeatures, LedgerRow>
 type LedgerTableRow = Row<LedgerFeatures, LedgerRow>;
 
 /** One stop of the Tab key; arrows lead to the other rows. */
-function Body({ rows }: { rows: LedgerTableRow[] }) {
+function LedgerBody({ rows }: { rows: LedgerTableRow[] }) {
   const body = useRef<HTMLTableSectionElement | null>(null);
   useEffect(() => {
     const buttons = body.current?.querySelectorAll('button') ?? [];
@@ -118,10 +118,10 @@ function Body({ rows }: { rows: LedgerTableRow[] }) {
     event.preventDefault();
     to.focus();
   };
-  return <tbody ref={body} onKeyDown={onKeyDown}>{rows.map((row) => <Line key={row.id} row={row} />)}</tbody>;
+  return <tbody ref={body} onKeyDown={onKeyDown}>{rows.map((row) => <LedgerLine key={row.id} row={row} />)}</tbody>;
 }
 
-const Line = memo(
+const LedgerLine = memo(
   function Line({ row }: { row: LedgerTableRow }) {
     return (
       <tr className="num cursor-pointer border-b border-edge/50 hover:bg-raised focus-within:bg-raised" onClick={() => setQuery('task', row.id)}>

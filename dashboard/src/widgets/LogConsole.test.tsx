@@ -2,13 +2,13 @@ import { act, cleanup, fireEvent, render, screen } from '@testing-library/react'
 import userEvent from '@testing-library/user-event';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { useToasts } from '@/app/toasts';
-import { fold, nothing } from '@/live/state';
-import { useStore } from '@/live/store';
+import { applyMessage, emptyRace } from '@/live/state';
+import { useLiveStore } from '@/live/store';
 import * as files from './download';
 import { LogConsole } from './LogConsole';
 
 const say = (seq: number, level: string, message: string) =>
-  useStore.setState(({ race }) => ({ race: fold(race, { type: 'log', seq, time: 1000 + seq, level, source: 'race', message }) }));
+  useLiveStore.setState(({ race }) => ({ race: applyMessage(race, { type: 'log', seq, time: 1000 + seq, level, source: 'race', message }) }));
 
 /** The log looks twice a second. */
 const later = (what: () => void) =>
@@ -18,7 +18,7 @@ const later = (what: () => void) =>
   });
 
 beforeEach(() => {
-  useStore.setState({ race: nothing, link: 'live' });
+  useLiveStore.setState({ race: emptyRace, status: 'live' });
   say(1, 'INFO', 'the race starts');
   say(2, 'WARNING', 'GPU 1 failed');
 });
@@ -69,7 +69,7 @@ test('follows the newest line until the person scrolls up', async () => {
 
 test('copies and saves what is shown, and says when it may not copy', async () => {
   const user = userEvent.setup();
-  const saved = vi.spyOn(files, 'download').mockImplementation(() => {});
+  const saved = vi.spyOn(files, 'downloadFile').mockImplementation(() => {});
   render(<LogConsole />);
   await user.click(screen.getByLabelText('Copy the lines shown'));
   expect(await navigator.clipboard.readText()).toContain('WARN  race: GPU 1 failed\n');

@@ -1,17 +1,17 @@
 /** What the server says, as it says it: newest at the bottom, still when it is paused or scrolled up. */
 import { memo, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { ArrowDownToLine, Copy, Download, Pause, Play, ScrollText } from 'lucide-react';
-import { toast } from '@/app/toasts';
-import type { Line } from '@/live/state';
+import { showToast } from '@/app/toasts';
+import type { LogLine } from '@/live/state';
 import { useRace } from '@/live/store';
-import { count, timeOfDay } from '@/look/format';
-import { Button, Empty, Select } from '@/look/parts';
+import { formatCount, formatTimeOfDay } from '@/look/format';
+import { Button, EmptyState, Select } from '@/look/parts';
 import { Tile } from '@/look/Tile';
-import { download } from './download';
-import { matching, newSince, severityOf, textOf, waitingText } from './logLines';
+import { downloadFile } from './download';
+import { filterLines, countNewLines, getSeverity, linesToText, formatWaiting } from './logLines';
 import { SearchBox } from './SearchBox';
 
-const LEAST: [number, string][] = [[0, 'all'], [1, 'info'], [2, 'warnings'], [3, 'errors']];
+const MIN_SEVERITIES: [number, string][] = [[0, 'all'], [1, 'info'], [2, 'warnings'], [3, 'errors']];
 
 export function LogConsole() {
   const [paused, setPaused] = useState(false);
@@ -20,17 +20,17 @@ export function LogConsole() {
   const [least, setLeast] = useState(0);
   const lines = useRace((race) => race.lines, 'read', paused || !following);
   const live = useRace((race) => race.lines, 'read');
-  const shown = useMemo(() => matching(lines, text, least), [lines, text, least]);
-  const waiting = newSince(lines, live);
+  const shown = useMemo(() => filterLines(lines, text, least), [lines, text, least]);
+  const waiting = countNewLines(lines, live);
   return (
     <Tile
       title="Live log"
       icon={<ScrollText size={15} />}
-      subtitle={!lines.length ? 'nothing said yet' : shown.length === lines.length ? `newest ${count(lines.length)} lines` : `${count(shown.length)} of ${count(lines.length)} lines`}
+      subtitle={!lines.length ? 'nothing said yet' : shown.length === lines.length ? `newest ${formatCount(lines.length)} lines` : `${formatCount(shown.length)} of ${formatCount(lines.length)} lines`}
       actions={
         <Button className="px-2 text-xs" aria-pressed={paused} onClick={() => setPaused(!paused)}>
           {paused ? <Play size={13} aria-hidden="true" /> : <Pause size={13} aria-hidden="true" />}
-          {paused ? `Go on, ${waitingText(waiting)}` : 'Hold'}
+          {paused ? `Go on, ${formatWaiting(waiting)}` : 'Hold'}
         </Button>
       }
     >
@@ -38,11 +38,11 @@ export function LogConsole() {
         <div className="flex flex-wrap items-center gap-1.5">
           <SearchBox label="Filter lines" value={text} onChange={setText} />
           <Select aria-label="Least severity" value={least} onChange={(event) => setLeast(Number(event.target.value))}>
-            {LEAST.map(([rank, word]) => <option key={rank} value={rank}>{word}</option>)}
+            {MIN_SEVERITIES.map(([rank, word]) => <option key={rank} value={rank}>{word}</option>)}
           </Select>
           <span className="flex-1" />
-          <Button kind="bare" className="px-1.5" aria-label="Copy the lines shown" title="Copy the lines shown" onClick={() => void copy(shown)}><Copy size={14} aria-hidden="true" /></Button>
-          <Button kind="bare" className="px-1.5" aria-label="Save the lines shown" title="Save the lines shown" onClick={() => download('log.txt', 'text/plain', textOf(shown))}><Download size={14} aria-hidden="true" /></Button>
+          <Button kind="bare" className="px-1.5" aria-label="Copy the lines shown" title="Copy the lines shown" onClick={() => void copyLines(shown)}><Copy size={14} aria-hidden="true" /></Button>
+          <Button kind="bare" className="px-1.5" aria-label="Save the lines shown" title="Save the lines shown" onClick={() => downloadFile('log.txt', 'text/plain', linesToText(shown))}><Download size={14} aria-hidden="true" /></Button>
         </div>
         <Lines lines={shown} following={following} follow={setFollowing} waiting={waiting} />
       </div>
@@ -50,17 +50,17 @@ export function LogConsole() {
   );
 }
 
-async function copy(lines: readonly Line[]): Promise<void> {
+async function copyLines(lines: readonly LogLine[]): Promise<void> {
   try {
-    await navigator.clipboard.writeText(textOf(lines));
-    toast('good', 'Copied', `${count(lines.length)} lines`);
+    await navigator.clipboard.writeText(linesToText(lines));
+    showToast('good', 'Copied', `${formatCount(lines.length)} lines`);
   } catch {
-    toast('bad', 'The browser lets nothing be copied here', 'Save the lines instead: that works over plain HTTP too.');
+    showToast('bad', 'The browser lets nothing be copied here', 'Save the lines instead: that works over plain HTTP too.');
   }
 }
 
 interface LinesProps {
-  lines: readonly Line[];
+  lines: readonly LogLine[];
   following: boolean;
   follow: (following: boolean) => void;
   waiting: number | null;
@@ -79,22 +79,22 @@ function Lines({ lines, following, follow, waiting }: LinesProps) {
     <div className="relative min-h-0 flex-1">
       {/* Several lines a second would drown everything else a screen reader says, so it reads them when asked. */}
       <div ref={box} role="log" aria-label="Lines of the log" aria-live="off" tabIndex={0} onScroll={onScroll} className="h-full overflow-y-auto rounded-lg bg-well px-2 py-1 -outline-offset-2">
-        {lines.length ? <ol>{lines.map((line) => <Entry key={`${line.time}-${line.id}`} line={line} />)}</ol> : <Empty title={waiting ? 'New lines wait' : 'No lines to show'}>Changed settings, failures and new models are written here.</Empty>}
+        {lines.length ? <ol>{lines.map((line) => <Entry key={`${line.time}-${line.id}`} line={line} />)}</ol> : <EmptyState title={waiting ? 'New lines wait' : 'No lines to show'}>Changed settings, failures and new models are written here.</EmptyState>}
       </div>
       {!following && (
         <Button className="absolute right-3 bottom-2 text-xs shadow-lg" onClick={() => follow(true)}>
-          <ArrowDownToLine size={13} aria-hidden="true" /> Newest{waiting === 0 ? '' : `, ${waitingText(waiting)}`}
+          <ArrowDownToLine size={13} aria-hidden="true" /> Newest{waiting === 0 ? '' : `, ${formatWaiting(waiting)}`}
         </Button>
       )}
     </div>
   );
 }
 
-const Entry = memo(function Entry({ line }: { line: Line }) {
-  const { word, className } = severityOf(line.level);
+const Entry = memo(function Entry({ line }: { line: LogLine }) {
+  const { word, className } = getSeverity(line.level);
   return (
     <li className="num py-px text-xs leading-snug break-words">
-      <time className="mr-2 text-quiet" dateTime={new Date(line.time * 1000).toISOString()}>{timeOfDay(line.time)}</time>
+      <time className="mr-2 text-quiet" dateTime={new Date(line.time * 1000).toISOString()}>{formatTimeOfDay(line.time)}</time>
       <span className={`mr-2 inline-block w-[5ch] ${className}`}>{word}</span>
       <span className="mr-2 text-quiet" title={line.source}>{line.source.split('.').at(-1)}</span>
       {line.message}

@@ -1,6 +1,6 @@
 /** A real table whose cells are coloured; the cell that is pointed at is said in words below. */
 import { useState, type ReactNode } from 'react';
-import { css, inkOn, useRoving, type Rgb } from './draw';
+import { toCss, textColourOn, useRovingFocus, type Rgb } from './draw';
 
 export interface MatrixCell {
   text: string;
@@ -29,7 +29,7 @@ const HATCHED = 'repeating-linear-gradient(45deg, var(--edge) 0 1.5px, transpare
 
 export function Matrix({ summary, heads, cell, lines = 1 }: MatrixProps) {
   const [pointed, setPointed] = useState<[number, number] | null>(null);
-  const roving = useRoving(heads.length, heads.length);
+  const roving = useRovingFocus(heads.length, heads.length);
   const leave = () => setPointed(null);
   const inside = pointed && pointed[0] < heads.length && pointed[1] < heads.length;
   return (
@@ -60,7 +60,7 @@ export function Matrix({ summary, heads, cell, lines = 1 }: MatrixProps) {
                       onFocus={point}
                       onMouseEnter={point}
                       className="num h-4 rounded-[3px] p-0 text-center leading-none font-semibold focus-visible:outline-offset-0"
-                      style={colour ? { background: css(colour), color: inkOn(colour) } : { background: HATCHED, color: 'var(--quiet)' }}
+                      style={colour ? { background: toCss(colour), color: textColourOn(colour) } : { background: HATCHED, color: 'var(--quiet)' }}
                     >
                       {text}
                     </td>

@@ -2,8 +2,8 @@ import { render, screen } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { expect, it } from 'vitest';
 import type { AgentInsight, ForestInsight } from '@/live/messages';
-import { fold, nothing } from '@/live/state';
-import { useStore } from '@/live/store';
+import { applyMessage, emptyRace } from '@/live/state';
+import { useLiveStore } from '@/live/store';
 import { scheduler, update } from '@/testing/frames';
 import { ModelInsight } from './ModelInsight';
 
@@ -11,7 +11,7 @@ const forest: ForestInsight = { kind: 'forest', version: 3, beside: true, retrai
 const agent: AgentInsight = { kind: 'agent', version: 2, beside: true, epsilon: 0.05, loss: 0.12, reward: -1.5, steps: 4000, updates: 300 };
 
 function show(...schedulers: ReturnType<typeof scheduler>[]) {
-  useStore.setState({ race: fold(nothing, update(1, { schedulers })), link: 'live' });
+  useLiveStore.setState({ race: applyMessage(emptyRace, update(1, { schedulers })), status: 'live' });
   render(<ModelInsight />);
 }
 

@@ -3,9 +3,9 @@ import { useState } from 'react';
 import { BrainCircuit } from 'lucide-react';
 import { useRace } from '@/live/store';
 import type { AgentHistory, AgentInsight, ForestHistory, ForestInsight, OtherInsight, SchedulerFigures } from '@/live/messages';
-import { count, figure, known, percent, seconds } from '@/look/format';
-import { Chip, Empty, Select } from '@/look/parts';
-import { schedulerLook } from '@/look/schedulers';
+import { formatCount, formatNumber, isKnown, formatPercent, formatSeconds } from '@/look/format';
+import { Chip, EmptyState, Select } from '@/look/parts';
+import { schedulerStyle } from '@/look/schedulers';
 import { Sparkline } from '@/look/Sparkline';
 import { useTheme } from '@/look/theme';
 import { Tile } from '@/look/Tile';
@@ -18,16 +18,16 @@ export function ModelInsight() {
     <Tile
       title="Model insight"
       icon={<BrainCircuit size={15} />}
-      subtitle={shown ? `what ${schedulerLook(shown.name).label} looks at` : ''}
+      subtitle={shown ? `what ${schedulerStyle(shown.name).label} looks at` : ''}
       actions={
         learners.length > 1 && (
           <Select aria-label="Learner" value={shown?.name} onChange={(event) => setWanted(event.target.value)}>
-            {learners.map((each) => <option key={each.name} value={each.name}>{schedulerLook(each.name).label}</option>)}
+            {learners.map((each) => <option key={each.name} value={each.name}>{schedulerStyle(each.name).label}</option>)}
           </Select>
         )
       }
     >
-      {shown ? <Insight state={shown} history={histories[shown.name]} /> : <Empty title="Nobody who learns takes part">Let Hybrid ML or the RL agent join the race.</Empty>}
+      {shown ? <Insight state={shown} history={histories[shown.name]} /> : <EmptyState title="Nobody who learns takes part">Let Hybrid ML or the RL agent join the race.</EmptyState>}
     </Tile>
   );
 }
@@ -35,7 +35,7 @@ export function ModelInsight() {
 export function Insight({ state, history }: { state: SchedulerFigures; history: ForestHistory | AgentHistory | undefined }) {
   const insight = state.insight;
   const theme = useTheme((each) => each.theme);
-  const colour = schedulerLook(state.name).colour[theme];
+  const colour = schedulerStyle(state.name).colour[theme];
   switch (insight?.kind) {
     case 'forest':
       return <Forest insight={insight} history={history?.kind === 'forest' ? history : undefined} colour={colour} />;
@@ -44,7 +44,7 @@ export function Insight({ state, history }: { state: SchedulerFigures; history: 
     case 'other':
       return <Other insight={insight} />;
     default:
-      return <Empty title="It tells nothing about itself" />;
+      return <EmptyState title="It tells nothing about itself" />;
   }
 }
 
@@ -58,22 +58,22 @@ function Forest({ insight, history, colour }: { insight: ForestInsight; history:
           <li key={name} className="grid grid-cols-[9rem_1fr_3rem] items-center gap-2 text-sm">
             <span className="truncate">{name.replaceAll('_', ' ')}</span>
             <span className="h-2.5 overflow-hidden rounded bg-well"><span className="block h-full origin-left rounded" style={{ background: colour, transform: `scaleX(${share ?? 0})` }} /></span>
-            <span className="num text-right">{percent(share)}</span>
+            <span className="num text-right">{formatPercent(share)}</span>
           </li>
         ))}
       </ul>
-      <Facts
+      <InsightFacts
         facts={[
-          ['Error of the share', insight.share_mae === null ? '–' : `±${percent(insight.share_mae, 1)}`, 'mean absolute error of the GPU share it chose, on tasks that it had not seen'],
-          ['R² of the share', figure(insight.share_r2), 'the same predictions; 1 is perfect'],
-          ['Error of times', seconds(insight.seconds_mae), 'mean absolute error of execution times that it predicted before deciding'],
-          ['Retrained', `${count(insight.retrains)}×`, known(insight.last_retrain) ? `last before task ${count(insight.last_retrain)}` : 'not in this race yet'],
+          ['Error of the share', insight.share_mae === null ? '–' : `±${formatPercent(insight.share_mae, 1)}`, 'mean absolute error of the GPU share it chose, on tasks that it had not seen'],
+          ['R² of the share', formatNumber(insight.share_r2), 'the same predictions; 1 is perfect'],
+          ['Error of times', formatSeconds(insight.seconds_mae), 'mean absolute error of execution times that it predicted before deciding'],
+          ['Retrained', `${formatCount(insight.retrains)}×`, isKnown(insight.last_retrain) ? `last before task ${formatCount(insight.last_retrain)}` : 'not in this race yet'],
         ]}
       />
       <div className="flex items-center gap-3 text-xs text-quiet">
         <Chip tone="accent">v{insight.version}</Chip>
         <Sparkline values={points.map((point) => point.mae ?? NaN)} colour={colour} width={140} height={26} />
-        <span>{points.length ? `error before each of the last ${points.length} fits; newest: ${points.at(-1)!.reason === 'drift' ? 'the work had changed' : points.at(-1)!.reason}, ${count(points.at(-1)!.samples)} tasks${known(points.at(-1)!.seconds) ? `, ${seconds(points.at(-1)!.seconds)}` : ''}` : 'no fit in this race yet'}</span>
+        <span>{points.length ? `error before each of the last ${points.length} fits; newest: ${points.at(-1)!.reason === 'drift' ? 'the work had changed' : points.at(-1)!.reason}, ${formatCount(points.at(-1)!.samples)} tasks${isKnown(points.at(-1)!.seconds) ? `, ${formatSeconds(points.at(-1)!.seconds)}` : ''}` : 'no fit in this race yet'}</span>
       </div>
     </div>
   );
@@ -82,9 +82,9 @@ function Forest({ insight, history, colour }: { insight: ForestInsight; history:
 function Agent({ insight, history, colour }: { insight: AgentInsight; history: AgentHistory | undefined; colour: string }) {
   const points = history?.points ?? [];
   const rows: [string, string, number[], string][] = [
-    ['Exploration ε', percent(insight.epsilon, 1), points.map((point) => point.epsilon ?? NaN), 'share of decisions by lot'],
-    ['Loss', figure(insight.loss), points.map((point) => point.loss ?? NaN), 'of the last lesson'],
-    ['Reward', figure(insight.reward), points.map((point) => point.reward ?? NaN), 'what a decision earns lately; 0 would cost nothing'],
+    ['Exploration ε', formatPercent(insight.epsilon, 1), points.map((point) => point.epsilon ?? NaN), 'share of decisions by lot'],
+    ['Loss', formatNumber(insight.loss), points.map((point) => point.loss ?? NaN), 'of the last lesson'],
+    ['Reward', formatNumber(insight.reward), points.map((point) => point.reward ?? NaN), 'what a decision earns lately; 0 would cost nothing'],
   ];
   return (
     <div className="flex h-full flex-col justify-between gap-2 overflow-y-auto">
@@ -97,17 +97,17 @@ function Agent({ insight, history, colour }: { insight: AgentInsight; history: A
           </li>
         ))}
       </ul>
-      <Facts facts={[['Version', `v${insight.version}`, ''], ['Decisions learnt from', count(insight.steps), ''], ['Lessons', count(insight.updates), ''], ['Learns', insight.beside ? 'beside the race' : 'in the race', insight.beside ? 'in a process of its own; what it learns counts 50 tasks later' : '']]} />
+      <InsightFacts facts={[['Version', `v${insight.version}`, ''], ['Decisions learnt from', formatCount(insight.steps), ''], ['Lessons', formatCount(insight.updates), ''], ['Learns', insight.beside ? 'beside the race' : 'in the race', insight.beside ? 'in a process of its own; what it learns counts 50 tasks later' : '']]} />
     </div>
   );
 }
 
 function Other({ insight }: { insight: OtherInsight }) {
-  const facts = Object.entries(insight.values).map(([name, value]): [string, string, string] => [name.replaceAll('_', ' '), typeof value === 'number' ? figure(value) : JSON.stringify(value) ?? '–', '']);
-  return facts.length ? <Facts facts={facts} /> : <Empty title="It tells nothing about itself" />;
+  const facts = Object.entries(insight.values).map(([name, value]): [string, string, string] => [name.replaceAll('_', ' '), typeof value === 'number' ? formatNumber(value) : JSON.stringify(value) ?? '–', '']);
+  return facts.length ? <InsightFacts facts={facts} /> : <EmptyState title="It tells nothing about itself" />;
 }
 
-function Facts({ facts }: { facts: [string, string, string][] }) {
+function InsightFacts({ facts }: { facts: [string, string, string][] }) {
   return (
     <dl className="grid grid-cols-2 gap-x-4 gap-y-1 text-sm sm:grid-cols-4">
       {facts.map(([name, value, about]) => (

@@ -3,24 +3,24 @@ import { useMemo, useState } from 'react';
 import { LineChart, TrendingUp } from 'lucide-react';
 import { useRace } from '@/live/store';
 import type { Race, Series } from '@/live/state';
-import { figure, seconds, secondsTick } from '@/look/format';
+import { formatNumber, formatSeconds, formatSecondsTick } from '@/look/format';
 import { Chip, Select } from '@/look/parts';
-import { schedulerLook } from '@/look/schedulers';
-import { Shape } from '@/look/Shape';
-import { INK, useTheme, type Theme } from '@/look/theme';
+import { schedulerStyle } from '@/look/schedulers';
+import { SchedulerMarker } from '@/look/Shape';
+import { CHART_COLOURS, useTheme, type Theme } from '@/look/theme';
 import { Tile } from '@/look/Tile';
-import { TimeChart, type Line } from '@/look/TimeChart';
-import { useHold } from '@/look/useHold';
+import { TimeChart, type ChartLine } from '@/look/TimeChart';
+import { usePauseOnHover } from '@/look/useHold';
 
 /** Turnaround on a log axis: a policy that drowns climbs, the others stay readable. */
 export function TurnaroundOverTime() {
   const [column, setColumn] = useState<'turnaround' | 'p95' | 'backlog'>('turnaround');
-  const [held, hold] = useHold();
+  const [held, hold] = usePauseOnHover();
   const race = useRace((each) => each, 'frame', held);
-  const names = useNames(race);
+  const names = useSchedulerNames(race);
   const theme = useTheme((state) => state.theme);
-  const lines = useMemo(() => names.map((name) => lineOf(name, theme)), [names.join(), theme]);
-  const data = useMemo(() => columns(race, names, column), [race.times, column, names.join()]);
+  const lines = useMemo(() => names.map((name) => chartLine(name, theme)), [names.join(), theme]);
+  const data = useMemo(() => seriesColumns(race, names, column), [race.times, column, names.join()]);
   const drowning = race.frame?.schedulers.filter((each) => each.saturated) ?? [];
   return (
     <Tile
@@ -29,7 +29,7 @@ export function TurnaroundOverTime() {
       subtitle="log axis, mean of the last 1000 tasks"
       actions={
         <>
-          {drowning.length > 0 && <Chip tone="warn" title={`Their backlog keeps growing: ${drowning.map((each) => schedulerLook(each.name).label).join(', ')}`}>{drowning.length} saturated</Chip>}
+          {drowning.length > 0 && <Chip tone="warn" title={`Their backlog keeps growing: ${drowning.map((each) => schedulerStyle(each.name).label).join(', ')}`}>{drowning.length} saturated</Chip>}
           <Select aria-label="Figure" value={column} onChange={(event) => setColumn(event.target.value as typeof column)}>
             <option value="turnaround">Mean</option>
             <option value="p95">95th percentile</option>
@@ -39,7 +39,7 @@ export function TurnaroundOverTime() {
       }
     >
       <div className="h-full" {...hold}>
-        <TimeChart data={data} lines={lines} log value={seconds} tick={secondsTick} marks={race.marks} label={summary(race, names, column)} />
+        <TimeChart data={data} lines={lines} log value={formatSeconds} tick={formatSecondsTick} marks={race.marks} label={summarizeSeries(race, names, column)} />
       </div>
     </Tile>
   );
@@ -47,14 +47,14 @@ export function TurnaroundOverTime() {
 
 /** The makespan over the certified bound: the line at 1.0 is the one that nobody crosses. */
 export function DistanceToBound() {
-  const [held, hold] = useHold();
+  const [held, hold] = usePauseOnHover();
   const race = useRace((each) => each, 'frame', held);
-  const names = useNames(race);
+  const names = useSchedulerNames(race);
   const theme = useTheme((state) => state.theme);
   const measured = race.frame?.measured ?? false;
-  const lines = useMemo(() => [{ label: measured ? 'lower bound' : 'certified bound', colour: INK[theme].bound, width: 2.5 }, ...names.map((name) => lineOf(name, theme))], [names.join(), theme, measured]);
+  const lines = useMemo(() => [{ label: measured ? 'lower bound' : 'certified bound', colour: CHART_COLOURS[theme].bound, width: 2.5 }, ...names.map((name) => chartLine(name, theme))], [names.join(), theme, measured]);
   const data = useMemo<[number[], ...number[][]]>(() => {
-    const [times, ...rest] = columns(race, names, 'overBound');
+    const [times, ...rest] = seriesColumns(race, names, 'overBound');
     return [times, times.map(() => 1), ...rest];
   }, [race.times, names.join()]);
   const far = names.some((name) => (race.series[name]?.overBound.at(-1) ?? 1) > 3);
@@ -70,34 +70,34 @@ export function DistanceToBound() {
       <div className="flex h-full flex-col" {...hold}>
         <ul className="flex flex-wrap gap-x-3 text-xs">
           {names.map((name) => (
-            <li key={name} className="flex items-center gap-1 whitespace-nowrap"><Shape name={name} size={9} /> <span className="num">{figure(race.series[name]?.overBound.at(-1), 4)}</span></li>
+            <li key={name} className="flex items-center gap-1 whitespace-nowrap"><SchedulerMarker name={name} size={9} /> <span className="num">{formatNumber(race.series[name]?.overBound.at(-1), 4)}</span></li>
           ))}
         </ul>
         <div className="min-h-0 flex-1">
-          <TimeChart data={data} lines={lines} log={far} range={[far ? 0.9 : 0.98, null]} value={(value) => figure(value)} marks={race.marks} label={summary(race, names, 'overBound')} />
+          <TimeChart data={data} lines={lines} log={far} range={[far ? 0.9 : 0.98, null]} value={(value) => formatNumber(value)} marks={race.marks} label={summarizeSeries(race, names, 'overBound')} />
         </div>
       </div>
     </Tile>
   );
 }
 
-function useNames(race: Race): string[] {
+function useSchedulerNames(race: Race): string[] {
   const names = race.frame?.schedulers.map((each) => each.name) ?? [];
   return useMemo(() => names, [names.join()]);
 }
 
-function lineOf(name: string, theme: Theme): Line {
-  const { label, colour, dash } = schedulerLook(name);
+function chartLine(name: string, theme: Theme): ChartLine {
+  const { label, colour, dash } = schedulerStyle(name);
   return { label, colour: colour[theme], dash };
 }
 
 /** Times first, then a column per scheduler; on log axes nothing is zero. */
-export function columns(race: Pick<Race, 'times' | 'series'>, names: string[], column: keyof Series): [number[], ...number[][]] {
+export function seriesColumns(race: Pick<Race, 'times' | 'series'>, names: string[], column: keyof Series): [number[], ...number[][]] {
   const least = column === 'overBound' ? -Infinity : 1e-4;
   return [race.times, ...names.map((name) => (race.series[name]?.[column] ?? race.times.map(() => NaN)).map((value) => (value < least ? least : value)))];
 }
 
-function summary(race: Race, names: string[], column: keyof Series): string {
-  const said = (value: number | undefined) => (column === 'overBound' ? figure(value, 4) : seconds(value));
-  return names.map((name) => `${schedulerLook(name).label} ${said(race.series[name]?.[column].at(-1))}`).join(', ');
+function summarizeSeries(race: Race, names: string[], column: keyof Series): string {
+  const said = (value: number | undefined) => (column === 'overBound' ? formatNumber(value, 4) : formatSeconds(value));
+  return names.map((name) => `${schedulerStyle(name).label} ${said(race.series[name]?.[column].at(-1))}`).join(', ');
 }

@@ -1,40 +1,40 @@
 import { act, cleanup, render, screen } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { overlap } from './draw';
+import { overlapArea } from './draw';
 import { Pareto } from './Pareto';
-import { axisFor, frontOf, paretoWords, placeLabels, pointsOf, stepPath } from './paretoFront';
-import { giveSize, racing, showSchedulers } from '@/testing/pictures';
+import { chooseAxis, paretoFront, describeFront, placeLabels, buildPoints, stepPath } from './paretoFront';
+import { stubSize, windowFigures, showSchedulers } from '@/testing/pictures';
 
 /** Fast and dear, slow and cheap, worse than the first in both, and a reference that is best in both. */
 const all = () => [
-  racing('hybrid_ml', { mean_turnaround: 0.2, cost: 8e-6, energy: 4 }),
-  racing('round_robin', { mean_turnaround: 0.8, cost: 6e-6, energy: 5 }),
-  racing('random', { mean_turnaround: 0.9, cost: 9e-6, energy: 6 }, { saturated: true }),
-  racing('oracle', { mean_turnaround: 0.1, cost: 5e-6, energy: 3 }),
+  windowFigures('hybrid_ml', { mean_turnaround: 0.2, cost: 8e-6, energy: 4 }),
+  windowFigures('round_robin', { mean_turnaround: 0.8, cost: 6e-6, energy: 5 }),
+  windowFigures('random', { mean_turnaround: 0.9, cost: 9e-6, energy: 6 }, { saturated: true }),
+  windowFigures('oracle', { mean_turnaround: 0.1, cost: 5e-6, energy: 3 }),
 ];
 
 beforeEach(() => {
-  giveSize();
+  stubSize();
   showSchedulers(all());
 });
 afterEach(cleanup);
 
 describe('the front', () => {
   test('holds who is not dominated; the oracle is no choice and dominates nobody', () => {
-    const points = pointsOf(all(), 'cost');
-    expect(frontOf(points).map((each) => each.name)).toEqual(['hybrid_ml', 'round_robin']);
+    const points = buildPoints(all(), 'cost');
+    expect(paretoFront(points).map((each) => each.name)).toEqual(['hybrid_ml', 'round_robin']);
     expect(points.find((each) => each.name === 'random')!.dominatedBy).toEqual(['hybrid_ml', 'round_robin']);
-    expect(frontOf(pointsOf(all(), 'energy')).map((each) => each.name)).toEqual(['hybrid_ml']);
+    expect(paretoFront(buildPoints(all(), 'energy')).map((each) => each.name)).toEqual(['hybrid_ml']);
   });
 
   test('equal points do not dominate each other, a tie in one figure does', () => {
-    const same = [racing('greedy', { mean_turnaround: 1, cost: 1 }), racing('random', { mean_turnaround: 1, cost: 1 }), racing('rl_agent', { mean_turnaround: 1, cost: 2 }), racing('round_robin', { mean_turnaround: 2, cost: 1 })];
-    expect(pointsOf(same, 'cost').map((each) => each.dominatedBy.length)).toEqual([0, 0, 2, 2]);
+    const same = [windowFigures('greedy', { mean_turnaround: 1, cost: 1 }), windowFigures('random', { mean_turnaround: 1, cost: 1 }), windowFigures('rl_agent', { mean_turnaround: 1, cost: 2 }), windowFigures('round_robin', { mean_turnaround: 2, cost: 1 })];
+    expect(buildPoints(same, 'cost').map((each) => each.dominatedBy.length)).toEqual([0, 0, 2, 2]);
   });
 
   test('who has no figures is left out', () => {
-    expect(pointsOf([racing('greedy', { mean_turnaround: null })], 'cost')).toEqual([]);
+    expect(buildPoints([windowFigures('greedy', { mean_turnaround: null })], 'cost')).toEqual([]);
   });
 
   test('is drawn in steps that never cut through a dominated place', () => {
@@ -44,9 +44,9 @@ describe('the front', () => {
 });
 
 test('axes are logarithmic only beyond a factor of 8', () => {
-  expect(axisFor([1, 8], 5, false).log).toBe(false);
-  expect(axisFor([1, 8.1], 5, false).log).toBe(true);
-  const [low, high] = axisFor([2, 2], 5, false).range;
+  expect(chooseAxis([1, 8], 5, false).log).toBe(false);
+  expect(chooseAxis([1, 8.1], 5, false).log).toBe(true);
+  const [low, high] = chooseAxis([2, 2], 5, false).range;
   expect(low).toBeLessThan(2);
   expect(high).toBeGreaterThan(2);
 });
@@ -56,13 +56,13 @@ test('labels of points that lie close together do not overlap and stay inside', 
   const points = [[20, 100], [24, 103], [22, 97], [290, 5], [285, 12]].map(([x, y]) => ({ x: x!, y: y!, width: 60 }));
   const boxes = placeLabels(points, 14, bounds);
   for (const [i, box] of boxes.entries()) {
-    expect(overlap(box, bounds)).toBeCloseTo(60 * 14);
-    for (const other of boxes.slice(i + 1)) expect(overlap(box, other)).toBe(0);
+    expect(overlapArea(box, bounds)).toBeCloseTo(60 * 14);
+    for (const other of boxes.slice(i + 1)) expect(overlapArea(box, other)).toBe(0);
   }
 });
 
 test('the summary names the front and the dominated', () => {
-  expect(paretoWords(pointsOf(all(), 'cost'), 'cost')).toBe('Cost against mean turnaround per task. On the Pareto front: Hybrid ML, Round robin; dominated: Random');
+  expect(describeFront(buildPoints(all(), 'cost'), 'cost')).toBe('Cost against mean turnaround per task. On the Pareto front: Hybrid ML, Round robin; dominated: Random');
   render(<Pareto />);
   expect(screen.getByRole('img', { name: /^Cost against mean turnaround/ })).toBeInTheDocument();
 });

@@ -1,50 +1,50 @@
 /** Where a task went: names, and a bar in the colours of its devices. */
-import { useStore } from '@/live/store';
+import { useLiveStore } from '@/live/store';
 import type { Device } from '@/live/messages';
-import { known, percent } from '@/look/format';
+import { isKnown, formatPercent } from '@/look/format';
 import { deviceColour, useTheme } from '@/look/theme';
 import type { Result } from './auditFacts';
-import { deviceName } from './devices';
+import { formatDevice } from './devices';
 
-type Place = Pick<Result, 'device' | 'gpu_fraction'>;
+type Placement = Pick<Result, 'device' | 'gpu_fraction'>;
 
-const isSplit = (share: number | null): share is number => known(share) && share > 0 && share < 1;
+const isSplit = (share: number | null): share is number => isKnown(share) && share > 0 && share < 1;
 
 /** Devices of the race; an audit of another run may know others, which get a number. */
 export function useDeviceName(): (index: number) => string {
-  const devices = useStore(({ race }) => race.frame?.devices);
+  const devices = useLiveStore(({ race }) => race.frame?.devices);
   return (index) => {
     const found = devices?.find((each) => each.index === index);
-    return found ? deviceName(found) : `device ${index}`;
+    return found ? formatDevice(found) : `device ${index}`;
   };
 }
 
 /** Who takes the other share: the CPU by its name, or just a CPU where there are several. */
-function theCpu(devices: readonly Device[]): string {
+function cpuLabel(devices: readonly Device[]): string {
   const [first, ...others] = devices.filter((each) => each.kind === 'cpu');
-  return first && !others.length ? deviceName(first) : 'CPU';
+  return first && !others.length ? formatDevice(first) : 'CPU';
 }
 
-export function PlacedOn({ place: { device, gpu_fraction } }: { place: Place }) {
+export function PlacementText({ place: { device, gpu_fraction } }: { place: Placement }) {
   const nameOf = useDeviceName();
-  const cpu = useStore(({ race }) => theCpu(race.frame?.devices ?? []));
+  const cpu = useLiveStore(({ race }) => cpuLabel(race.frame?.devices ?? []));
   if (device < 0) return <span className="font-semibold text-warn">rejected</span>;
   if (!isSplit(gpu_fraction)) return <>{nameOf(device)}</>;
   return (
     <>
-      <span className="whitespace-nowrap">{percent(gpu_fraction)} {nameOf(device)},</span> <span className="whitespace-nowrap">{percent(1 - gpu_fraction)} {cpu}</span>
+      <span className="whitespace-nowrap">{formatPercent(gpu_fraction)} {nameOf(device)},</span> <span className="whitespace-nowrap">{formatPercent(1 - gpu_fraction)} {cpu}</span>
     </>
   );
 }
 
-export function SplitBar({ place: { device, gpu_fraction }, className = 'h-1.5' }: { place: Place; className?: string }) {
+export function SplitBar({ place: { device, gpu_fraction }, className = 'h-1.5' }: { place: Placement; className?: string }) {
   const theme = useTheme((state) => state.theme);
-  const colour = useStore(({ race }) => {
+  const colour = useLiveStore(({ race }) => {
     const gpus = race.frame?.devices.filter((each) => each.kind === 'gpu') ?? [];
     return deviceColour('gpu', gpus.findIndex((each) => each.index === device), gpus.length, theme);
   });
   if (device < 0) return null;
-  const share = known(gpu_fraction) ? gpu_fraction : 0;
+  const share = isKnown(gpu_fraction) ? gpu_fraction : 0;
   return (
     <span aria-hidden="true" className={`flex w-full gap-px overflow-hidden rounded-full bg-well ring-1 ring-edge ${className}`}>
       {share > 0 && <span style={{ width: `${share * 100}%`, background: colour }} />}

@@ -1,44 +1,44 @@
 import { cleanup, render, screen } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { useChoices } from '@/app/choices';
+import { usePreferences } from '@/app/choices';
 import { Radar } from './Radar';
-import { compared, radarScale, type Corner } from './radarCorners';
-import { giveSize, racing, showSchedulers } from '@/testing/pictures';
+import { compareToReference, radarScale, type Corner } from './radarCorners';
+import { stubSize, windowFigures, showSchedulers } from '@/testing/pictures';
 
 const all = () => [
-  racing('hybrid_ml', { mean_turnaround: 0.3, avg_time: 0.1, energy: 4, cost: 8e-6 }),
-  racing('greedy', { mean_turnaround: 60, avg_time: 0.2, energy: 3, cost: 9e-6 }, { saturated: true }),
-  racing('oracle', { mean_turnaround: 0.2, avg_time: 0.08, energy: 5, cost: 8e-6 }),
+  windowFigures('hybrid_ml', { mean_turnaround: 0.3, avg_time: 0.1, energy: 4, cost: 8e-6 }),
+  windowFigures('greedy', { mean_turnaround: 60, avg_time: 0.2, energy: 3, cost: 9e-6 }, { saturated: true }),
+  windowFigures('oracle', { mean_turnaround: 0.2, avg_time: 0.08, energy: 5, cost: 8e-6 }),
 ];
 const ALL = ['turnaround', 'energy', 'cost'] as const;
 const ratios = (found: { corners: Corner[] } | null) => found?.corners.map((corner) => Number(corner.ratio.toFixed(4)));
 const corners = (...values: number[]): Corner[] => values.map((ratio) => ({ measure: 'cost', value: 1, ratio }));
 
 beforeEach(() => {
-  giveSize();
-  useChoices.setState({ scheduler: 'hybrid_ml' });
+  stubSize();
+  usePreferences.setState({ scheduler: 'hybrid_ml' });
   showSchedulers(all());
 });
 afterEach(cleanup);
 
 test('ratios are to the oracle', () => {
-  const found = compared(all(), 'hybrid_ml', ALL);
+  const found = compareToReference(all(), 'hybrid_ml', ALL);
   expect(found?.against).toBe('Oracle');
   expect(ratios(found)).toEqual([1.5, 0.8, 1]);
 });
 
 test('without the oracle they are to the best of the others in each', () => {
-  const found = compared([...all().slice(0, 2), racing('random', { mean_turnaround: 0.6, energy: 8, cost: 4e-6 })], 'hybrid_ml', ALL);
+  const found = compareToReference([...all().slice(0, 2), windowFigures('random', { mean_turnaround: 0.6, energy: 8, cost: 4e-6 })], 'hybrid_ml', ALL);
   expect(found?.against).toBe('the best of each');
   expect(ratios(found)).toEqual([0.5, 1.3333, 2]);
-  expect(ratios(compared(all(), 'oracle', ALL))).toEqual([0.6667, 1.6667, 1]);
-  expect(ratios(compared(all().slice(0, 1), 'hybrid_ml', ALL))).toEqual([1, 1, 1]);
+  expect(ratios(compareToReference(all(), 'oracle', ALL))).toEqual([0.6667, 1.6667, 1]);
+  expect(ratios(compareToReference(all().slice(0, 1), 'hybrid_ml', ALL))).toEqual([1, 1, 1]);
 });
 
 test('nothing is drawn from what is not known', () => {
-  expect(compared([racing('hybrid_ml', { energy: null }), all()[2]!], 'hybrid_ml', ALL)).toBeNull();
-  expect(compared([], 'hybrid_ml', ALL)).toBeNull();
+  expect(compareToReference([windowFigures('hybrid_ml', { energy: null }), all()[2]!], 'hybrid_ml', ALL)).toBeNull();
+  expect(compareToReference([], 'hybrid_ml', ALL)).toBeNull();
 });
 
 test('the scale is linear for small ratios, logarithmic beyond 1 for large ones, and always grows', () => {
@@ -63,7 +63,7 @@ test('corners have values with units and ratios', () => {
 test('a saturated scheduler gets a logarithmic scale, and both are said', async () => {
   render(<Radar />);
   await userEvent.selectOptions(screen.getByLabelText('Scheduler'), 'greedy');
-  expect(useChoices.getState().scheduler).toBe('greedy');
+  expect(usePreferences.getState().scheduler).toBe('greedy');
   expect(screen.getByText('1.00 min · ×300')).toBeInTheDocument();
   expect(screen.getByText('log beyond ×1')).toBeInTheDocument();
   expect(screen.getByText('saturated')).toBeInTheDocument();

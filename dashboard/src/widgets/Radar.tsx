@@ -1,28 +1,28 @@
 /** The chosen scheduler against the oracle in time, energy and cost: the smaller its triangle, the better. */
 import { useState } from 'react';
 import { AlertTriangle, Radar as Icon } from 'lucide-react';
-import { chosen, useChoices } from '@/app/choices';
+import { resolveScheduler, usePreferences } from '@/app/choices';
 import { useRace } from '@/live/store';
-import { figure } from '@/look/format';
-import { Chip, Empty } from '@/look/parts';
-import { schedulerLook } from '@/look/schedulers';
-import { Shape } from '@/look/Shape';
+import { formatNumber } from '@/look/format';
+import { Chip, EmptyState } from '@/look/parts';
+import { schedulerStyle } from '@/look/schedulers';
+import { SchedulerMarker } from '@/look/Shape';
 import { useTheme } from '@/look/theme';
 import { Tile } from '@/look/Tile';
-import { useHold } from '@/look/useHold';
+import { usePauseOnHover } from '@/look/useHold';
 import { useSize } from '@/look/useSize';
-import { short, textSize } from './draw';
-import { Toggle } from './drawParts';
-import { amount, compared, NAMES, radarScale, radarWords, times, type Corner } from './radarCorners';
+import { trimZeros, smallTextSize } from './draw';
+import { ToggleButton } from './drawParts';
+import { formatAmount, compareToReference, CORNER_NAMES, radarScale, describeRadar, formatFactor, type Corner } from './radarCorners';
 import { SchedulerSelect } from './SchedulerSelect';
 
 export function Radar() {
-  const [held, hold] = useHold();
+  const [held, hold] = usePauseOnHover();
   const [execution, setExecution] = useState(false);
-  const wanted = useChoices((state) => state.scheduler);
+  const wanted = usePreferences((state) => state.scheduler);
   const schedulers = useRace((race) => race.frame?.schedulers ?? [], 'slow', held);
-  const name = chosen(wanted, schedulers.map((each) => each.name));
-  const found = compared(schedulers, name, [execution ? 'execution' : 'turnaround', 'energy', 'cost']);
+  const name = resolveScheduler(wanted, schedulers.map((each) => each.name));
+  const found = compareToReference(schedulers, name, [execution ? 'execution' : 'turnaround', 'energy', 'cost']);
   const saturated = schedulers.some((each) => each.name === name && each.saturated);
   return (
     <Tile title="Trade-off" icon={<Icon size={15} />} subtitle={`against ${found?.against ?? 'the oracle'}, smaller is better`} actions={<SchedulerSelect />}>
@@ -31,11 +31,11 @@ export function Radar() {
           <Triangle name={name} {...found} />
           <Legend name={name} against={found.against} log={radarScale(found.corners).log} saturated={saturated} />
           <div className="absolute top-0 right-0">
-            <Toggle on={execution} set={setExecution} title="Time on the device, without waiting for it">Execution time</Toggle>
+            <ToggleButton on={execution} set={setExecution} title="Time on the device, without waiting for it">Execution time</ToggleButton>
           </div>
         </div>
       ) : (
-        <Empty title="No tasks yet" />
+        <EmptyState title="No tasks yet" />
       )}
     </Tile>
   );
@@ -44,7 +44,7 @@ export function Radar() {
 function Legend({ name, against, log, saturated }: { name: string; against: string; log: boolean; saturated: boolean }) {
   return (
     <ul className="absolute top-0 left-0 space-y-1 text-xs">
-      <li className="flex items-center gap-1.5"><Shape name={name} /> {schedulerLook(name).label}</li>
+      <li className="flex items-center gap-1.5"><SchedulerMarker name={name} /> {schedulerStyle(name).label}</li>
       <li className="flex items-center gap-1.5"><span className="w-3 border-t-2 border-dotted border-ink" aria-hidden="true" /> {against}, ×1</li>
       {log && <li><Chip title="Beyond ×1 each ring is ten times the one before, because a ratio is very large">log beyond ×1</Chip></li>}
       {saturated && <li><Chip tone="warn" title="Its backlog keeps growing, and its turnaround with it"><AlertTriangle size={11} aria-hidden="true" /> saturated</Chip></li>}
@@ -58,19 +58,19 @@ const DIRECTIONS = [[0, -1], [SIN, 0.5], [-SIN, 0.5]] as const;
 function Triangle({ name, corners, against }: { name: string; corners: Corner[]; against: string }) {
   const [box, { width, height }] = useSize();
   const theme = useTheme((state) => state.theme);
-  const em = textSize();
+  const em = smallTextSize();
   const { rings, at } = radarScale(corners);
   // A triangle around its centre reaches 1 up and half down; below it stand two lines of text, above it two more.
   const radius = Math.max(10, Math.min((height - 5.4 * em) / 1.5, (width - 2 * em) / 2 / SIN));
   const [x, y] = [width / 2, 2.6 * em + radius];
   const place = (corner: number, share: number): [number, number] => [x + DIRECTIONS[corner]![0] * share * radius, y + DIRECTIONS[corner]![1] * share * radius];
   const outline = (shares: number[]) => `M${shares.map((share, i) => place(i, share).map((each) => each.toFixed(1)).join(' ')).join('L')}Z`;
-  const colour = schedulerLook(name).colour[theme];
+  const colour = schedulerStyle(name).colour[theme];
   const same = (share: number) => outline([share, share, share]);
   return (
     <div ref={box} className="h-full w-full">
       {width > 60 && height > 60 && (
-        <svg width={width} height={height} className="absolute inset-0" role="img" aria-label={radarWords(name, corners, against)}>
+        <svg width={width} height={height} className="absolute inset-0" role="img" aria-label={describeRadar(name, corners, against)}>
           {rings.map((ring) => <path key={ring} d={same(at(ring))} fill="none" stroke="var(--edge-strong)" strokeDasharray="4 4" opacity={0.75} />)}
           {corners.map((corner, i) => <line key={corner.measure} x1={x} y1={y} x2={place(i, 1)[0]} y2={place(i, 1)[1]} stroke="var(--edge)" />)}
           <path d={outline(corners.map((corner) => at(corner.ratio)))} fill={colour} fillOpacity={0.3} stroke={colour} strokeWidth={2} strokeLinejoin="round" />
@@ -88,7 +88,7 @@ function RingLabels({ rings, place, em }: { rings: number[]; place: (ring: numbe
   const apart = rings.filter((ring, i) => ring === 1 || i === rings.length - 1 || Math.abs(place(ring)[1] - place(rings.at(-1)!)[1]) > 1.4 * em);
   return apart.map((ring) => {
     const [x, y] = place(ring);
-    return <text key={ring} x={x + 6} y={y + 0.9 * em} fontSize={em * 0.95} className="num" fill="var(--quiet)" stroke="var(--panel)" strokeWidth={3} paintOrder="stroke">×{short(figure(ring))}</text>;
+    return <text key={ring} x={x + 6} y={y + 0.9 * em} fontSize={em * 0.95} className="num" fill="var(--quiet)" stroke="var(--panel)" strokeWidth={3} paintOrder="stroke">×{trimZeros(formatNumber(ring))}</text>;
   });
 }
 
@@ -103,8 +103,8 @@ function CornerText({ corner, at: [x, y], top, em, width }: { corner: Corner; at
   const first = top ? y - 1.5 * em : y + 1.2 * em;
   return (
     <g textAnchor="middle" fontSize={em}>
-      <text x={middle} y={first} fontWeight={600} fill="var(--ink)">{NAMES[corner.measure]}</text>
-      <text x={middle} y={first + 1.2 * em} className="num" fill="var(--ink)">{amount(corner)} · {times(corner.ratio)}</text>
+      <text x={middle} y={first} fontWeight={600} fill="var(--ink)">{CORNER_NAMES[corner.measure]}</text>
+      <text x={middle} y={first + 1.2 * em} className="num" fill="var(--ink)">{formatAmount(corner)} · {formatFactor(corner.ratio)}</text>
     </g>
   );
 }

@@ -1,45 +1,45 @@
 /** Why a scheduler decided as it did: the sentence, the rule, the devices it could have taken, what pushed it. */
 import { Check } from 'lucide-react';
-import { figure, known, seconds } from '@/look/format';
-import { optionsOf, pushesOf, readable, type Explanation, type Option, type Push } from './auditFacts';
-import { deviceName } from './devices';
+import { formatNumber, isKnown, formatSeconds } from '@/look/format';
+import { listOptions, rankContributions, humanizeSentence, type Explanation, type Option, type Contribution } from './auditFacts';
+import { formatDevice } from './devices';
 import { DeviceSwatch } from './DeviceSwatch';
 
 export function Reasons({ explanation }: { explanation: Explanation }) {
-  const { options, more } = optionsOf(explanation);
-  const pushes = pushesOf(explanation.contributions);
+  const { options, more } = listOptions(explanation);
+  const pushes = rankContributions(explanation.contributions);
   return (
     <div className="space-y-4 text-sm">
       <div className="space-y-1">
-        <p><strong className="text-accent">Why:</strong> {readable(explanation.why)}.</p>
-        <p className="text-quiet">Its rule: {readable(explanation.rule)}.</p>
+        <p><strong className="text-accent">Why:</strong> {humanizeSentence(explanation.why)}.</p>
+        <p className="text-quiet">Its rule: {humanizeSentence(explanation.rule)}.</p>
       </div>
       <section aria-label="Devices it could take">
         <h4 className="mb-1.5 flex flex-wrap items-center gap-x-3 text-xs text-quiet">
           <span className="font-semibold text-ink">Devices as it saw them, whole task</span>
-          <span className="flex items-center gap-1"><span aria-hidden="true" className="h-2 w-4 rounded-sm" style={{ background: WAIT }} />waits</span>
+          <span className="flex items-center gap-1"><span aria-hidden="true" className="h-2 w-4 rounded-sm" style={{ background: WAIT_PATTERN }} />waits</span>
           <span className="flex items-center gap-1"><span aria-hidden="true" className="h-2 w-4 rounded-sm bg-accent" />runs, as predicted</span>
         </h4>
-        <ol className="space-y-1">{options.map((option) => <Bar key={option.candidate.device} option={option} />)}</ol>
+        <ol className="space-y-1">{options.map((option) => <OptionBar key={option.candidate.device} option={option} />)}</ol>
         {more > 0 && <p className="mt-1 text-xs text-quiet">and {more} more that would end later</p>}
       </section>
-      {pushes.length > 0 && <Pushes pushes={pushes} />}
+      {pushes.length > 0 && <ContributionList pushes={pushes} />}
     </div>
   );
 }
 
 /** Waiting is hatched, so that both parts differ without their colours. */
-const WAIT = 'repeating-linear-gradient(115deg, var(--quiet) 0 2px, transparent 2px 5px)';
+const WAIT_PATTERN = 'repeating-linear-gradient(115deg, var(--quiet) 0 2px, transparent 2px 5px)';
 
-function Bar({ option: { candidate, wait, work, waitShare, workShare, rest } }: { option: Option }) {
+function OptionBar({ option: { candidate, wait, work, waitShare, workShare, rest } }: { option: Option }) {
   return (
     <li className={`grid ${candidate.device_name.endsWith(')') ? 'grid-cols-[8rem_1fr_8.4rem_4.9rem]' : 'grid-cols-[4.4rem_1fr_8.4rem_4.9rem]'} items-center gap-2 rounded px-1 py-0.5 text-xs ${candidate.chosen ? 'bg-raised ring-1 ring-strong' : ''}`}>
-      <span className="flex items-center gap-1.5 whitespace-nowrap"><DeviceSwatch index={candidate.device} />{deviceName({ name: candidate.device_name })}</span>
+      <span className="flex items-center gap-1.5 whitespace-nowrap"><DeviceSwatch index={candidate.device} />{formatDevice({ name: candidate.device_name })}</span>
       <span aria-hidden="true" className="flex h-2.5 overflow-hidden rounded-sm bg-well ring-1 ring-edge">
-        <span style={{ width: `${waitShare * 100}%`, background: WAIT }} />
+        <span style={{ width: `${waitShare * 100}%`, background: WAIT_PATTERN }} />
         <span className="bg-accent" style={{ width: `${workShare * 100}%`, minWidth: workShare > 0 ? 2 : 0 }} />
       </span>
-      <span className="num text-right whitespace-nowrap" title="waits, then runs">{seconds(wait)}{known(work) ? ` + ${seconds(work)}` : ' + ?'}</span>
+      <span className="num text-right whitespace-nowrap" title="waits, then runs">{formatSeconds(wait)}{isKnown(work) ? ` + ${formatSeconds(work)}` : ' + ?'}</span>
       <span className="flex items-center gap-1 whitespace-nowrap">
         {candidate.chosen ? <><Check size={12} className="text-good" aria-hidden="true" /><strong>chosen</strong></> : rest ? <span className="text-quiet">the rest</span> : <Score value={candidate.score} />}
       </span>
@@ -48,10 +48,10 @@ function Bar({ option: { candidate, wait, work, waitShare, workShare, rest } }: 
 }
 
 function Score({ value }: { value: number | null }) {
-  return known(value) ? <span className="num text-quiet" title="its own judgement, larger is better">score {figure(value, 2)}</span> : null;
+  return isKnown(value) ? <span className="num text-quiet" title="its own judgement, larger is better">score {formatNumber(value, 2)}</span> : null;
 }
 
-function Pushes({ pushes }: { pushes: Push[] }) {
+function ContributionList({ pushes }: { pushes: Contribution[] }) {
   return (
     <section aria-label="What pushed it">
       <h4 className="mb-1.5 text-xs"><span className="font-semibold">What moved its prediction</span> <span className="text-quiet">left: down, right: up</span></h4>
@@ -63,7 +63,7 @@ function Pushes({ pushes }: { pushes: Push[] }) {
               <span className="absolute inset-y-0 left-1/2 w-px bg-quiet" />
               <span className={`absolute inset-y-0 rounded-sm ${value < 0 ? 'right-1/2 bg-warn' : 'left-1/2 bg-accent'}`} style={{ width: `${share * 50}%` }} />
             </span>
-            <span className="num text-right">{value < 0 ? '−' : '+'}{figure(Math.abs(value), 2)}</span>
+            <span className="num text-right">{value < 0 ? '−' : '+'}{formatNumber(Math.abs(value), 2)}</span>
           </li>
         ))}
       </ul>

@@ -2,27 +2,27 @@ import { act, cleanup, render, screen } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { SizeHistogram } from './SizeHistogram';
-import { countAxis, fromBins, lanesOf, quantilesOf } from './sizeBins';
-import { giveSize, pictures, showPictures } from '@/testing/pictures';
+import { countAxis, quantileFromBins, stackLabels, getQuantiles } from './sizeBins';
+import { stubSize, analysis, showAnalysis } from '@/testing/pictures';
 
 const NONE = { p50: null, p95: null, p99: null };
 
 beforeEach(() => {
-  giveSize();
-  showPictures();
+  stubSize();
+  showAnalysis();
 });
 afterEach(cleanup);
 
 test('quantiles are read off the bins, by factors where bins are', () => {
-  expect(fromBins([0, 10, 20], [5, 5], 0.75, false)).toBeCloseTo(15);
-  expect(fromBins([1, 10, 100], [5, 5], 0.75, true)).toBeCloseTo(10 ** 1.5);
-  expect(fromBins([0, 10, 20, 30], [5, 0, 5], 0.5, false)).toBe(10);
-  expect(fromBins([0, 10], [0], 0.5, false)).toBeNaN();
+  expect(quantileFromBins([0, 10, 20], [5, 5], 0.75, false)).toBeCloseTo(15);
+  expect(quantileFromBins([1, 10, 100], [5, 5], 0.75, true)).toBeCloseTo(10 ** 1.5);
+  expect(quantileFromBins([0, 10, 20, 30], [5, 0, 5], 0.5, false)).toBe(10);
+  expect(quantileFromBins([0, 10], [0], 0.5, false)).toBeNaN();
 });
 
 test("the server's quantiles are exact, others only about", () => {
-  expect(quantilesOf(pictures())[1]).toEqual({ name: 'p95', value: 120, about: false });
-  const [p50] = quantilesOf(pictures({ size_quantiles: NONE }));
+  expect(getQuantiles(analysis())[1]).toEqual({ name: 'p95', value: 120, about: false });
+  const [p50] = getQuantiles(analysis({ size_quantiles: NONE }));
   expect(p50).toEqual({ name: 'p50', value: 10, about: true });
 });
 
@@ -32,7 +32,7 @@ test('one task is seen on a logarithmic axis', () => {
 });
 
 test('labels that would cover each other take lines of their own and stay inside', () => {
-  expect(lanesOf([50, 200, 205], 60, [0, 220])).toEqual([{ x: 20, lane: 0 }, { x: 160, lane: 0 }, { x: 160, lane: 1 }]);
+  expect(stackLabels([50, 200, 205], 60, [0, 220])).toEqual([{ x: 20, lane: 0 }, { x: 160, lane: 0 }, { x: 160, lane: 1 }]);
 });
 
 test('draws a bar for each bin and sums them up', () => {
@@ -54,7 +54,7 @@ test('on a logarithmic count the small bars grow', async () => {
 });
 
 test('marks that are only about say so', () => {
-  showPictures({ size_quantiles: NONE });
+  showAnalysis({ size_quantiles: NONE });
   render(<SizeHistogram />);
   expect(screen.getByText('p50 ≈10.0')).toBeInTheDocument();
 });

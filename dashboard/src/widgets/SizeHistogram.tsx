@@ -3,17 +3,17 @@ import { useId, useState } from 'react';
 import { ChartColumn } from 'lucide-react';
 import { useRace } from '@/live/store';
 import type { Pictures } from '@/live/messages';
-import { count, figure, percent } from '@/look/format';
-import { Chip, Empty } from '@/look/parts';
+import { formatCount, formatNumber, formatPercent } from '@/look/format';
+import { Chip, EmptyState } from '@/look/parts';
 import { Tile } from '@/look/Tile';
-import { useHold } from '@/look/useHold';
+import { usePauseOnHover } from '@/look/useHold';
 import { useSize } from '@/look/useSize';
-import { linearAxis, logTicks, scaleOf, short, textSize, useRoving, type Range } from './draw';
-import { Tip, Toggle } from './drawParts';
-import { countAxis, histogramWords, lanesOf, quantilesOf, type Quantile } from './sizeBins';
+import { linearAxis, logTicks, makeScale, trimZeros, smallTextSize, useRovingFocus, type Range } from './draw';
+import { Tooltip, ToggleButton } from './drawParts';
+import { countAxis, describeHistogram, stackLabels, getQuantiles, type Quantile } from './sizeBins';
 
 export function SizeHistogram() {
-  const [held, hold] = useHold();
+  const [held, hold] = usePauseOnHover();
   const [log, setLog] = useState(false);
   const pictures = useRace((race) => race.pictures, 'slow', held);
   return (
@@ -23,8 +23,8 @@ export function SizeHistogram() {
       subtitle={`number of tasks by size${log ? ', log count' : ''}`}
       actions={
         <>
-          <Chip>n = {count(pictures?.tasks)}</Chip>
-          <Toggle on={log} set={setLog} title="Count on a logarithmic axis: rare sizes become visible">log count</Toggle>
+          <Chip>n = {formatCount(pictures?.tasks)}</Chip>
+          <ToggleButton on={log} set={setLog} title="Count on a logarithmic axis: rare sizes become visible">log count</ToggleButton>
         </>
       }
     >
@@ -34,7 +34,7 @@ export function SizeHistogram() {
           <p className="shrink-0 text-center text-xs text-quiet">task size{pictures.log_sizes ? ' (log)' : ''}</p>
         </div>
       ) : (
-        <Empty title="No tasks yet" />
+        <EmptyState title="No tasks yet" />
       )}
     </Tile>
   );
@@ -45,27 +45,27 @@ function Bars({ pictures, log }: { pictures: Pictures; log: boolean }) {
   const [pointed, setPointed] = useState<number | null>(null);
   const { size_edges: edges, size_counts: counts, tasks } = pictures;
   const paint = useId();
-  const roving = useRoving(1, counts.length);
-  const em = textSize();
-  const quantiles = quantilesOf(pictures);
+  const roving = useRovingFocus(1, counts.length);
+  const em = smallTextSize();
+  const quantiles = getQuantiles(pictures);
   const [left, bottom] = [3.6 * em, 1.5 * em];
   const sizes: Range = [edges[0] ?? 0, edges.at(-1) ?? 1];
-  const x = scaleOf(sizes, [left, width - 4], pictures.log_sizes);
-  const marks = lanesOf(quantiles.map((each) => x(each.value)), 6.6 * em, [left, width]);
+  const x = makeScale(sizes, [left, width - 4], pictures.log_sizes);
+  const marks = stackLabels(quantiles.map((each) => x(each.value)), 6.6 * em, [left, width]);
   const top = 4 + 1.25 * em * (1 + Math.max(0, ...marks.map((mark) => mark.lane)));
   const axis = countAxis(Math.max(...counts), log, Math.max(2, Math.floor((height - top - bottom) / (2.4 * em))));
-  const y = scaleOf(axis.range, [height - bottom, top], log);
-  const words = (i: number) => `size ${figure(edges[i])} to ${figure(edges[i + 1])}: ${count(counts[i])} tasks, ${percent((counts[i] ?? 0) / tasks, 1)}`;
+  const y = makeScale(axis.range, [height - bottom, top], log);
+  const words = (i: number) => `size ${formatNumber(edges[i])} to ${formatNumber(edges[i + 1])}: ${formatCount(counts[i])} tasks, ${formatPercent((counts[i] ?? 0) / tasks, 1)}`;
   const leave = () => setPointed(null);
   if (width <= 80 || height <= 60) return <div ref={box} className="min-h-0 flex-1" />;
   return (
     <div ref={box} className="relative min-h-0 flex-1">
       <svg width={width} height={height} className="absolute inset-0">
-        <g role="img" aria-label={histogramWords(pictures, quantiles)} fontSize={em} fill="var(--quiet)">
+        <g role="img" aria-label={describeHistogram(pictures, quantiles)} fontSize={em} fill="var(--quiet)">
           {axis.ticks.map((tick) => (
             <g key={tick}>
               <line x1={left} x2={width - 4} y1={y(tick)} y2={y(tick)} stroke="var(--grid)" />
-              <text x={left - 6} y={y(tick) + 0.35 * em} textAnchor="end" className="num">{short(figure(tick))}</text>
+              <text x={left - 6} y={y(tick) + 0.35 * em} textAnchor="end" className="num">{trimZeros(formatNumber(tick))}</text>
             </g>
           ))}
           <SizeTicks sizes={sizes} log={pictures.log_sizes} x={x} y={height - 0.35 * em} most={Math.floor((width - left) / (5 * em))} right={width} em={em} />
@@ -93,14 +93,14 @@ function Bars({ pictures, log }: { pictures: Pictures; log: boolean }) {
           {quantiles.map((each, i) => <QuantileLabel key={each.name} quantile={each} label={marks[i]!} em={em} />)}
         </g>
       </svg>
-      {pointed !== null && <Tip x={x(edges[pointed] ?? 0)} y={top + 20} width={width} height={height}>{words(pointed)}</Tip>}
+      {pointed !== null && <Tooltip x={x(edges[pointed] ?? 0)} y={top + 20} width={width} height={height}>{words(pointed)}</Tooltip>}
     </div>
   );
 }
 
 function SizeTicks({ sizes, log, x, y, most, right, em }: { sizes: Range; log: boolean; x: (value: number) => number; y: number; most: number; right: number; em: number }) {
   const ticks = (log ? logTicks(sizes, most) : linearAxis(sizes[0], sizes[1], most).ticks).filter((tick) => tick >= sizes[0] && tick <= sizes[1]);
-  return ticks.map((tick) => <text key={tick} x={x(tick)} y={y} textAnchor={x(tick) > right - 2 * em ? 'end' : 'middle'} className="num">{short(figure(tick))}</text>);
+  return ticks.map((tick) => <text key={tick} x={x(tick)} y={y} textAnchor={x(tick) > right - 2 * em ? 'end' : 'middle'} className="num">{trimZeros(formatNumber(tick))}</text>);
 }
 
 const labelLine = (lane: number, em: number): number => 1.1 * em + lane * 1.25 * em;
@@ -109,7 +109,7 @@ const labelLine = (lane: number, em: number): number => 1.1 * em + lane * 1.25 *
 function QuantileLabel({ quantile, label, em }: { quantile: Quantile; label: { x: number; lane: number }; em: number }) {
   return (
     <text x={label.x + 3.3 * em} y={labelLine(label.lane, em)} textAnchor="middle" fontSize={em} fontWeight={600} className="num" fill="var(--warn)" stroke="var(--panel)" strokeWidth={5} paintOrder="stroke">
-      {quantile.name} {quantile.about ? '≈' : ''}{figure(quantile.value)}
+      {quantile.name} {quantile.about ? '≈' : ''}{formatNumber(quantile.value)}
     </text>
   );
 }

@@ -1,30 +1,30 @@
 import { cleanup, fireEvent, render, screen, within } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { giveToken, useOrders } from '@/app/orders';
-import { go, useRouter } from '@/app/router';
+import { submitToken, useCommands } from '@/app/orders';
+import { navigate, useRouter } from '@/app/router';
 import { useToasts } from '@/app/toasts';
-import { answering, audit, explanation, made } from '@/testing/audit';
-import { frame, show } from '@/testing/race';
+import { respondWith, audit, explanation, auditResult } from '@/testing/audit';
+import { frame, showFrames } from '@/testing/race';
 import { TryTaskForm } from './TryTask';
 
 const outcome = {
   run_id: 1, your_id: null, task: audit().task, optimal_gpu_fraction: 0.7, optimal_time: 0.03,
   decisions: {
-    greedy: { result: made('greedy', 3, { gpu_fraction: 0.6 }), explanation: explanation({ why: '60% on gpu0, the rest on a CPU' }) },
-    oracle: { result: made('oracle', 2), explanation: explanation() },
-    random: { result: made('random', null, { device: -1, status: 2 }), explanation: explanation() },
+    greedy: { result: auditResult('greedy', 3, { gpu_fraction: 0.6 }), explanation: explanation({ why: '60% on gpu0, the rest on a CPU' }) },
+    oracle: { result: auditResult('oracle', 2), explanation: explanation() },
+    random: { result: auditResult('random', null, { device: -1, status: 2 }), explanation: explanation() },
   },
 };
 const asked = vi.fn<typeof fetch>();
 
 beforeEach(() => {
-  go('/');
+  navigate('/');
   sessionStorage.clear();
   useToasts.setState({ toasts: [] });
-  useOrders.setState({ busy: 0, waiting: null });
-  show(frame());
-  asked.mockReset().mockImplementation(answering(outcome, 201));
+  useCommands.setState({ pending: 0, awaitingToken: null });
+  showFrames(frame());
+  asked.mockReset().mockImplementation(respondWith(outcome, 201));
   vi.stubGlobal('fetch', asked);
 });
 afterEach(cleanup);
@@ -49,11 +49,11 @@ test('sends the task and shows every decision with its reason, first to end on t
   ]);
   expect(screen.getByText(/Were the cluster idle/)).toHaveTextContent('70 % on a GPU would be best: 30.0 ms');
   await userEvent.click(screen.getByRole('button', { name: 'All its figures' }));
-  expect(useRouter.getState().place.query.get('task')).toBe('7');
+  expect(useRouter.getState().route.query.get('task')).toBe('7');
 });
 
 test('a refusal is told and shows no decisions', async () => {
-  asked.mockImplementation(answering({ error: { message: 'no simulation has been started', hint: 'start one' } }, 409));
+  asked.mockImplementation(respondWith({ error: { message: 'no simulation has been started', hint: 'start one' } }, 409));
   render(<TryTaskForm />);
   await submit();
   expect(useToasts.getState().toasts.at(-1)).toMatchObject({ tone: 'bad', title: 'no simulation has been started' });
@@ -61,11 +61,11 @@ test('a refusal is told and shows no decisions', async () => {
 });
 
 test('an order that waited for the token shows its outcome too', async () => {
-  asked.mockImplementationOnce(answering({ error: { message: 'the token is missing', hint: '' } }, 401));
+  asked.mockImplementationOnce(respondWith({ error: { message: 'the token is missing', hint: '' } }, 401));
   render(<TryTaskForm />);
   await submit();
   expect(screen.queryByRole('region')).toBeNull();
-  giveToken('secret');
+  submitToken('secret');
   expect(await screen.findByRole('region', { name: 'Decisions about task 7' })).toBeVisible();
   expect(asked.mock.lastCall![1]?.headers).toMatchObject({ authorization: 'Bearer secret' });
 });

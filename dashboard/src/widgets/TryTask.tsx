@@ -2,34 +2,34 @@
 import { useState, type FormEvent, type ReactNode } from 'react';
 import { Crown, Send } from 'lucide-react';
 import { post, type Schemas } from '@/api/client';
-import { order, useOrders } from '@/app/orders';
+import { runCommand, useCommands } from '@/app/orders';
 import { setQuery } from '@/app/router';
-import { count, percent, seconds } from '@/look/format';
-import { Button, Field, INPUT } from '@/look/parts';
+import { formatCount, formatPercent, formatSeconds } from '@/look/format';
+import { Button, Field, INPUT_CLASS } from '@/look/parts';
 import { SchedulerName } from '@/look/Shape';
-import { auditRows, readable, settled, statusText, type AuditRow } from './auditFacts';
-import { PlacedOn, SplitBar } from './PlacedOn';
+import { buildAuditRows, humanizeSentence, dropRoundoff, describeStatus, type AuditRow } from './auditFacts';
+import { PlacementText, SplitBar } from './PlacedOn';
 
 type Outcome = Schemas['TaskOutcome'];
 /** What the server takes; more is refused there too. */
-const LARGEST = { size: 1e6, memory: 1e9 };
+const MAXIMA = { size: 1e6, memory: 1e9 };
 
 export function TryTaskForm() {
   const [size, setSize] = useState('2500');
   const [intensity, setIntensity] = useState(0.8);
   const [memory, setMemory] = useState('200');
   const [outcome, setOutcome] = useState<Outcome | null>(null);
-  const busy = useOrders((state) => state.busy > 0);
+  const busy = useCommands((state) => state.pending > 0);
   const onSubmit = (event: FormEvent) => {
     event.preventDefault();
-    void send({ size: Number(size), compute_intensity: intensity, memory_required: Number(memory) }, setOutcome);
+    void submitTask({ size: Number(size), compute_intensity: intensity, memory_required: Number(memory) }, setOutcome);
   };
   return (
     <div className="space-y-3">
       <form onSubmit={onSubmit} className="space-y-2.5">
         <div className="grid grid-cols-2 gap-2">
-          <Field label="Size" hint="N"><Amount value={size} set={setSize} most={LARGEST.size} least={1} /></Field>
-          <Field label="Memory" hint="MB"><Amount value={memory} set={setMemory} most={LARGEST.memory} least={0} /></Field>
+          <Field label="Size" hint="N"><NumberInput value={size} set={setSize} most={MAXIMA.size} least={1} /></Field>
+          <Field label="Memory" hint="MB"><NumberInput value={memory} set={setMemory} most={MAXIMA.memory} least={0} /></Field>
         </div>
         <Field label="Intensity" hint="what it gains from a GPU">
           <span className="flex items-center gap-2">
@@ -45,17 +45,17 @@ export function TryTaskForm() {
 }
 
 /** The outcome is kept inside the order, so that it also comes when the order had to wait for the token. */
-function send(task: Schemas['TaskCreate'], done: (outcome: Outcome) => void): Promise<Outcome | null> {
+function submitTask(task: Schemas['TaskCreate'], done: (outcome: Outcome) => void): Promise<Outcome | null> {
   const act = async () => {
     const outcome = await post<Outcome>('/api/tasks', task);
     done(outcome);
     return outcome;
   };
-  return order('A task by hand', act, (outcome) => `it is task ${count(outcome.task.task_id)}`);
+  return runCommand('A task by hand', act, (outcome) => `it is task ${formatCount(outcome.task.task_id)}`);
 }
 
-function Amount({ value, set, least, most }: { value: string; set: (value: string) => void; least: number; most: number }) {
-  return <input type="number" required step="any" min={least} max={most} className={INPUT} value={value} onChange={(event) => set(event.target.value)} />;
+function NumberInput({ value, set, least, most }: { value: string; set: (value: string) => void; least: number; most: number }) {
+  return <input type="number" required step="any" min={least} max={most} className={INPUT_CLASS} value={value} onChange={(event) => set(event.target.value)} />;
 }
 
 function Decisions({ outcome }: { outcome: Outcome }) {
@@ -65,31 +65,31 @@ function Decisions({ outcome }: { outcome: Outcome }) {
   return (
     <section aria-label={`Decisions about task ${task_id}`} className="space-y-2">
       <p className="text-xs text-quiet">
-        Task #{task_id}. Were the cluster idle, {best(outcome)} would be best: <span className="num">{seconds(outcome.optimal_time)}</span>.
+        Task #{task_id}. Were the cluster idle, {describeBest(outcome)} would be best: <span className="num">{formatSeconds(outcome.optimal_time)}</span>.
       </p>
-      <ol className="space-y-1.5">{auditRows(results, explanations).map((row) => <Decision key={row.name} row={row} />)}</ol>
+      <ol className="space-y-1.5">{buildAuditRows(results, explanations).map((row) => <Decision key={row.name} row={row} />)}</ol>
       <Button className="w-full" onClick={() => setQuery('task', String(task_id))}>All its figures</Button>
     </section>
   );
 }
 
-function best({ optimal_gpu_fraction }: Outcome): ReactNode {
+function describeBest({ optimal_gpu_fraction }: Outcome): ReactNode {
   if (optimal_gpu_fraction === 0) return 'the CPU alone';
-  return optimal_gpu_fraction === 1 ? 'a GPU alone' : <><span className="num">{percent(optimal_gpu_fraction)}</span> on a GPU</>;
+  return optimal_gpu_fraction === 1 ? 'a GPU alone' : <><span className="num">{formatPercent(optimal_gpu_fraction)}</span> on a GPU</>;
 }
 
 function Decision({ row: { name, result, explanation, first } }: { row: AuditRow }) {
-  const note = statusText(result);
+  const note = describeStatus(result);
   return (
     <li className="space-y-1 rounded-lg bg-well px-2.5 py-1.5 text-xs ring-1 ring-edge">
       <p className="flex items-center gap-2 text-sm font-semibold">
         <SchedulerName name={name} />
         {first && <span className="flex items-center gap-1 text-xs font-normal text-good"><Crown size={11} aria-hidden="true" />first</span>}
-        <span className="num ml-auto">{seconds(settled(result.turnaround_time))}</span>
+        <span className="num ml-auto">{formatSeconds(dropRoundoff(result.turnaround_time))}</span>
       </p>
-      <p><PlacedOn place={result} />{note && <span className="text-warn">: {note}</span>}</p>
+      <p><PlacementText place={result} />{note && <span className="text-warn">: {note}</span>}</p>
       <SplitBar place={result} />
-      {explanation && <p className="text-quiet">{readable(explanation.why)}.</p>}
+      {explanation && <p className="text-quiet">{humanizeSentence(explanation.why)}.</p>}
     </li>
   );
 }

@@ -1,36 +1,36 @@
 import { cleanup, render, screen } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { afterEach, expect, test } from 'vitest';
-import { show } from '@/testing/race';
-import { pictures, showPictures } from '@/testing/pictures';
-import { duel, duelWords, wholePercent, WinMatrix, winners } from './WinMatrix';
+import { showFrames } from '@/testing/race';
+import { analysis, showAnalysis } from '@/testing/pictures';
+import { countDuel, describeDuel, formatWholePercent, WinMatrix, rankByWins } from './WinMatrix';
 
 afterEach(cleanup);
 
 test('ties are counted, not given to anybody', () => {
-  const found = duel(pictures(), 1, 0);
+  const found = countDuel(analysis(), 1, 0);
   expect(found).toEqual({ wins: 61, losses: 30, neither: 9, tasks: 100 });
-  expect(duelWords(found, 'Hybrid ML', 'Greedy')).toBe('Hybrid ML ended 61 % of the tasks before Greedy, 30 % after it, 9 % neither (same moment, or not ended by both)');
-  expect(duelWords(duel(pictures(), 1, 2), 'Hybrid ML', 'Oracle')).not.toContain('neither');
+  expect(describeDuel(found, 'Hybrid ML', 'Greedy')).toBe('Hybrid ML ended 61 % of the tasks before Greedy, 30 % after it, 9 % neither (same moment, or not ended by both)');
+  expect(describeDuel(countDuel(analysis(), 1, 2), 'Hybrid ML', 'Oracle')).not.toContain('neither');
 });
 
 test('rounding never makes nothing or everything of something', () => {
-  expect([[0, 1000], [1, 1000], [999, 1000], [1000, 1000], [614, 1000]].map(([part, whole]) => wholePercent(part!, whole!))).toEqual(['0', '<1', '>99', '100', '61']);
+  expect([[0, 1000], [1, 1000], [999, 1000], [1000, 1000], [614, 1000]].map(([part, whole]) => formatWholePercent(part!, whole!))).toEqual(['0', '<1', '>99', '100', '61']);
 });
 
 test('rows are ordered by wins less losses', () => {
-  expect(winners(pictures())).toEqual([2, 1, 0]);
+  expect(rankByWins(analysis())).toEqual([2, 1, 0]);
 });
 
 test('is a table with the percent of tasks that the row ended before the column', () => {
-  showPictures();
+  showAnalysis();
   render(<WinMatrix />);
   const rows = [...screen.getByRole<HTMLTableElement>('table').rows].map((row) => [...row.cells].map((cell) => cell.textContent));
   expect(rows).toEqual([['', 'ORC', 'ML', 'GRD'], ['Oracle', '', '60', '80'], ['Hybrid ML', '40', '', '61'], ['Greedy', '20', '30', '']]);
 });
 
 test('colours follow who leads, not the number', () => {
-  showPictures({ wins: [[0, 30, 20], [40, 0, 40], [80, 60, 0]] });
+  showAnalysis({ wins: [[0, 30, 20], [40, 0, 40], [80, 60, 0]] });
   render(<WinMatrix />);
   const [red, green, blue] = screen.getByRole('cell', { name: /^Hybrid ML ended 40 % of the tasks before Greedy/ }).style.background.match(/\d+/g)!.map(Number);
   // 40 % against 30 % leads, so it is on the teal side of grey.
@@ -39,7 +39,7 @@ test('colours follow who leads, not the number', () => {
 });
 
 test('pointing at a cell or moving there by keys says it in words', async () => {
-  showPictures();
+  showAnalysis();
   render(<WinMatrix />);
   const words = screen.getByTestId('words');
   expect(words).toHaveTextContent('Last 100 tasks: Oracle wins most, Greedy least.');
@@ -53,11 +53,11 @@ test('pointing at a cell or moving there by keys says it in words', async () => 
 });
 
 test('says when there is nothing to compare', () => {
-  show();
+  showFrames();
   render(<WinMatrix />);
   expect(screen.getByText('No tasks yet')).toBeInTheDocument();
   cleanup();
-  showPictures({ schedulers: ['greedy'], wins: [[0]] });
+  showAnalysis({ schedulers: ['greedy'], wins: [[0]] });
   render(<WinMatrix />);
   expect(screen.getByText(/nobody to beat/)).toBeInTheDocument();
 });

@@ -1,5 +1,5 @@
 /** Hand a text to the browser as a file. */
-export function download(name: string, type: string, text: string): void {
+export function downloadFile(name: string, type: string, text: string): void {
   const url = URL.createObjectURL(new Blob([text], { type }));
   const link = document.createElement('a');
   link.href = url;

@@ -1,19 +1,19 @@
 import { describe, expect, test } from 'vitest';
-import { contrast, inkOn, linearAxis, logAxis, logTicks, mixed, overlap, rgb, scaleOf, short, unscaleOf } from './draw';
+import { contrastRatio, textColourOn, linearAxis, logAxis, logTicks, mixColours, overlapArea, parseHex, makeScale, trimZeros, invertScale } from './draw';
 
 describe('scales', () => {
   test('go from values to pixels and back', () => {
-    expect(scaleOf([0, 10], [100, 200])(5)).toBe(150);
-    expect(scaleOf([1, 100], [0, 200], true)(10)).toBeCloseTo(100);
+    expect(makeScale([0, 10], [100, 200])(5)).toBe(150);
+    expect(makeScale([1, 100], [0, 200], true)(10)).toBeCloseTo(100);
     for (const log of [false, true]) {
-      expect(unscaleOf([2, 50], [300, 20], log)(scaleOf([2, 50], [300, 20], log)(17))).toBeCloseTo(17);
+      expect(invertScale([2, 50], [300, 20], log)(makeScale([2, 50], [300, 20], log)(17))).toBeCloseTo(17);
     }
   });
 
   test('put what lies outside on the border, even nought on a logarithmic one', () => {
-    expect(scaleOf([1, 100], [0, 200], true)(0)).toBe(0);
-    expect(scaleOf([0, 10], [0, 200])(11)).toBe(200);
-    expect(unscaleOf([0, 10], [0, 200])(-5)).toBe(0);
+    expect(makeScale([1, 100], [0, 200], true)(0)).toBe(0);
+    expect(makeScale([0, 10], [0, 200])(11)).toBe(200);
+    expect(invertScale([0, 10], [0, 200])(-5)).toBe(0);
   });
 });
 
@@ -41,30 +41,30 @@ describe('axes', () => {
   });
 
   test('ticks lose noughts that say nothing, and only these', () => {
-    expect(['1.00 s', '2.50 ms', '100 ms', '1,000', '0.50'].map(short)).toEqual(['1 s', '2.5 ms', '100 ms', '1,000', '0.5']);
+    expect(['1.00 s', '2.50 ms', '100 ms', '1,000', '0.50'].map(trimZeros)).toEqual(['1 s', '2.5 ms', '100 ms', '1,000', '0.5']);
   });
 });
 
 describe('colours', () => {
-  const stops = [rgb('#000000'), rgb('#808080'), rgb('#ff0000')];
+  const stops = [parseHex('#000000'), parseHex('#808080'), parseHex('#ff0000')];
 
   test('are mixed between the nearest stops and end at the last', () => {
-    expect(mixed(stops, 0.25)).toEqual([64, 64, 64]);
-    expect(mixed(stops, 1)).toEqual([255, 0, 0]);
-    expect(mixed(stops, 7)).toEqual([255, 0, 0]);
+    expect(mixColours(stops, 0.25)).toEqual([64, 64, 64]);
+    expect(mixColours(stops, 1)).toEqual([255, 0, 0]);
+    expect(mixColours(stops, 7)).toEqual([255, 0, 0]);
   });
 
   test('letters can be read on every colour', () => {
     for (let r = 0; r <= 255; r += 15) for (let g = 0; g <= 255; g += 15) for (let b = 0; b <= 255; b += 51) {
-      const ink = inkOn([r, g, b]) === '#000' ? rgb('#000000') : rgb('#ffffff');
-      expect(contrast([r, g, b], ink)).toBeGreaterThanOrEqual(4.5);
+      const ink = textColourOn([r, g, b]) === '#000' ? parseHex('#000000') : parseHex('#ffffff');
+      expect(contrastRatio([r, g, b], ink)).toBeGreaterThanOrEqual(4.5);
     }
-    expect(contrast(rgb('#ffffff'), rgb('#000000'))).toBeCloseTo(21);
+    expect(contrastRatio(parseHex('#ffffff'), parseHex('#000000'))).toBeCloseTo(21);
   });
 });
 
 test('boxes that only touch do not overlap', () => {
   const box = { x: 0, y: 0, width: 10, height: 10 };
-  expect(overlap(box, { ...box, x: 10 })).toBe(0);
-  expect(overlap(box, { ...box, x: 8, y: 5 })).toBe(10);
+  expect(overlapArea(box, { ...box, x: 10 })).toBe(0);
+  expect(overlapArea(box, { ...box, x: 8, y: 5 })).toBe(10);
 });

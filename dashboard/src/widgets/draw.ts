@@ -1,17 +1,17 @@
 /** Scales, ticks, colours and keys that the drawn widgets share. */
 import { useState, type KeyboardEvent } from 'react';
-import { known } from '@/look/format';
+import { isKnown } from '@/look/format';
 
 export type Range = [number, number];
 
 /** Small text in pixels: pages on very wide screens have larger letters, and drawings must leave room for them. */
-export function textSize(): number {
+export function smallTextSize(): number {
   const root = parseFloat(getComputedStyle(document.documentElement).fontSize);
   return (root > 0 ? root : 15) * 0.75;
 }
 
 /** From values to pixels; what lies outside is put on the border. */
-export function scaleOf(range: Range, pixels: Range, log = false): (value: number) => number {
+export function makeScale(range: Range, pixels: Range, log = false): (value: number) => number {
   const warp = log ? (value: number) => Math.log(Math.max(value, Number.MIN_VALUE)) : (value: number) => value;
   const [low, high] = [warp(range[0]), warp(range[1])];
   const step = (pixels[1] - pixels[0]) / (high - low || 1);
@@ -19,7 +19,7 @@ export function scaleOf(range: Range, pixels: Range, log = false): (value: numbe
 }
 
 /** From pixels back to values. */
-export function unscaleOf(range: Range, pixels: Range, log = false): (pixel: number) => number {
+export function invertScale(range: Range, pixels: Range, log = false): (pixel: number) => number {
   const share = (pixel: number) => Math.min(1, Math.max(0, (pixel - pixels[0]) / (pixels[1] - pixels[0] || 1)));
   if (!log) return (pixel) => range[0] + (range[1] - range[0]) * share(pixel);
   return (pixel) => range[0] * (range[1] / range[0]) ** share(pixel);
@@ -75,21 +75,21 @@ export function logAxis(low: number, high: number, most: number, time = false): 
 export const timeUnit = (high: number): number => [86400, 3600, 60].find((unit) => high >= unit) ?? 1;
 
 /** The text of a tick: "1.00 s" is more than it needs. */
-export const short = (text: string): string => text.replace(/(\.\d*?)0+(?= |$)/, '$1').replace(/\.(?= |$)/, '');
+export const trimZeros = (text: string): string => text.replace(/(\.\d*?)0+(?= |$)/, '$1').replace(/\.(?= |$)/, '');
 
-export const positive = (values: readonly (number | null | undefined)[]): number[] => values.filter((value): value is number => known(value) && value > 0);
+export const keepPositive = (values: readonly (number | null | undefined)[]): number[] => values.filter((value): value is number => isKnown(value) && value > 0);
 
 export type Rgb = readonly [number, number, number];
 
-export function rgb(hex: string): Rgb {
+export function parseHex(hex: string): Rgb {
   const all = parseInt(hex.slice(1), 16);
   return [all >> 16, (all >> 8) & 255, all & 255];
 }
 
-export const css = (colour: Rgb): string => `rgb(${colour.join(' ')})`;
+export const toCss = (colour: Rgb): string => `rgb(${colour.join(' ')})`;
 
 /** A colour on the way through the stops; 0 is the first, 1 the last. */
-export function mixed(stops: readonly Rgb[], share: number): Rgb {
+export function mixColours(stops: readonly Rgb[], share: number): Rgb {
   const at = Math.min(1, Math.max(0, share)) * (stops.length - 1);
   const first = Math.min(stops.length - 2, Math.floor(at));
   const [a, b] = [stops[first]!, stops[first + 1]!];
@@ -103,26 +103,26 @@ function luminance(colour: Rgb): number {
 }
 
 /** Contrast as WCAG counts it, 1 to 21. */
-export function contrast(one: Rgb, other: Rgb): number {
+export function contrastRatio(one: Rgb, other: Rgb): number {
   const [dark, light] = [luminance(one), luminance(other)].toSorted((a, b) => a - b) as [number, number];
   return (light + 0.05) / (dark + 0.05);
 }
 
-const [BLACK, WHITE] = [rgb('#000000'), rgb('#ffffff')];
+const [BLACK, WHITE] = [parseHex('#000000'), parseHex('#ffffff')];
 
 /** Letters on a colour: one of the two always has a contrast of 4.58 or more. */
-export const inkOn = (colour: Rgb): string => (contrast(colour, BLACK) >= contrast(colour, WHITE) ? '#000' : '#fff');
+export const textColourOn = (colour: Rgb): string => (contrastRatio(colour, BLACK) >= contrastRatio(colour, WHITE) ? '#000' : '#fff');
 
-const STEPS: Record<string, [number, number]> = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1], Home: [0, -Infinity], End: [0, Infinity] };
+const KEY_STEPS: Record<string, [number, number]> = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1], Home: [0, -Infinity], End: [0, Infinity] };
 
-export interface Cell {
+export interface RovingProps {
   'data-cell': string;
   tabIndex: 0 | -1;
   onKeyDown: (event: KeyboardEvent) => void;
 }
 
 /** One cell of many takes part in tabbing; arrows, Home and End go on from there. The holder needs `data-roving`. */
-export function useRoving(rows: number, columns: number): (row: number, column: number) => Cell {
+export function useRovingFocus(rows: number, columns: number): (row: number, column: number) => RovingProps {
   const [at, setAt] = useState<[number, number]>([0, 0]);
   const within = (value: number, count: number) => Math.min(count - 1, Math.max(0, value));
   const [currentRow, currentColumn] = [within(at[0], rows), within(at[1], columns)];
@@ -130,7 +130,7 @@ export function useRoving(rows: number, columns: number): (row: number, column: 
     'data-cell': `${row},${column}`,
     tabIndex: row === currentRow && column === currentColumn ? 0 : -1,
     onKeyDown: (event) => {
-      const step = STEPS[event.key];
+      const step = KEY_STEPS[event.key];
       if (!step) return;
       event.preventDefault();
       const next: [number, number] = [within(row + step[0], rows), within(column + step[1], columns)];
@@ -148,7 +148,7 @@ export interface Box {
 }
 
 /** The area that two boxes share. */
-export function overlap(a: Box, b: Box): number {
+export function overlapArea(a: Box, b: Box): number {
   const wide = Math.min(a.x + a.width, b.x + b.width) - Math.max(a.x, b.x);
   const high = Math.min(a.y + a.height, b.y + b.height) - Math.max(a.y, b.y);
   return wide > 0 && high > 0 ? wide * high : 0;

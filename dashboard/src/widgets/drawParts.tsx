@@ -1,9 +1,9 @@
 /** Parts that the drawn widgets share. */
 import type { ReactNode } from 'react';
 import { Button } from '@/look/parts';
-import { css, mixed, type Rgb } from './draw';
+import { toCss, mixColours, type Rgb } from './draw';
 
-export function Toggle({ on, set, title, children }: { on: boolean; set: (on: boolean) => void; title?: string; children: ReactNode }) {
+export function ToggleButton({ on, set, title, children }: { on: boolean; set: (on: boolean) => void; title?: string; children: ReactNode }) {
   return (
     <Button aria-pressed={on} title={title} onClick={() => set(!on)} className="aria-pressed:border-accent aria-pressed:text-accent">
       {children}
@@ -12,8 +12,8 @@ export function Toggle({ on, set, title, children }: { on: boolean; set: (on: bo
 }
 
 /** What the colours mean, from one end to the other. */
-export function Ramp({ from, to, stops }: { from: ReactNode; to: ReactNode; stops: readonly Rgb[] }) {
-  const colours = [0, 0.25, 0.5, 0.75, 1].map((share) => css(mixed(stops, share)));
+export function ColourRamp({ from, to, stops }: { from: ReactNode; to: ReactNode; stops: readonly Rgb[] }) {
+  const colours = [0, 0.25, 0.5, 0.75, 1].map((share) => toCss(mixColours(stops, share)));
   return (
     <span className="inline-flex items-center gap-1.5 text-xs whitespace-nowrap text-quiet">
       {from}
@@ -24,11 +24,11 @@ export function Ramp({ from, to, stops }: { from: ReactNode; to: ReactNode; stop
 }
 
 /** Pixels that most tips need. */
-const ROOM = 230;
+const TOOLTIP_WIDTH = 230;
 
 /** Lines beside a place in a picture, on the side that has room. The place has its own accessible name, so this is for the eye. */
-export function Tip({ x, y, width, height, children }: { x: number; y: number; width: number; height: number; children: ReactNode }) {
-  const across = x > Math.max(width / 2, width - ROOM) ? { right: width - x + 12 } : { left: x + 12 };
+export function Tooltip({ x, y, width, height, children }: { x: number; y: number; width: number; height: number; children: ReactNode }) {
+  const across = x > Math.max(width / 2, width - TOOLTIP_WIDTH) ? { right: width - x + 12 } : { left: x + 12 };
   const down = y > height / 2 ? { bottom: Math.max(0, height - y - 8) } : { top: Math.max(0, y - 8) };
   return (
     <div
@@ -43,7 +43,7 @@ export function Tip({ x, y, width, height, children }: { x: number; y: number; w
 }
 
 /** Lines through a cell in which there is nothing. */
-export function Hatch({ id }: { id: string }) {
+export function HatchPattern({ id }: { id: string }) {
   return (
     <pattern id={id} width={6} height={6} patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
       <rect width={6} height={6} fill="var(--well)" />

@@ -1,7 +1,7 @@
 /** What the cells of the heat map say, how far they go, and where the border between CPU and GPU runs. */
 import type { Pictures } from '@/live/messages';
-import { figure, known, percent } from '@/look/format';
-import { short } from './draw';
+import { formatNumber, isKnown, formatPercent } from '@/look/format';
+import { trimZeros } from './draw';
 
 export type Cells = (number | null)[][];
 export type LayerName = 'speedup' | 'gpu_wins' | 'heatmap';
@@ -19,26 +19,26 @@ export interface Layer {
   text: (value: number) => string;
 }
 
-const faster = (log2: number): string => (Math.abs(log2) < 0.005 ? 'as fast on both' : `${log2 > 0 ? 'GPU' : 'CPU'} ×${figure(2 ** Math.abs(log2))} faster`);
+const describeSpeedup = (log2: number): string => (Math.abs(log2) < 0.005 ? 'as fast on both' : `${log2 > 0 ? 'GPU' : 'CPU'} ×${formatNumber(2 ** Math.abs(log2))} faster`);
 
 export const LAYERS: Record<LayerName, Layer> = {
-  speedup: { label: 'speed-up', about: 'median speed-up of the GPU', even: 0, words: (value) => `${faster(value)}, median`, none: 'no tasks that both can run', text: (value) => (value <= -0.05 ? '−' : '') + Math.abs(value).toFixed(1) },
-  gpu_wins: { label: 'tasks won', about: 'share of tasks faster on a GPU', even: 0.5, words: (value) => `${percent(value)} of the tasks are faster on a GPU`, none: 'no tasks', text: (value) => (value * 100).toFixed(0) },
-  heatmap: { label: 'best share', about: 'best share on a GPU', even: 0.5, words: (value) => `best with ${percent(value)} on a GPU`, none: 'no tasks', text: (value) => (value * 100).toFixed(0) },
+  speedup: { label: 'speed-up', about: 'median speed-up of the GPU', even: 0, words: (value) => `${describeSpeedup(value)}, median`, none: 'no tasks that both can run', text: (value) => (value <= -0.05 ? '−' : '') + Math.abs(value).toFixed(1) },
+  gpu_wins: { label: 'tasks won', about: 'share of tasks faster on a GPU', even: 0.5, words: (value) => `${formatPercent(value)} of the tasks are faster on a GPU`, none: 'no tasks', text: (value) => (value * 100).toFixed(0) },
+  heatmap: { label: 'best share', about: 'best share on a GPU', even: 0.5, words: (value) => `best with ${formatPercent(value)} on a GPU`, none: 'no tasks', text: (value) => (value * 100).toFixed(0) },
 };
 
 /** How far values go from the even one on a side: so far as shares can, in whole steps for speed-ups. Each side has its own, or the weaker would stay grey. */
-export function reach(cells: Cells, even: number, side: -1 | 1): number {
+export function valueReach(cells: Cells, even: number, side: -1 | 1): number {
   if (even !== 0) return even;
-  const most = Math.max(0, ...cells.flat().filter(known).map((value) => value * side));
+  const most = Math.max(0, ...cells.flat().filter(isKnown).map((value) => value * side));
   return Math.max(1, Math.ceil(most - 1e-9));
 }
 
 /** Edges between cells of which one is on the CPU's side and one on the GPU's: [column, row, column, row] in cells. */
-export function border(cells: Cells, even: number): [number, number, number, number][] {
+export function findBorder(cells: Cells, even: number): [number, number, number, number][] {
   const side = (i: number, j: number) => {
     const value = cells[i]?.[j];
-    return known(value) ? value >= even : null;
+    return isKnown(value) ? value >= even : null;
   };
   const differs = (a: boolean | null, b: boolean | null) => a !== null && b !== null && a !== b;
   return cells.flatMap((column, i) =>
@@ -51,17 +51,17 @@ export function border(cells: Cells, even: number): [number, number, number, num
   );
 }
 
-export function mapWords(pictures: Pictures, cells: Cells, layer: Layer): string {
-  const some = cells.flat().filter(known);
+export function describeMap(pictures: Pictures, cells: Cells, layer: Layer): string {
+  const some = cells.flat().filter(isKnown);
   const gpu = some.filter((value) => value >= layer.even).length;
-  return `Task size by intensity, ${layer.about}: the GPU's side has ${gpu} of ${some.length} cells with tasks, of ${cells.flat().length} in all; sizes ${figure(pictures.size_edges[0])} to ${figure(pictures.size_edges.at(-1))}`;
+  return `Task size by intensity, ${layer.about}: the GPU's side has ${gpu} of ${some.length} cells with tasks, of ${cells.flat().length} in all; sizes ${formatNumber(pictures.size_edges[0])} to ${formatNumber(pictures.size_edges.at(-1))}`;
 }
 
-export function cellWords(pictures: Pictures, cells: Cells, layer: Layer, i: number, j: number): { where: string; what: string } {
+export function describeCell(pictures: Pictures, cells: Cells, layer: Layer, i: number, j: number): { where: string; what: string } {
   const value = cells[i]?.[j];
-  const span = (edges: number[], at: number) => `${figure(edges[at])} to ${figure(edges[at + 1])}`;
+  const span = (edges: number[], at: number) => `${formatNumber(edges[at])} to ${formatNumber(edges[at + 1])}`;
   return {
-    where: `size ${span(pictures.size_edges, i)}, intensity ${short((pictures.intensity_edges[j] ?? 0).toFixed(2))} to ${short((pictures.intensity_edges[j + 1] ?? 1).toFixed(2))}`,
-    what: known(value) ? layer.words(value) : layer.none,
+    where: `size ${span(pictures.size_edges, i)}, intensity ${trimZeros((pictures.intensity_edges[j] ?? 0).toFixed(2))} to ${trimZeros((pictures.intensity_edges[j + 1] ?? 1).toFixed(2))}`,
+    what: isKnown(value) ? layer.words(value) : layer.none,
   };
 }

@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest';
 import type { Span } from '@/live/state';
-import { backlogText, classOf, lanesOf, limitsOf, placeOf, spanAt, summaryOf, ticksOf, viewOf, walk, type LaneInput } from './lanes';
+import { describeBacklog, durationClass, buildLanes, durationLimits, timeToPosition, findSpan, summarizeLanes, axisTicks, makeView, moveSelection, type LaneInput } from './lanes';
 import { device } from '@/testing/race';
 
 const span = (deviceIndex: number, start: number, end: number, task = Math.round(start * 10) + 1, attempt = 1): Span => ({ device: deviceIndex, start, end, task, attempt });
-const view = viewOf(100, 10);
-const lanes = (spans: Span[], change: Partial<LaneInput> = {}) => lanesOf({ devices: [device(0), device(1)], spans, busy: [0.4, 0.8], marks: [], view, ...change });
+const view = makeView(100, 10);
+const lanes = (spans: Span[], change: Partial<LaneInput> = {}) => buildLanes({ devices: [device(0), device(1)], spans, busy: [0.4, 0.8], marks: [], view, ...change });
 
 test('now stands at 80 % of the axis, so that a fifth of it is the future', () => {
   expect([view.from, view.to]).toEqual([90, 102.5]);
-  expect(placeOf(view, 100)).toBeCloseTo(0.8);
+  expect(timeToPosition(view, 100)).toBeCloseTo(0.8);
 });
 
 test('a lane holds what overlaps the picture, in order of time', () => {
@@ -27,9 +27,9 @@ test('gaps before the first kept span are not idle but unknown, unless everythin
 
 test('work that ends beyond the picture is told as backlog, work inside it is not', () => {
   const [cpu, gpu] = lanes([span(0, 170, 171), span(1, 100.5, 102)]);
-  expect(backlogText(cpu!, view)).toBe('backlog 1.18 min');
+  expect(describeBacklog(cpu!, view)).toBe('backlog 1.18 min');
   expect(cpu!.spans).toEqual([]);
-  expect(backlogText(gpu!, view)).toBe('');
+  expect(describeBacklog(gpu!, view)).toBe('');
   expect(gpu!.backlog).toBe(2);
 });
 
@@ -45,15 +45,15 @@ test('a failed device shows what it did before the failure and no backlog', () =
 });
 
 test('limits are round numbers at the thirds', () => {
-  const limits = limitsOf([0.011, 0.012, 0.019, 0.048, 0.052, 0.055, 0.3].map((length) => span(0, 0, length)));
+  const limits = durationLimits([0.011, 0.012, 0.019, 0.048, 0.052, 0.055, 0.3].map((length) => span(0, 0, length)));
   expect(limits).toEqual([0.02, 0.05]);
-  expect(limitsOf([span(0, 0, 0.05), span(0, 0, 0.05)])).toEqual([0.05, 0.1]);
-  expect([0.02, 0.021, 0.06].map((length) => classOf(span(0, 0, length), limits))).toEqual([0, 1, 2]);
+  expect(durationLimits([span(0, 0, 0.05), span(0, 0, 0.05)])).toEqual([0.05, 0.1]);
+  expect([0.02, 0.021, 0.06].map((length) => durationClass(span(0, 0, length), limits))).toEqual([0, 1, 2]);
 });
 
 test('the nearest span within reach is meant, and none beyond it', () => {
   const row = lanes([span(0, 94, 94.01), span(0, 94.1, 95)]);
-  const at = (time: number, slack: number) => spanAt(row, view, 0, placeOf(view, time), slack)?.span.start;
+  const at = (time: number, slack: number) => findSpan(row, view, 0, timeToPosition(view, time), slack)?.span.start;
   expect(at(94.03, 0.01)).toBe(94);
   expect(at(94.08, 0.01)).toBe(94.1);
   expect(at(94.5, 0)).toBe(94.1);
@@ -62,22 +62,22 @@ test('the nearest span within reach is meant, and none beyond it', () => {
 
 test('arrows walk along a lane and to the nearest span of the next one', () => {
   const rows = lanes([span(0, 94, 95), span(0, 96, 97), span(2, 91, 92), span(2, 96.2, 97)], { devices: [device(0), device(1), device(2)], busy: [] });
-  const first = walk(rows, null, 'ArrowRight', view)!;
+  const first = moveSelection(rows, null, 'ArrowRight', view)!;
   expect(first.span.start).toBe(96);
-  expect(walk(rows, first, 'ArrowLeft', view)!.span.start).toBe(94);
-  expect(walk(rows, first, 'ArrowRight', view)!.span.start).toBe(96);
-  const below = walk(rows, first, 'ArrowDown', view)!;
+  expect(moveSelection(rows, first, 'ArrowLeft', view)!.span.start).toBe(94);
+  expect(moveSelection(rows, first, 'ArrowRight', view)!.span.start).toBe(96);
+  const below = moveSelection(rows, first, 'ArrowDown', view)!;
   expect([below.row, below.span.start]).toEqual([2, 96.2]);
-  expect(walk(rows, below, 'Home', view)!.span.start).toBe(91);
-  expect(walk(rows, below, 'ArrowUp', view)!.row).toBe(0);
-  expect(walk(lanes([]), null, 'ArrowRight', view)).toBeNull();
+  expect(moveSelection(rows, below, 'Home', view)!.span.start).toBe(91);
+  expect(moveSelection(rows, below, 'ArrowUp', view)!.row).toBe(0);
+  expect(moveSelection(lanes([]), null, 'ArrowRight', view)).toBeNull();
 });
 
 test('the axis counts back from now and tells how far ahead it looks', () => {
-  expect(ticksOf(view).map((tick) => tick.label)).toEqual(['−10 s', '−8 s', '−6 s', '−4 s', '−2 s', 'now', '+2.5 s']);
+  expect(axisTicks(view).map((tick) => tick.label)).toEqual(['−10 s', '−8 s', '−6 s', '−4 s', '−2 s', 'now', '+2.5 s']);
 });
 
 test('the summary says what is to be seen', () => {
   const rows = lanes([span(0, 95, 96), span(0, 170, 171)], { devices: [device(0), device(1, true)] });
-  expect(summaryOf(rows, view, 'Greedy')).toBe('Lanes of Greedy, last 10 s: CPU 40 % busy, 1 spans, backlog 1.18 min; GPU 0 failed.');
+  expect(summarizeLanes(rows, view, 'Greedy')).toBe('Lanes of Greedy, last 10 s: CPU 40 % busy, 1 spans, backlog 1.18 min; GPU 0 failed.');
 });

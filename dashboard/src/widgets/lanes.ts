@@ -1,8 +1,8 @@
 /** The maths of the device lanes: which spans are seen where, what is under the pointer, where an arrow key leads. */
 import type { Device, Mark } from '@/live/messages';
 import type { Span } from '@/live/state';
-import { percent, seconds as written } from '@/look/format';
-import { deviceName } from './devices';
+import { formatPercent, formatSeconds as written } from '@/look/format';
+import { formatDevice } from './devices';
 
 /** Seconds to show; real kernels take milliseconds, so a measured race begins with one second. */
 export const WINDOWS = [1, 5, 10, 15, 60] as const;
@@ -15,12 +15,12 @@ export interface View {
   to: number;
 }
 
-export function viewOf(now: number, seconds: number): View {
+export function makeView(now: number, seconds: number): View {
   return { from: now - seconds, now, to: now + (seconds * FUTURE) / (1 - FUTURE) };
 }
 
 /** Place of a moment on the axis: 0 is its left end, 1 its right end. */
-export const placeOf = (view: View, time: number): number => (time - view.from) / (view.to - view.from);
+export const timeToPosition = (view: View, time: number): number => (time - view.from) / (view.to - view.from);
 
 export interface Lane {
   device: Device;
@@ -43,11 +43,11 @@ export interface LaneInput {
   view: View;
 }
 
-export function lanesOf({ devices, spans, busy, marks, view }: LaneInput): Lane[] {
+export function buildLanes({ devices, spans, busy, marks, view }: LaneInput): Lane[] {
   const complete = spans.some((span) => span.task === 0);
   return devices.map((device) => {
     const all = spans.filter((span) => span.device === device.index);
-    const failedFrom = device.failed ? failureOf(marks, device, devices) : null;
+    const failedFrom = device.failed ? findFailure(marks, device, devices) : null;
     const seen = all.filter((span) => span.end > view.from && span.start < view.to && (failedFrom === null || span.start < failedFrom));
     const share = busy[device.index] ?? null;
     return {
@@ -62,7 +62,7 @@ export function lanesOf({ devices, spans, busy, marks, view }: LaneInput): Lane[
 }
 
 /** When a device failed, as the marks tell; a failure older than they are began before everything. */
-function failureOf(marks: readonly Mark[], device: Device, devices: readonly Device[]): number {
+function findFailure(marks: readonly Mark[], device: Device, devices: readonly Device[]): number {
   const gpu = devices.filter((each) => each.kind === 'gpu').findIndex((each) => each.index === device.index);
   let since: number | null = null;
   for (const { change, at_time } of marks) {
@@ -76,35 +76,35 @@ function failureOf(marks: readonly Mark[], device: Device, devices: readonly Dev
 export type Limits = [number, number];
 
 /** Lengths that part short, medium and long spans: thirds, rounded so that they stand still while the race moves. */
-export function limitsOf(spans: readonly Span[]): Limits {
+export function durationLimits(spans: readonly Span[]): Limits {
   const lengths = spans.map((span) => span.end - span.start).sort((a, b) => a - b);
   if (!lengths.length) return [0.02, 0.1];
-  const at = (share: number) => rounded(lengths[Math.floor(share * (lengths.length - 1))]!);
+  const at = (share: number) => roundTo125(lengths[Math.floor(share * (lengths.length - 1))]!);
   const [low, high] = [at(1 / 3), at(2 / 3)];
-  return [low, high > low ? high : rounded(low * 2.2)];
+  return [low, high > low ? high : roundTo125(low * 2.2)];
 }
 
 /** The nearest of 1, 2, 5, 10, … */
-function rounded(value: number): number {
+function roundTo125(value: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(value, 1e-9)));
   const step = [1, 2, 5, 10].reduce((best, each) => (Math.abs(Math.log(each * power) - Math.log(value)) < Math.abs(Math.log(best * power) - Math.log(value)) ? each : best));
   return Number((step * power).toPrecision(1));
 }
 
 /** 0 short, 1 medium, 2 long. */
-export function classOf(span: Span, [low, high]: Limits): 0 | 1 | 2 {
+export function durationClass(span: Span, [low, high]: Limits): 0 | 1 | 2 {
   const length = span.end - span.start;
   return length <= low ? 0 : length <= high ? 1 : 2;
 }
 
 /** A span in its lane. */
-export interface Picked {
+export interface SelectedSpan {
   row: number;
   span: Span;
 }
 
 /** The span of a row at a place of the axis, or the nearest one no further away than `slack`. */
-export function spanAt(lanes: readonly Lane[], view: View, row: number, place: number, slack: number): Picked | null {
+export function findSpan(lanes: readonly Lane[], view: View, row: number, place: number, slack: number): SelectedSpan | null {
   const time = view.from + place * (view.to - view.from);
   const reach = slack * (view.to - view.from);
   let best: Span | null = null;
@@ -117,25 +117,25 @@ export function spanAt(lanes: readonly Lane[], view: View, row: number, place: n
 }
 
 /** Where an arrow key leads: along the lane, or to the nearest span of the next lane that has one. */
-export function walk(lanes: readonly Lane[], picked: Picked | null, key: string, view: View): Picked | null {
-  if (!picked) return nearest(lanes, lanes.findIndex((lane) => lane.spans.length), view.now);
+export function moveSelection(lanes: readonly Lane[], picked: SelectedSpan | null, key: string, view: View): SelectedSpan | null {
+  if (!picked) return findNearest(lanes, lanes.findIndex((lane) => lane.spans.length), view.now);
   const { row, span } = picked;
   const line = lanes[row]?.spans ?? [];
   const at = line.indexOf(span);
-  const along = (to: number): Picked => ({ row, span: line[Math.min(line.length - 1, Math.max(0, to))] ?? span });
+  const along = (to: number): SelectedSpan => ({ row, span: line[Math.min(line.length - 1, Math.max(0, to))] ?? span });
   if (key === 'ArrowLeft') return along(at - 1);
   if (key === 'ArrowRight') return along(at + 1);
   if (key === 'Home') return along(0);
   if (key === 'End') return along(line.length - 1);
   const step = key === 'ArrowUp' ? -1 : key === 'ArrowDown' ? 1 : 0;
   for (let next = row + step; step && next >= 0 && next < lanes.length; next += step) {
-    const found = nearest(lanes, next, (span.start + span.end) / 2);
+    const found = findNearest(lanes, next, (span.start + span.end) / 2);
     if (found) return found;
   }
   return picked;
 }
 
-function nearest(lanes: readonly Lane[], row: number, time: number): Picked | null {
+function findNearest(lanes: readonly Lane[], row: number, time: number): SelectedSpan | null {
   const away = (span: Span) => Math.abs((span.start + span.end) / 2 - time);
   const spans = lanes[row]?.spans ?? [];
   return spans.length ? { row, span: spans.reduce((best, each) => (away(each) < away(best) ? each : best)) } : null;
@@ -146,29 +146,29 @@ export interface Tick {
   label: string;
 }
 
-export function ticksOf(view: View): Tick[] {
+export function axisTicks(view: View): Tick[] {
   const past = view.now - view.from;
   const step = past <= 5 ? 1 : past <= 10 ? 2 : past <= 15 ? 5 : 15;
   const ticks: Tick[] = [];
-  for (let back = Math.floor(past / step) * step; back > 0; back -= step) ticks.push({ place: placeOf(view, view.now - back), label: `−${back} s` });
-  return [...ticks, { place: placeOf(view, view.now), label: 'now' }, { place: 1, label: `+${+(view.to - view.now).toFixed(1)} s` }];
+  for (let back = Math.floor(past / step) * step; back > 0; back -= step) ticks.push({ place: timeToPosition(view, view.now - back), label: `−${back} s` });
+  return [...ticks, { place: timeToPosition(view, view.now), label: 'now' }, { place: 1, label: `+${+(view.to - view.now).toFixed(1)} s` }];
 }
 
 /** Backlog that does not fit into the picture, in words; else nothing. */
-export function backlogText(lane: Lane, view: View): string {
+export function describeBacklog(lane: Lane, view: View): string {
   return lane.backlog > view.to - view.now ? `backlog ${written(lane.backlog)}` : '';
 }
 
 /** Moments and lengths below a nanosecond are left-overs of floating point. */
-export const tidy = (value: number): number => (Math.abs(value) < 1e-9 ? 0 : value);
+export const dropRoundoff = (value: number): number => (Math.abs(value) < 1e-9 ? 0 : value);
 
 /** What is to be seen, for people who do not see it. */
-export function summaryOf(lanes: readonly Lane[], view: View, scheduler: string): string {
+export function summarizeLanes(lanes: readonly Lane[], view: View, scheduler: string): string {
   const parts = lanes.map((lane) => {
-    const name = deviceName(lane.device);
+    const name = formatDevice(lane.device);
     if (lane.device.failed) return `${name} failed`;
-    const backlog = backlogText(lane, view);
-    return `${name} ${percent(lane.busy)} busy, ${lane.spans.length} spans${backlog ? `, ${backlog}` : ''}`;
+    const backlog = describeBacklog(lane, view);
+    return `${name} ${formatPercent(lane.busy)} busy, ${lane.spans.length} spans${backlog ? `, ${backlog}` : ''}`;
   });
   return `Lanes of ${scheduler}, last ${+(view.now - view.from).toFixed(1)} s: ${parts.join('; ')}.`;
 }

@@ -1,82 +1,82 @@
 /** Draws the device lanes on a canvas: hundreds of spans are too many nodes. */
-import { INK, type Theme } from '@/look/theme';
-import { backlogText, classOf, placeOf, ticksOf, type Lane, type Limits, type Picked, type View } from './lanes';
+import { CHART_COLOURS, type Theme } from '@/look/theme';
+import { describeBacklog, durationClass, timeToPosition, axisTicks, type Lane, type Limits, type SelectedSpan, type View } from './lanes';
 
-export const AXIS = 22;
-const GAP = 6;
+export const AXIS_HEIGHT = 22;
+const LANE_GAP = 6;
 const FONT = '12px "Inter Variable", system-ui, sans-serif';
 const NUMBERS = '11px "JetBrains Mono Variable", monospace';
 
 /** How strong short, medium and long spans are painted. */
 export const SHADES: Record<Theme, [number, number, number]> = { dark: [0.42, 0.68, 1], light: [0.55, 0.78, 1] };
 
-export interface Picture {
+export interface LanesDrawing {
   lanes: readonly Lane[];
   view: View;
   limits: Limits;
   colours: readonly string[];
-  picked: Picked | null;
+  picked: SelectedSpan | null;
   theme: Theme;
   width: number;
   height: number;
 }
 
-type Pen = CanvasRenderingContext2D;
+type Context = CanvasRenderingContext2D;
 
-export const rowHeight = ({ lanes, height }: Pick<Picture, 'lanes' | 'height'>): number => (height - AXIS) / Math.max(1, lanes.length);
+export const rowHeight = ({ lanes, height }: Pick<LanesDrawing, 'lanes' | 'height'>): number => (height - AXIS_HEIGHT) / Math.max(1, lanes.length);
 
-export function draw(pen: Pen, picture: Picture): void {
+export function drawLanes(pen: Context, picture: LanesDrawing): void {
   pen.clearRect(0, 0, picture.width, picture.height);
   drawAxis(pen, picture);
   const high = rowHeight(picture);
-  picture.lanes.forEach((lane, row) => drawLane(pen, picture, lane, row, row * high + GAP / 2, high - GAP));
+  picture.lanes.forEach((lane, row) => drawLane(pen, picture, lane, row, row * high + LANE_GAP / 2, high - LANE_GAP));
   drawNow(pen, picture);
-  picture.lanes.forEach((lane, row) => drawWords(pen, picture, lane, (row + 0.5) * high));
+  picture.lanes.forEach((lane, row) => drawLabels(pen, picture, lane, (row + 0.5) * high));
 }
 
-const xOf = ({ view, width }: Picture, time: number): number => Math.min(width, Math.max(0, placeOf(view, time) * width));
+const timeToX = ({ view, width }: LanesDrawing, time: number): number => Math.min(width, Math.max(0, timeToPosition(view, time) * width));
 
-function drawAxis(pen: Pen, { view, width, height, theme }: Picture): void {
+function drawAxis(pen: Context, { view, width, height, theme }: LanesDrawing): void {
   pen.font = NUMBERS;
   pen.textBaseline = 'alphabetic';
   pen.textAlign = 'left';
   const taken: [number, number][] = [];
   // From the right, for now and the future matter most where there is not room for all.
-  for (const { place, label } of ticksOf(view).toReversed().toSorted((a, b) => Number(b.label === 'now') - Number(a.label === 'now'))) {
-    pen.fillStyle = INK[theme].grid;
-    pen.fillRect(Math.min(width - 1, Math.round(place * width)), 0, 1, height - AXIS + 3);
+  for (const { place, label } of axisTicks(view).toReversed().toSorted((a, b) => Number(b.label === 'now') - Number(a.label === 'now'))) {
+    pen.fillStyle = CHART_COLOURS[theme].grid;
+    pen.fillRect(Math.min(width - 1, Math.round(place * width)), 0, 1, height - AXIS_HEIGHT + 3);
     const wide = pen.measureText(label).width;
     const left = Math.min(width - wide, Math.max(0, place * width - wide / 2));
     if (taken.some(([from, to]) => left < to + 6 && left + wide > from - 6)) continue;
     taken.push([left, left + wide]);
-    pen.fillStyle = INK[theme].quiet;
+    pen.fillStyle = CHART_COLOURS[theme].quiet;
     pen.fillText(label, left, height - 6);
   }
 }
 
-function drawLane(pen: Pen, picture: Picture, lane: Lane, row: number, top: number, high: number): void {
+function drawLane(pen: Context, picture: LanesDrawing, lane: Lane, row: number, top: number, high: number): void {
   const { theme, width, view } = picture;
-  pen.fillStyle = INK[theme].grid;
+  pen.fillStyle = CHART_COLOURS[theme].grid;
   pen.globalAlpha = 0.55;
   pen.fillRect(0, top, width, high);
   pen.globalAlpha = 1;
-  const hidden = lane.device.failed ? 0 : xOf(picture, lane.knownFrom);
-  if (hidden > 1) hatch(pen, 0, top, hidden, high, INK[theme].quiet, 0.28, 9);
-  if (lane.failedFrom !== null) hatch(pen, xOf(picture, lane.failedFrom), top, width, high, INK[theme].mark, 0.5, 7);
+  const hidden = lane.device.failed ? 0 : timeToX(picture, lane.knownFrom);
+  if (hidden > 1) drawHatch(pen, 0, top, hidden, high, CHART_COLOURS[theme].quiet, 0.28, 9);
+  if (lane.failedFrom !== null) drawHatch(pen, timeToX(picture, lane.failedFrom), top, width, high, CHART_COLOURS[theme].mark, 0.5, 7);
   for (const span of lane.spans) {
-    const [left, right] = [xOf(picture, span.start), xOf(picture, Math.min(span.end, lane.failedFrom ?? Infinity))];
-    const shade = SHADES[theme][classOf(span, picture.limits)];
-    const now = xOf(picture, view.now);
-    pen.fillStyle = pen.strokeStyle = picture.colours[row] ?? INK[theme].quiet;
-    bar(pen, left, Math.min(right, now), top, high, shade);
-    queued(pen, Math.max(left, now), right, top, high, shade);
+    const [left, right] = [timeToX(picture, span.start), timeToX(picture, Math.min(span.end, lane.failedFrom ?? Infinity))];
+    const shade = SHADES[theme][durationClass(span, picture.limits)];
+    const now = timeToX(picture, view.now);
+    pen.fillStyle = pen.strokeStyle = picture.colours[row] ?? CHART_COLOURS[theme].quiet;
+    drawBar(pen, left, Math.min(right, now), top, high, shade);
+    drawQueued(pen, Math.max(left, now), right, top, high, shade);
   }
   const { picked } = picture;
-  if (picked?.row === row) ring(pen, xOf(picture, picked.span.start), xOf(picture, picked.span.end), top, high, INK[theme].ink);
+  if (picked?.row === row) drawOutline(pen, timeToX(picture, picked.span.start), timeToX(picture, picked.span.end), top, high, CHART_COLOURS[theme].ink);
 }
 
 /** Neighbours stay apart, and nothing is too short to be seen. */
-function bar(pen: Pen, left: number, right: number, top: number, high: number, shade: number): void {
+function drawBar(pen: Context, left: number, right: number, top: number, high: number, shade: number): void {
   if (right <= left) return;
   const wide = Math.max(1, right - left - 1);
   pen.globalAlpha = shade;
@@ -90,9 +90,9 @@ function bar(pen: Pen, left: number, right: number, top: number, high: number, s
 }
 
 /** Work that has not begun: pale, with an outline. */
-function queued(pen: Pen, left: number, right: number, top: number, high: number, shade: number): void {
+function drawQueued(pen: Context, left: number, right: number, top: number, high: number, shade: number): void {
   if (right <= left) return;
-  bar(pen, left, right, top, high, shade * 0.32);
+  drawBar(pen, left, right, top, high, shade * 0.32);
   if (right - left < 3) return;
   pen.lineWidth = 1;
   pen.setLineDash([2, 2]);
@@ -100,13 +100,13 @@ function queued(pen: Pen, left: number, right: number, top: number, high: number
   pen.setLineDash([]);
 }
 
-function ring(pen: Pen, left: number, right: number, top: number, high: number, colour: string): void {
+function drawOutline(pen: Context, left: number, right: number, top: number, high: number, colour: string): void {
   pen.strokeStyle = colour;
   pen.lineWidth = 2;
   pen.strokeRect(left - 1, top - 1, Math.max(3, right - left + 1), high + 2);
 }
 
-function hatch(pen: Pen, left: number, top: number, right: number, high: number, colour: string, strength: number, step: number): void {
+function drawHatch(pen: Context, left: number, top: number, right: number, high: number, colour: string, strength: number, step: number): void {
   pen.save();
   pen.beginPath();
   pen.rect(left, top, right - left, high);
@@ -123,26 +123,26 @@ function hatch(pen: Pen, left: number, top: number, right: number, high: number,
   pen.restore();
 }
 
-function drawNow(pen: Pen, picture: Picture): void {
-  pen.fillStyle = INK[picture.theme].ink;
-  pen.fillRect(Math.round(xOf(picture, picture.view.now)) - 1, 0, 2, picture.height - AXIS + 5);
+function drawNow(pen: Context, picture: LanesDrawing): void {
+  pen.fillStyle = CHART_COLOURS[picture.theme].ink;
+  pen.fillRect(Math.round(timeToX(picture, picture.view.now)) - 1, 0, 2, picture.height - AXIS_HEIGHT + 5);
 }
 
-function drawWords(pen: Pen, picture: Picture, lane: Lane, middle: number): void {
+function drawLabels(pen: Context, picture: LanesDrawing, lane: Lane, middle: number): void {
   const { theme, width, view } = picture;
-  if (lane.failedFrom !== null) return word(pen, picture, 'failed', (xOf(picture, lane.failedFrom) + width) / 2, middle, INK[theme].mark);
-  const hidden = xOf(picture, Math.min(lane.knownFrom, view.now));
-  if (hidden > 130) word(pen, picture, lane.knownFrom > view.to ? 'busy with older tasks' : 'not recorded here', hidden / 2, middle, INK[theme].quiet);
-  const backlog = backlogText(lane, view);
-  if (backlog) word(pen, picture, `${backlog} ▸`, width, middle, INK[theme].mark);
+  if (lane.failedFrom !== null) return drawLabel(pen, picture, 'failed', (timeToX(picture, lane.failedFrom) + width) / 2, middle, CHART_COLOURS[theme].mark);
+  const hidden = timeToX(picture, Math.min(lane.knownFrom, view.now));
+  if (hidden > 130) drawLabel(pen, picture, lane.knownFrom > view.to ? 'busy with older tasks' : 'not recorded here', hidden / 2, middle, CHART_COLOURS[theme].quiet);
+  const backlog = describeBacklog(lane, view);
+  if (backlog) drawLabel(pen, picture, `${backlog} ▸`, width, middle, CHART_COLOURS[theme].mark);
 }
 
 /** Words on a ground of their own, so that spans behind them do not matter; kept inside the picture. */
-function word(pen: Pen, { theme, width }: Picture, text: string, centre: number, middle: number, colour: string): void {
+function drawLabel(pen: Context, { theme, width }: LanesDrawing, text: string, centre: number, middle: number, colour: string): void {
   pen.font = FONT;
   const wide = pen.measureText(text).width + 12;
   const left = Math.max(0, Math.min(centre - wide / 2, width - wide - 3));
-  pen.fillStyle = INK[theme].panel;
+  pen.fillStyle = CHART_COLOURS[theme].panel;
   pen.fillRect(left, middle - 10, wide, 20);
   pen.fillStyle = colour;
   pen.textAlign = 'left';

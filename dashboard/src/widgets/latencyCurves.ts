@@ -1,8 +1,8 @@
 /** Turnaround curves: reading them in both directions, and what they say. */
 import type { SchedulerFigures } from '@/live/messages';
-import { known, seconds } from '@/look/format';
-import { schedulerLook } from '@/look/schedulers';
-import { logAxis, positive, type Axis } from './draw';
+import { isKnown, formatSeconds } from '@/look/format';
+import { schedulerStyle } from '@/look/schedulers';
+import { logAxis, keepPositive, type Axis } from './draw';
 
 export const TAIL = 0.95;
 
@@ -13,9 +13,9 @@ export interface Curve {
 }
 
 /** Who has done tasks, the shortest tail first. */
-export function curvesOf(schedulers: readonly SchedulerFigures[]): Curve[] {
+export function buildCurves(schedulers: readonly SchedulerFigures[]): Curve[] {
   return schedulers
-    .map(({ name, turnaround_cdf }) => ({ name, values: turnaround_cdf.filter(known) }))
+    .map(({ name, turnaround_cdf }) => ({ name, values: turnaround_cdf.filter(isKnown) }))
     .filter((curve) => curve.values.length > 1)
     .toSorted((a, b) => timeAt(a.values, TAIL) - timeAt(b.values, TAIL));
 }
@@ -36,14 +36,14 @@ export function shareWithin(values: readonly number[], time: number): number {
   return (above - 1 + (time - low) / (high - low)) / (values.length - 1);
 }
 
-export const percentile = (share: number): string => `p${Math.round(share * 100)}`;
+export const formatPercentile = (share: number): string => `p${Math.round(share * 100)}`;
 
-export function cdfWords(curves: readonly Curve[]): string {
-  const parts = curves.map((curve) => `${schedulerLook(curve.name).label} ${seconds(timeAt(curve.values, TAIL))}`);
+export function describeCdf(curves: readonly Curve[]): string {
+  const parts = curves.map((curve) => `${schedulerStyle(curve.name).label} ${formatSeconds(timeAt(curve.values, TAIL))}`);
   return `Turnaround within which 95 % of the last tasks were done: ${parts.join(', ')}`;
 }
 
 export function timeAxis(curves: readonly Curve[], most: number): Axis {
-  const values = positive(curves.flatMap((curve) => curve.values));
+  const values = keepPositive(curves.flatMap((curve) => curve.values));
   return values.length ? logAxis(Math.min(...values), Math.max(...values), Math.max(2, most), true) : logAxis(0.001, 1, most, true);
 }

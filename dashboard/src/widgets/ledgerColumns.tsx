@@ -1,30 +1,30 @@
 /** Columns of the ledger: how each is called, sorted and drawn. */
 import { createColumnHelper, createSortedRowModel, rowSortingFeature, sortFn_text, tableFeatures } from '@tanstack/react-table';
 import { Lightbulb } from 'lucide-react';
-import { figure, known, megabytes, over, percent, secondsOf } from '@/look/format';
+import { formatNumber, isKnown, formatMegabytes, formatRatio, formatPercent, scaleSeconds } from '@/look/format';
 import { SchedulerName } from '@/look/Shape';
 import type { LedgerRow } from './ledgerRows';
 import { DeviceSwatch } from './DeviceSwatch';
 
-export const features = tableFeatures({ rowSortingFeature, sortedRowModel: createSortedRowModel(), sortFns: { text: sortFn_text } });
-export type LedgerFeatures = typeof features;
-const column = createColumnHelper<LedgerFeatures, LedgerRow>();
+export const tableOptions = tableFeatures({ rowSortingFeature, sortedRowModel: createSortedRowModel(), sortFns: { text: sortFn_text } });
+export type LedgerFeatures = typeof tableOptions;
+const columnHelper = createColumnHelper<LedgerFeatures, LedgerRow>();
 /** What is not known comes last, whichever way a column is sorted. */
-const number = { sortUndefined: 'last', sortDescFirst: true } as const;
-const text = { sortFn: 'text', sortUndefined: 'last', sortDescFirst: false } as const;
+const numberColumn = { sortUndefined: 'last', sortDescFirst: true } as const;
+const textColumn = { sortFn: 'text', sortUndefined: 'last', sortDescFirst: false } as const;
 
-export const COLUMNS = column.columns([
-  column.accessor('task', { header: 'Task', ...number, cell: (cell) => <TaskButton id={cell.getValue()} /> }),
-  column.accessor('arrival', { header: 'Arrival', ...number, cell: (cell) => <Figure number={cell.getValue().toFixed(1)} unit="s" /> }),
-  column.accessor('size', { header: 'Size', ...number, cell: (cell) => figure(cell.getValue()) }),
-  column.accessor('intensity', { header: 'Intensity', ...number, cell: (cell) => <Intensity value={cell.getValue()} /> }),
-  column.accessor('memory', { header: 'Memory', ...number, cell: (cell) => megabytes(cell.getValue()) }),
-  column.accessor((row) => (row.placed === '–' ? undefined : row.placed), { id: 'placed', header: 'Placed on', ...text, cell: (cell) => <Placed row={cell.row.original} /> }),
-  column.accessor((row) => row.time ?? undefined, { id: 'time', header: 'Time', ...number, cell: (cell) => <Seconds value={cell.getValue()} /> }),
-  column.accessor((row) => row.turnaround ?? undefined, { id: 'turnaround', header: 'Turnaround', ...number, cell: (cell) => <Seconds value={cell.getValue()} /> }),
-  column.accessor((row) => row.regret ?? undefined, { id: 'regret', header: 'Regret', ...number, cell: (cell) => <Regret value={cell.getValue()} /> }),
-  column.accessor((row) => row.winner ?? undefined, { id: 'winner', header: 'Winner', ...text, cell: (cell) => <Winner row={cell.row.original} /> }),
-  column.accessor((row) => (row.explained ? 1 : 0), { id: 'explained', header: 'Why', ...number, cell: (cell) => <Why told={cell.getValue() === 1} /> }),
+export const LEDGER_COLUMNS = columnHelper.columns([
+  columnHelper.accessor('task', { header: 'Task', ...numberColumn, cell: (cell) => <TaskButton id={cell.getValue()} /> }),
+  columnHelper.accessor('arrival', { header: 'Arrival', ...numberColumn, cell: (cell) => <ValueWithUnit number={cell.getValue().toFixed(1)} unit="s" /> }),
+  columnHelper.accessor('size', { header: 'Size', ...numberColumn, cell: (cell) => formatNumber(cell.getValue()) }),
+  columnHelper.accessor('intensity', { header: 'Intensity', ...numberColumn, cell: (cell) => <IntensityCell value={cell.getValue()} /> }),
+  columnHelper.accessor('memory', { header: 'Memory', ...numberColumn, cell: (cell) => formatMegabytes(cell.getValue()) }),
+  columnHelper.accessor((row) => (row.placed === '–' ? undefined : row.placed), { id: 'placed', header: 'Placed on', ...textColumn, cell: (cell) => <PlacementCell row={cell.row.original} /> }),
+  columnHelper.accessor((row) => row.time ?? undefined, { id: 'time', header: 'Time', ...numberColumn, cell: (cell) => <SecondsCell value={cell.getValue()} /> }),
+  columnHelper.accessor((row) => row.turnaround ?? undefined, { id: 'turnaround', header: 'Turnaround', ...numberColumn, cell: (cell) => <SecondsCell value={cell.getValue()} /> }),
+  columnHelper.accessor((row) => row.regret ?? undefined, { id: 'regret', header: 'Regret', ...numberColumn, cell: (cell) => <RegretCell value={cell.getValue()} /> }),
+  columnHelper.accessor((row) => row.winner ?? undefined, { id: 'winner', header: 'Winner', ...textColumn, cell: (cell) => <WinnerCell row={cell.row.original} /> }),
+  columnHelper.accessor((row) => (row.explained ? 1 : 0), { id: 'explained', header: 'Why', ...numberColumn, cell: (cell) => <ReasonsIcon told={cell.getValue() === 1} /> }),
 ]);
 
 /** The row itself listens to clicks, so that one press opens one audit. */
@@ -32,15 +32,15 @@ function TaskButton({ id }: { id: number }) {
   return <button type="button" tabIndex={-1} className="font-semibold hover:underline" aria-label={`Task ${id}: why it was placed there`}>#{id}</button>;
 }
 
-function Figure({ number: digits, unit }: { number: string; unit: string }) {
+function ValueWithUnit({ number: digits, unit }: { number: string; unit: string }) {
   return <>{digits} <span className="text-quiet">{unit}</span></>;
 }
 
-function Seconds({ value }: { value: number | undefined }) {
-  return <Figure {...secondsOf(value)} />;
+function SecondsCell({ value }: { value: number | undefined }) {
+  return <ValueWithUnit {...scaleSeconds(value)} />;
 }
 
-function Intensity({ value }: { value: number }) {
+function IntensityCell({ value }: { value: number }) {
   return (
     <span className="inline-flex items-center gap-1.5">
       <span aria-hidden="true" className="h-1.5 w-7 overflow-hidden rounded-full bg-well ring-1 ring-edge">
@@ -51,24 +51,24 @@ function Intensity({ value }: { value: number }) {
   );
 }
 
-function Placed({ row }: { row: LedgerRow }) {
+function PlacementCell({ row }: { row: LedgerRow }) {
   if (row.rejected) return <span className="font-sans font-semibold text-warn">rejected</span>;
-  const split = known(row.gpuShare) && row.gpuShare > 0 && row.gpuShare < 1;
+  const split = isKnown(row.gpuShare) && row.gpuShare > 0 && row.gpuShare < 1;
   return (
     <span className="inline-flex items-center gap-1.5 font-sans">
       <DeviceSwatch index={row.device} />
       {row.placed}
-      {split && <span className="num text-quiet" title="The rest runs on a CPU">{percent(row.gpuShare)}</span>}
+      {split && <span className="num text-quiet" title="The rest runs on a CPU">{formatPercent(row.gpuShare)}</span>}
       {row.attempt > 1 && <span className="text-warn" title="It had to start again">×{row.attempt}</span>}
     </span>
   );
 }
 
-function Regret({ value }: { value: number | undefined }) {
-  return <span className={!known(value) ? 'text-quiet' : value < 1.005 ? 'text-good' : value < 1.5 ? '' : 'text-warn'}>{over(value)}</span>;
+function RegretCell({ value }: { value: number | undefined }) {
+  return <span className={!isKnown(value) ? 'text-quiet' : value < 1.005 ? 'text-good' : value < 1.5 ? '' : 'text-warn'}>{formatRatio(value)}</span>;
 }
 
-function Winner({ row }: { row: LedgerRow }) {
+function WinnerCell({ row }: { row: LedgerRow }) {
   if (!row.winner) return <span className="text-quiet">nobody</span>;
   return (
     <span className="inline-flex items-center gap-1 font-sans">
@@ -78,6 +78,6 @@ function Winner({ row }: { row: LedgerRow }) {
   );
 }
 
-function Why({ told }: { told: boolean }) {
+function ReasonsIcon({ told }: { told: boolean }) {
   return told ? <Lightbulb size={13} className="inline text-accent" aria-label="its reasons are kept" /> : <span className="sr-only">no reasons kept</span>;
 }

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { countsText, csvOf, filterOf, isSampled, jsonOf, rowOf, type LedgerRow } from './ledgerRows';
+import { describeCounts, toCsv, parseFilter, isSampled, toJson, toLedgerRow, type LedgerRow } from './ledgerRows';
 import { device, record, result } from '@/testing/race';
 
 const devices = [device(0), device(1), device(2)];
 const row = (change: Partial<LedgerRow> = {}): LedgerRow => ({
-  ...rowOf(record(42, { hybrid_ml: result(2, 0.3, { gpu_fraction: 0.7 }), greedy: result(0, 0.2) }), 'hybrid_ml', devices),
+  ...toLedgerRow(record(42, { hybrid_ml: result(2, 0.3, { gpu_fraction: 0.7 }), greedy: result(0, 0.2) }), 'hybrid_ml', devices),
   ...change,
 });
 
@@ -14,18 +14,18 @@ test('a row tells where a task went and how much slower that was than the fastes
 });
 
 test('of several that ended together the first counts, and the others are told', () => {
-  const tied = rowOf(record(1, { greedy: result(1, 0.2), oracle: result(1, 0.2), hybrid_ml: result(1, 0.2) }), 'hybrid_ml', devices);
+  const tied = toLedgerRow(record(1, { greedy: result(1, 0.2), oracle: result(1, 0.2), hybrid_ml: result(1, 0.2) }), 'hybrid_ml', devices);
   expect(tied).toMatchObject({ winner: 'greedy', ties: 2, regret: 1 });
 });
 
 test('a rejected task has no device, no regret, and others may still win it', () => {
-  const lost = rowOf(record(1, { greedy: result(-1, null), oracle: result(1, 0.2) }), 'greedy', devices);
+  const lost = toLedgerRow(record(1, { greedy: result(-1, null), oracle: result(1, 0.2) }), 'greedy', devices);
   expect(lost).toMatchObject({ placed: 'rejected', rejected: true, regret: null, gpuShare: null, winner: 'oracle' });
-  expect(rowOf(record(1, { greedy: result(-1, null) }), 'greedy', devices).winner).toBeNull();
+  expect(toLedgerRow(record(1, { greedy: result(-1, null) }), 'greedy', devices).winner).toBeNull();
 });
 
 test('a scheduler that joined later has nothing to tell of an older task', () => {
-  expect(rowOf(record(1, { greedy: result(1, 0.2) }), 'hybrid_ml', devices)).toMatchObject({ placed: '–', rejected: false, turnaround: null });
+  expect(toLedgerRow(record(1, { greedy: result(1, 0.2) }), 'hybrid_ml', devices)).toMatchObject({ placed: '–', rejected: false, turnaround: null });
 });
 
 test.each([
@@ -49,27 +49,27 @@ test.each([
   ['gpu size<2000', true],
   ['cpu size<2000', false],
 ])('filter %j', (text, expected) => {
-  expect(filterOf(text)).toMatchObject({ problem: '' });
-  expect(filterOf(text).test(row())).toBe(expected);
+  expect(parseFilter(text)).toMatchObject({ problem: '' });
+  expect(parseFilter(text).test(row())).toBe(expected);
 });
 
 test('a comparison leaves out what is not known', () => {
-  expect(filterOf('time<1').test(row({ time: null }))).toBe(false);
+  expect(parseFilter('time<1').test(row({ time: null }))).toBe(false);
 });
 
 test('a filter that cannot be used says so and hides nothing', () => {
-  expect(filterOf('speed>2')).toMatchObject({ problem: 'no column is called speed' });
-  expect(filterOf('size>big')).toMatchObject({ problem: 'size is compared with a number' });
-  expect(filterOf('size>').problem).not.toBe('');
-  expect(filterOf('speed>2').test(row())).toBe(true);
+  expect(parseFilter('speed>2')).toMatchObject({ problem: 'no column is called speed' });
+  expect(parseFilter('size>big')).toMatchObject({ problem: 'size is compared with a number' });
+  expect(parseFilter('size>').problem).not.toBe('');
+  expect(parseFilter('speed>2').test(row())).toBe(true);
 });
 
 test('counts say how much of everything is shown', () => {
   const counts = { shown: 90, matching: 90, kept: 90, total: 90_000, sampled: false };
-  expect(countsText(counts)).toBe('newest 90 of 90,000 tasks');
-  expect(countsText({ ...counts, sampled: true })).toBe('newest 90 of 90,000 tasks, sampled');
-  expect(countsText({ ...counts, shown: 200, matching: 500, kept: 500 })).toBe('200 of 90,000 tasks');
-  expect(countsText({ ...counts, shown: 200, matching: 300, kept: 500 })).toBe('300 of the newest 500 match, 200 shown, of 90,000 tasks');
+  expect(describeCounts(counts)).toBe('newest 90 of 90,000 tasks');
+  expect(describeCounts({ ...counts, sampled: true })).toBe('newest 90 of 90,000 tasks, sampled');
+  expect(describeCounts({ ...counts, shown: 200, matching: 500, kept: 500 })).toBe('200 of 90,000 tasks');
+  expect(describeCounts({ ...counts, shown: 200, matching: 300, kept: 500 })).toBe('300 of the newest 500 match, 200 shown, of 90,000 tasks');
 });
 
 test('holes in the numbers mean that tasks were left out', () => {
@@ -80,10 +80,10 @@ test('holes in the numbers mean that tasks were left out', () => {
 });
 
 test('exports hold the plain numbers, and names stay names', () => {
-  const [head, line, end] = csvOf([row({ winner: '=cmd,"x"' })]).split('\n');
+  const [head, line, end] = toCsv([row({ winner: '=cmd,"x"' })]).split('\n');
   expect(head).toBe('task,arrival_s,size,compute_intensity,memory_mb,placed_on,gpu_share,time_s,turnaround_s,regret_ratio,winner,explained');
   expect(line).toBe(`42,10,1042,0.5,200,GPU 1,0.7,0.15,0.3,${0.3 / 0.2},"'=cmd,""x""",true`);
   expect(end).toBe('');
-  expect(csvOf([row({ time: null })])).toContain(',0.7,,0.3,');
-  expect(JSON.parse(jsonOf([row()], 'greedy'))).toMatchObject({ scheduler: 'greedy', tasks: [{ task: 42, placed_on: 'GPU 1' }] });
+  expect(toCsv([row({ time: null })])).toContain(',0.7,,0.3,');
+  expect(JSON.parse(toJson([row()], 'greedy'))).toMatchObject({ scheduler: 'greedy', tasks: [{ task: 42, placed_on: 'GPU 1' }] });
 });

@@ -1,11 +1,11 @@
 /** Rows of the ledger: what one scheduler made of a task, beside the best of all. */
 import type { Device, LiveRecord } from '@/live/messages';
-import { count, known } from '@/look/format';
-import { schedulerLook } from '@/look/schedulers';
-import { deviceName } from './devices';
+import { formatCount, isKnown } from '@/look/format';
+import { schedulerStyle } from '@/look/schedulers';
+import { formatDevice } from './devices';
 
 /** Rows drawn at most: more are slow to draw and nobody reads them. */
-export const MOST_ROWS = 50; // more make the page heavy; a filter looks at all that are kept
+export const MAX_ROWS = 50; // more make the page heavy; a filter looks at all that are kept
 
 export interface LedgerRow {
   task: number;
@@ -29,9 +29,9 @@ export interface LedgerRow {
   explained: boolean;
 }
 
-export function rowOf(record: LiveRecord, scheduler: string, devices: readonly Device[]): LedgerRow {
+export function toLedgerRow(record: LiveRecord, scheduler: string, devices: readonly Device[]): LedgerRow {
   const made = record.results[scheduler];
-  const { winner, best, ties } = fastest(record);
+  const { winner, best, ties } = findFastest(record);
   const device = devices.find((each) => each.index === made?.device);
   const rejected = made !== undefined && made.device < 0;
   const turnaround = made?.turnaround ?? null;
@@ -41,14 +41,14 @@ export function rowOf(record: LiveRecord, scheduler: string, devices: readonly D
     size: record.size,
     intensity: record.compute_intensity,
     memory: record.memory_required,
-    placed: rejected ? 'rejected' : device ? deviceName(device) : '–',
+    placed: rejected ? 'rejected' : device ? formatDevice(device) : '–',
     device: made?.device ?? -1,
     gpuShare: rejected ? null : (made?.gpu_fraction ?? null),
     rejected,
     attempt: made?.attempt ?? 1,
     time: made?.time ?? null,
     turnaround,
-    regret: known(turnaround) && known(best) && best > 0 ? turnaround / best : null,
+    regret: isKnown(turnaround) && isKnown(best) && best > 0 ? turnaround / best : null,
     winner,
     ties,
     explained: record.explained,
@@ -56,14 +56,14 @@ export function rowOf(record: LiveRecord, scheduler: string, devices: readonly D
 }
 
 /** Who ended first; of several that ended together the first in the race, as the race counts its wins. */
-function fastest(record: LiveRecord): { winner: string | null; best: number | null; ties: number } {
-  const ended = Object.entries(record.results).flatMap(([name, made]) => (known(made?.turnaround) ? [{ name, turnaround: made.turnaround }] : []));
+function findFastest(record: LiveRecord): { winner: string | null; best: number | null; ties: number } {
+  const ended = Object.entries(record.results).flatMap(([name, made]) => (isKnown(made?.turnaround) ? [{ name, turnaround: made.turnaround }] : []));
   if (!ended.length) return { winner: null, best: null, ties: 0 };
   const first = ended.reduce((best, each) => (each.turnaround < best.turnaround ? each : best));
   return { winner: first.name, best: first.turnaround, ties: ended.filter((each) => each.turnaround === first.turnaround).length - 1 };
 }
 
-const NUMBERS: Record<string, (row: LedgerRow) => number | null> = {
+const NUMBER_FIELDS: Record<string, (row: LedgerRow) => number | null> = {
   task: (row) => row.task,
   arrival: (row) => row.arrival,
   size: (row) => row.size,
@@ -75,7 +75,7 @@ const NUMBERS: Record<string, (row: LedgerRow) => number | null> = {
   regret: (row) => (row.regret === null ? null : (row.regret - 1) * 100),
 };
 
-export const FILTER_HELP = `A task's number, a device or a winner; or a comparison such as size>2000, regret>=10 (%), time<0.5 (s). Columns: ${Object.keys(NUMBERS).join(', ')}.`;
+export const FILTER_HELP = `A task's number, a device or a winner; or a comparison such as size>2000, regret>=10 (%), time<0.5 (s). Columns: ${Object.keys(NUMBER_FIELDS).join(', ')}.`;
 
 export interface Filter {
   test: (row: LedgerRow) => boolean;
@@ -87,28 +87,28 @@ type Test = Filter['test'];
 const COMPARE: Record<string, (a: number, b: number) => boolean> = { '>': (a, b) => a > b, '<': (a, b) => a < b, '>=': (a, b) => a >= b, '<=': (a, b) => a <= b, '=': (a, b) => a === b };
 
 /** Every word must match: a text somewhere, a comparison its column. */
-export function filterOf(text: string): Filter {
+export function parseFilter(text: string): Filter {
   const words = text.toLowerCase().replace(/\bgpu (\d)/g, 'gpu$1').replace(/\s*(>=|<=|[<>=])\s*/g, '$1').split(/\s+/).filter(Boolean);
   const tests: Test[] = [];
   for (const word of words) {
     const [, name, sign, number] = /^([a-z]+)(>=|<=|[<>=])(.*)$/.exec(word) ?? [];
-    if (name === undefined) tests.push((row) => wordsOf(row).includes(word));
-    else if (!NUMBERS[name]) return unusable(`no column is called ${name}`);
-    else if (number === '' || !Number.isFinite(Number(number))) return unusable(`${name} is compared with a number`);
-    else tests.push(comparison(NUMBERS[name], COMPARE[sign!]!, Number(number)));
+    if (name === undefined) tests.push((row) => searchText(row).includes(word));
+    else if (!NUMBER_FIELDS[name]) return rejectFilter(`no column is called ${name}`);
+    else if (number === '' || !Number.isFinite(Number(number))) return rejectFilter(`${name} is compared with a number`);
+    else tests.push(parseComparison(NUMBER_FIELDS[name], COMPARE[sign!]!, Number(number)));
   }
   return { test: (row) => tests.every((each) => each(row)), problem: '' };
 }
 
-const unusable = (problem: string): Filter => ({ test: () => true, problem });
+const rejectFilter = (problem: string): Filter => ({ test: () => true, problem });
 
-const comparison = (of: (row: LedgerRow) => number | null, holds: (a: number, b: number) => boolean, limit: number): Test => (row) => {
+const parseComparison = (of: (row: LedgerRow) => number | null, holds: (a: number, b: number) => boolean, limit: number): Test => (row) => {
   const value = of(row);
   return value !== null && holds(value, limit);
 };
 
-function wordsOf(row: LedgerRow): string {
-  const winner = row.winner ? `${schedulerLook(row.winner).label} ${schedulerLook(row.winner).short} ${row.winner}` : '';
+function searchText(row: LedgerRow): string {
+  const winner = row.winner ? `${schedulerStyle(row.winner).label} ${schedulerStyle(row.winner).short} ${row.winner}` : '';
   return `#${row.task} ${row.placed} ${row.placed.replace(' ', '')} ${winner}`.toLowerCase();
 }
 
@@ -121,12 +121,12 @@ export interface Counts {
 }
 
 /** How much of everything the table shows, without making it more. */
-export function countsText({ shown, matching, kept, total, sampled }: Counts): string {
-  const all = `${count(total)} tasks`;
+export function describeCounts({ shown, matching, kept, total, sampled }: Counts): string {
+  const all = `${formatCount(total)} tasks`;
   const some = sampled ? ', sampled' : '';
-  if (matching === kept) return `${shown < kept ? count(shown) : `newest ${count(shown)}`} of ${all}${some}`;
-  const match = `${count(matching)} of the newest ${count(kept)} match`;
-  return `${match}${shown < matching ? `, ${count(shown)} shown` : ''}, of ${all}${some}`;
+  if (matching === kept) return `${shown < kept ? formatCount(shown) : `newest ${formatCount(shown)}`} of ${all}${some}`;
+  const match = `${formatCount(matching)} of the newest ${formatCount(kept)} match`;
+  return `${match}${shown < matching ? `, ${formatCount(shown)} shown` : ''}, of ${all}${some}`;
 }
 
 /** An update carries the newest 50 new tasks: at full speed the numbers have holes. */
@@ -135,7 +135,7 @@ export function isSampled(records: readonly LiveRecord[]): boolean {
   return first !== undefined && last !== undefined && last.task_id - first.task_id + 1 > records.length;
 }
 
-const EXPORTED: [string, (row: LedgerRow) => unknown][] = [
+const EXPORT_COLUMNS: [string, (row: LedgerRow) => unknown][] = [
   ['task', (row) => row.task],
   ['arrival_s', (row) => row.arrival],
   ['size', (row) => row.size],
@@ -150,19 +150,19 @@ const EXPORTED: [string, (row: LedgerRow) => unknown][] = [
   ['explained', (row) => row.explained],
 ];
 
-export function csvOf(rows: readonly LedgerRow[]): string {
-  const lines = rows.map((row) => EXPORTED.map(([, of]) => cell(of(row))).join(','));
-  return [EXPORTED.map(([name]) => name).join(','), ...lines].join('\n') + '\n';
+export function toCsv(rows: readonly LedgerRow[]): string {
+  const lines = rows.map((row) => EXPORT_COLUMNS.map(([, of]) => csvCell(of(row))).join(','));
+  return [EXPORT_COLUMNS.map(([name]) => name).join(','), ...lines].join('\n') + '\n';
 }
 
 /** A name that a spreadsheet would take for a formula is not let through as one. */
-function cell(value: unknown): string {
+function csvCell(value: unknown): string {
   if (typeof value !== 'string') return value === null ? '' : String(value);
   const safe = /^[=+\-@]/.test(value) ? `'${value}` : value;
   return /[",\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-export function jsonOf(rows: readonly LedgerRow[], scheduler: string): string {
-  const tasks = rows.map((row) => Object.fromEntries(EXPORTED.map(([name, of]) => [name, of(row)])));
+export function toJson(rows: readonly LedgerRow[], scheduler: string): string {
+  const tasks = rows.map((row) => Object.fromEntries(EXPORT_COLUMNS.map(([name, of]) => [name, of(row)])));
   return JSON.stringify({ scheduler, tasks }, null, 1) + '\n';
 }

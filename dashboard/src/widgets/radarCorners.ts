@@ -1,8 +1,8 @@
 /** Ratios of a scheduler to the reference, and how far from the centre they are drawn. */
 import type { SchedulerFigures } from '@/live/messages';
-import { figure, known } from '@/look/format';
-import { schedulerLook } from '@/look/schedulers';
-import { positive } from './draw';
+import { formatNumber, isKnown } from '@/look/format';
+import { schedulerStyle } from '@/look/schedulers';
+import { keepPositive } from './draw';
 import { isReference, MEASURES, type Measure } from './figures';
 
 export interface Corner {
@@ -13,17 +13,17 @@ export interface Corner {
 }
 
 /** Ratios to the oracle; without it, or for the oracle itself, to the best of the others in each measure. */
-export function compared(schedulers: readonly SchedulerFigures[], name: string, measures: readonly Measure[]): { corners: Corner[]; against: string } | null {
+export function compareToReference(schedulers: readonly SchedulerFigures[], name: string, measures: readonly Measure[]): { corners: Corner[]; against: string } | null {
   const own = schedulers.find((each) => each.name === name);
   const oracle = schedulers.find((each) => isReference(each.name) && each.name !== name);
   const others = oracle ? [oracle] : schedulers.filter((each) => each.name !== name);
   const corners = measures.map((measure) => {
-    const value = own ? MEASURES[measure].of(own) : null;
-    const best = Math.min(...positive((others.length ? others : schedulers).map(MEASURES[measure].of)));
-    return { measure, value: value ?? NaN, ratio: known(value) ? value / best : NaN };
+    const value = own ? MEASURES[measure].value(own) : null;
+    const best = Math.min(...keepPositive((others.length ? others : schedulers).map(MEASURES[measure].value)));
+    return { measure, value: value ?? NaN, ratio: isKnown(value) ? value / best : NaN };
   });
   if (!corners.every((corner) => corner.ratio > 0)) return null;
-  return { corners, against: oracle ? schedulerLook(oracle.name).label : 'the best of each' };
+  return { corners, against: oracle ? schedulerStyle(oracle.name).label : 'the best of each' };
 }
 
 /** Up to this ratio the axes are linear: at ×5 the reference still has a fifth of the room. */
@@ -43,16 +43,16 @@ export function radarScale(corners: readonly Corner[]): { log: boolean; rings: n
   return { log: true, rings: Array.from({ length: Math.floor(decades) + 1 }, (_, i) => 10 ** i), at };
 }
 
-export const NAMES: Record<Measure, string> = { turnaround: 'Turnaround', execution: 'Execution', makespan: 'Makespan', energy: 'Energy', cost: 'Cost' };
+export const CORNER_NAMES: Record<Measure, string> = { turnaround: 'Turnaround', execution: 'Execution', makespan: 'Makespan', energy: 'Energy', cost: 'Cost' };
 
-export const amount = (corner: Corner): string => {
-  const { number, unit } = MEASURES[corner.measure].text(corner.value);
+export const formatAmount = (corner: Corner): string => {
+  const { number, unit } = MEASURES[corner.measure].format(corner.value);
   return `${number} ${unit}`;
 };
-export const times = (ratio: number): string => `×${figure(ratio)}`;
+export const formatFactor = (ratio: number): string => `×${formatNumber(ratio)}`;
 
 /** What the picture says, for who does not see it. */
-export function radarWords(name: string, corners: readonly Corner[], against: string): string {
-  const parts = corners.map((corner) => `${NAMES[corner.measure].toLowerCase()} ${amount(corner)} (${times(corner.ratio)})`);
-  return `${schedulerLook(name).label} per task against ${against}: ${parts.join(', ')}; below ×1 is better`;
+export function describeRadar(name: string, corners: readonly Corner[], against: string): string {
+  const parts = corners.map((corner) => `${CORNER_NAMES[corner.measure].toLowerCase()} ${formatAmount(corner)} (${formatFactor(corner.ratio)})`);
+  return `${schedulerStyle(name).label} per task against ${against}: ${parts.join(', ')}; below ×1 is better`;
 }

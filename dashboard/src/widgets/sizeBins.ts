@@ -1,6 +1,6 @@
 /** Quantiles, axes and words of the histogram of sizes. */
 import type { Pictures } from '@/live/messages';
-import { count, figure, known } from '@/look/format';
+import { formatCount, formatNumber, isKnown } from '@/look/format';
 import { linearAxis, logTicks, type Axis, type Range } from './draw';
 
 export interface Quantile {
@@ -14,18 +14,18 @@ const SHARES = { p50: 0.5, p95: 0.95, p99: 0.99 } as const;
 type Share = keyof typeof SHARES;
 
 /** The server's quantiles; where it sends none, they are read off the bins. */
-export function quantilesOf(pictures: Pictures): Quantile[] {
+export function getQuantiles(pictures: Pictures): Quantile[] {
   const { size_edges, size_counts, size_quantiles, log_sizes } = pictures;
   return (Object.keys(SHARES) as Share[])
     .map((name) => {
       const sent = size_quantiles[name];
-      return known(sent) ? { name, value: sent, about: false } : { name, value: fromBins(size_edges, size_counts, SHARES[name], log_sizes), about: true };
+      return isKnown(sent) ? { name, value: sent, about: false } : { name, value: quantileFromBins(size_edges, size_counts, SHARES[name], log_sizes), about: true };
     })
     .filter((each) => Number.isFinite(each.value));
 }
 
 /** The value below which a share of all lies, if they are evenly spread inside their bin. */
-export function fromBins(edges: readonly number[], counts: readonly number[], share: number, log: boolean): number {
+export function quantileFromBins(edges: readonly number[], counts: readonly number[], share: number, log: boolean): number {
   const all = counts.reduce((sum, each) => sum + each, 0);
   let left = share * all;
   for (const [i, here] of counts.entries()) {
@@ -45,7 +45,7 @@ export function countAxis(most: number, log: boolean, ticks: number): Axis {
 }
 
 /** Which line above the bars each label takes so that none covers another; each label is centred but kept inside. */
-export function lanesOf(places: readonly number[], width: number, bounds: Range): { x: number; lane: number }[] {
+export function stackLabels(places: readonly number[], width: number, bounds: Range): { x: number; lane: number }[] {
   const ends: number[] = [];
   return places.map((place) => {
     const x = Math.min(bounds[1] - width, Math.max(bounds[0], place - width / 2));
@@ -56,7 +56,7 @@ export function lanesOf(places: readonly number[], width: number, bounds: Range)
   });
 }
 
-export function histogramWords(pictures: Pictures, quantiles: readonly Quantile[]): string {
-  const parts = quantiles.map((each) => `${each.name} ${each.about ? 'about ' : ''}${figure(each.value)}`);
-  return `Sizes of the last ${count(pictures.tasks)} tasks, ${figure(pictures.size_edges[0])} to ${figure(pictures.size_edges.at(-1))}: ${parts.join(', ')}`;
+export function describeHistogram(pictures: Pictures, quantiles: readonly Quantile[]): string {
+  const parts = quantiles.map((each) => `${each.name} ${each.about ? 'about ' : ''}${formatNumber(each.value)}`);
+  return `Sizes of the last ${formatCount(pictures.tasks)} tasks, ${formatNumber(pictures.size_edges[0])} to ${formatNumber(pictures.size_edges.at(-1))}: ${parts.join(', ')}`;
 }

@@ -2,46 +2,46 @@
 import { useState } from 'react';
 import { ChartNoAxesGantt, GitCompareArrows, TriangleAlert } from 'lucide-react';
 import type { Schemas } from '@/api/client';
-import { useGet } from '@/api/useGet';
-import { Empty } from '@/look/parts';
-import { Asked, Skeleton } from '../parts/Asked';
+import { useFetch } from '@/api/useGet';
+import { EmptyState } from '@/look/parts';
+import { AsyncContent, Skeleton } from '../parts/Asked';
 import { Link } from '../parts/Link';
-import { PageHead, Panel } from '../parts/Panel';
-import { rowsOf, shared } from './beside';
+import { PageHeader, Panel } from '../parts/Panel';
+import { intervalRows, sharedMeasures } from './beside';
 import { Differences } from './Differences';
 import { MeasureSelect } from './MeasureSelect';
-import { BOUNDED, MAIN, measureLabel, type Measure } from './measures';
-import { RunsBeside } from './RunsBeside';
-import { Whiskers } from './Whiskers';
+import { BOUNDED_MEASURE, MAIN_MEASURES, measureLabel, type Measure } from './measures';
+import { ComparedRuns } from './RunsBeside';
+import { IntervalPlot } from './Whiskers';
 
 type Comparison = Schemas['RunComparison'];
 
-export function Compare({ ids }: { ids: number[] }) {
-  const answer = useGet<Comparison>(`/api/compare?runs=${ids.join(',')}`);
+export function ComparisonPage({ ids }: { ids: number[] }) {
+  const answer = useFetch<Comparison>(`/api/compare?runs=${ids.join(',')}`);
   return (
     <>
-      <PageHead before={<Link to="/experiments">← All experiments</Link>} title={`${ids.length} runs side by side`} about="The address holds the choice: share it, or keep it." />
-      <Asked answer={answer} skeleton={<Skeleton heights={['h-32', 'h-96', 'h-64']} label="Loading the comparison" />}>
-        {(comparison) => <Known comparison={comparison} />}
-      </Asked>
+      <PageHeader before={<Link to="/experiments">← All experiments</Link>} title={`${ids.length} runs side by side`} about="The address holds the choice: share it, or keep it." />
+      <AsyncContent answer={answer} skeleton={<Skeleton heights={['h-32', 'h-96', 'h-64']} label="Loading the comparison" />}>
+        {(comparison) => <ComparisonPanels comparison={comparison} />}
+      </AsyncContent>
     </>
   );
 }
 
-function Known({ comparison }: { comparison: Comparison }) {
-  const [wanted, setWanted] = useState(MAIN[0]!);
-  const measures = shared(comparison);
+function ComparisonPanels({ comparison }: { comparison: Comparison }) {
+  const [wanted, setWanted] = useState(MAIN_MEASURES[0]!);
+  const measures = sharedMeasures(comparison);
   const measure = measures.find((each) => each.name === wanted) ?? measures[0];
   return (
     <div className="space-y-3">
-      <RunsBeside runs={comparison.runs} />
-      <Notes notes={comparison.notes} />
-      {measure ? <Measured comparison={comparison} measure={measure} measures={measures} onChoose={setWanted} /> : <div className="panel"><Empty title="These runs share no measure" /></div>}
+      <ComparedRuns runs={comparison.runs} />
+      <ComparisonNotes notes={comparison.notes} />
+      {measure ? <MeasureComparison comparison={comparison} measure={measure} measures={measures} onChoose={setWanted} /> : <div className="panel"><EmptyState title="These runs share no measure" /></div>}
     </div>
   );
 }
 
-function Notes({ notes }: { notes: string[] }) {
+function ComparisonNotes({ notes }: { notes: string[] }) {
   if (!notes.length) return null;
   return (
     <ul aria-label="To keep in mind" className="space-y-1 rounded-xl border border-warn/50 bg-warn/10 px-4 py-2.5 text-sm">
@@ -54,7 +54,7 @@ function Notes({ notes }: { notes: string[] }) {
   );
 }
 
-function Measured({ comparison, measure, measures, onChoose }: { comparison: Comparison; measure: Measure; measures: Measure[]; onChoose: (name: string) => void }) {
+function MeasureComparison({ comparison, measure, measures, onChoose }: { comparison: Comparison; measure: Measure; measures: Measure[]; onChoose: (name: string) => void }) {
   const better = measure.less_is_better ? 'lower is better' : 'higher is better';
   return (
     <div className="grid items-start gap-3 xl:grid-cols-2">
@@ -64,7 +64,7 @@ function Measured({ comparison, measure, measures, onChoose }: { comparison: Com
         subtitle={`${measure.meaning}; ${better}; whiskers are 95 % intervals`}
         actions={<MeasureSelect measures={measures} value={measure.name} onChange={onChoose} />}
       >
-        <Whiskers rows={rowsOf(comparison, measure.name)} unit={measure.unit} label={measureLabel(measure.name)} bound={measure.name === BOUNDED ? 1 : null} />
+        <IntervalPlot rows={intervalRows(comparison, measure.name)} unit={measure.unit} label={measureLabel(measure.name)} bound={measure.name === BOUNDED_MEASURE ? 1 : null} />
       </Panel>
       <Panel title="Differences" icon={<GitCompareArrows size={15} />} subtitle={`each run minus run A; where the 95 % interval holds 0, nothing can be said`}>
         <Differences comparison={comparison} measure={measure} />

@@ -1,19 +1,19 @@
 /** How each scheduler differs between the runs, said only as far as the intervals reach. */
 import type { Schemas } from '@/api/client';
-import { Empty } from '@/look/parts';
+import { EmptyState } from '@/look/parts';
 import { SchedulerName } from '@/look/Shape';
-import { signedText, type Measure } from './measures';
-import { schedulersOf } from './beside';
-import { differenceInterval, letter, verdict, type Difference } from './wording';
+import { formatSigned, type Measure } from './measures';
+import { listSchedulers } from './beside';
+import { formatDifferenceInterval, runLetter, judgeDifference, type Difference } from './wording';
 
 type Comparison = Schemas['RunComparison'];
-const TONES = { good: 'text-good', bad: 'text-bad', quiet: 'text-quiet' };
+const VERDICT_TONES = { good: 'text-good', bad: 'text-bad', quiet: 'text-quiet' };
 
 export function Differences({ comparison, measure }: { comparison: Comparison; measure: Measure }) {
   const here = comparison.differences.filter((each) => each.measure === measure.name);
-  if (!here.length) return <Empty title="Nothing to compare"><p>No scheduler took part in run A and in another one.</p></Empty>;
-  const others = comparison.runs.map((run, i) => ({ id: run.run_id, letter: letter(i) })).filter(({ id }) => id !== comparison.baseline);
-  const names = schedulersOf(comparison).filter((name) => here.some((each) => each.scheduler === name));
+  if (!here.length) return <EmptyState title="Nothing to compare"><p>No scheduler took part in run A and in another one.</p></EmptyState>;
+  const others = comparison.runs.map((run, i) => ({ id: run.run_id, letter: runLetter(i) })).filter(({ id }) => id !== comparison.baseline);
+  const names = listSchedulers(comparison).filter((name) => here.some((each) => each.scheduler === name));
   return (
     <div className="relative overflow-x-auto" tabIndex={0} role="group" aria-label="Table of differences">
       <table className="w-full text-left text-sm">
@@ -27,28 +27,28 @@ export function Differences({ comparison, measure }: { comparison: Comparison; m
           {names.map((name) => (
             <tr key={name} className="border-b border-edge/60 last:border-0">
               <th scope="row" className="max-lg:sticky max-lg:left-0 max-lg:bg-panel py-2 pr-2 font-normal"><SchedulerName name={name} /></th>
-              {others.map((run) => <Cell key={run.id} difference={here.find((each) => each.scheduler === name && each.run_id === run.id)} measure={measure} />)}
+              {others.map((run) => <DifferenceCell key={run.id} difference={here.find((each) => each.scheduler === name && each.run_id === run.id)} measure={measure} />)}
             </tr>
           ))}
         </tbody>
       </table>
-      <p className="mt-2 text-xs text-quiet">{paired(here)}</p>
+      <p className="mt-2 text-xs text-quiet">{describePairing(here)}</p>
     </div>
   );
 }
 
-function Cell({ difference, measure }: { difference: Difference | undefined; measure: Measure }) {
+function DifferenceCell({ difference, measure }: { difference: Difference | undefined; measure: Measure }) {
   if (!difference) return <td className="px-2 text-xs text-quiet">did not take part</td>;
-  const { tone, text } = verdict(difference, measure.less_is_better);
+  const { tone, text } = judgeDifference(difference, measure.less_is_better);
   return (
     <td className="px-2 py-1.5">
-      <span className={`block ${TONES[tone]} ${tone === 'quiet' ? '' : 'font-semibold'}`}>{text}</span>
-      <span className="num block text-xs text-quiet">{signedText(difference.mean, measure.unit)} ({differenceInterval(difference, measure.unit)})</span>
+      <span className={`block ${VERDICT_TONES[tone]} ${tone === 'quiet' ? '' : 'font-semibold'}`}>{text}</span>
+      <span className="num block text-xs text-quiet">{formatSigned(difference.mean, measure.unit)} ({formatDifferenceInterval(difference, measure.unit)})</span>
     </td>
   );
 }
 
-function paired(differences: readonly Difference[]): string {
+function describePairing(differences: readonly Difference[]): string {
   const same = differences.filter((each) => each.paired).length;
   if (same === differences.length) return 'Paired: the same seeds drew the same tasks for both, so that luck cancels.';
   if (same === 0) return 'Not paired: the runs drew different tasks, so luck is part of the difference.';

@@ -2,39 +2,39 @@
 import { useState } from 'react';
 import { ChartNoAxesGantt, Download, Info, Table2 } from 'lucide-react';
 import type { Schemas } from '@/api/client';
-import { useGet } from '@/api/useGet';
-import { Button, Empty } from '@/look/parts';
-import { Asked, Refused, Skeleton } from '../parts/Asked';
+import { useFetch } from '@/api/useGet';
+import { Button, EmptyState } from '@/look/parts';
+import { AsyncContent, RequestError, Skeleton } from '../parts/Asked';
 import { Panel } from '../parts/Panel';
-import { saveText } from '../parts/save';
-import { plural } from '../parts/words';
-import { figuresCsv } from './figuresCsv';
+import { downloadText } from '../parts/save';
+import { pluralize } from '../parts/words';
+import { figuresToCsv } from './figuresCsv';
 import { FiguresTable } from './FiguresTable';
 import { MeasureSelect } from './MeasureSelect';
-import { BOUNDED, MAIN, measureLabel } from './measures';
-import { seedsText } from './seeds';
-import { Whiskers } from './Whiskers';
+import { BOUNDED_MEASURE, MAIN_MEASURES, measureLabel } from './measures';
+import { formatSeeds } from './seeds';
+import { IntervalPlot } from './Whiskers';
 
 export type RunFigures = Schemas['RunFigures'];
 
-export function Figures({ id, every }: { id: number; every: number | null }) {
-  const answer = useGet<RunFigures>(`/api/runs/${id}/figures`, every);
+export function FiguresSection({ id, every }: { id: number; every: number | null }) {
+  const answer = useFetch<RunFigures>(`/api/runs/${id}/figures`, every);
   // What has not measured anything is refused with 409: that is a state, not a fault.
   if (answer.problem?.status === 409 && !answer.data) {
-    return <Panel title="Figures"><Empty title="No figures yet"><p>{answer.problem.message}</p></Empty></Panel>;
+    return <Panel title="Figures"><EmptyState title="No figures yet"><p>{answer.problem.message}</p></EmptyState></Panel>;
   }
-  if (answer.problem && !answer.data) return <Refused problem={answer.problem} again={answer.again} />;
+  if (answer.problem && !answer.data) return <RequestError problem={answer.problem} again={answer.refetch} />;
   return (
-    <Asked answer={answer} skeleton={<Skeleton heights={['h-80', 'h-64']} label="Loading the figures" />}>
-      {(figures) => <Known figures={figures} />}
-    </Asked>
+    <AsyncContent answer={answer} skeleton={<Skeleton heights={['h-80', 'h-64']} label="Loading the figures" />}>
+      {(figures) => <FiguresPanels figures={figures} />}
+    </AsyncContent>
   );
 }
 
-function Known({ figures }: { figures: RunFigures }) {
-  const [wanted, setWanted] = useState(MAIN[0]!);
+function FiguresPanels({ figures }: { figures: RunFigures }) {
+  const [wanted, setWanted] = useState(MAIN_MEASURES[0]!);
   const measure = figures.measures.find((each) => each.name === wanted) ?? figures.measures[0];
-  if (!measure || !figures.schedulers.length) return <Panel title="Figures"><Empty title="No figures yet"><p>No task of this run has ended.</p></Empty></Panel>;
+  if (!measure || !figures.schedulers.length) return <Panel title="Figures"><EmptyState title="No figures yet"><p>No task of this run has ended.</p></EmptyState></Panel>;
   const rows = figures.schedulers.map(({ scheduler, estimates }) => ({ scheduler, run: null, estimate: estimates[measure.name] }));
   return (
     <>
@@ -44,20 +44,20 @@ function Known({ figures }: { figures: RunFigures }) {
         subtitle={`${measure.meaning}; ${measure.less_is_better ? 'lower' : 'higher'} is better; whiskers are 95 % intervals`}
         actions={<MeasureSelect measures={figures.measures} value={measure.name} onChange={setWanted} />}
       >
-        <Whiskers rows={rows} unit={measure.unit} label={measureLabel(measure.name)} bound={measure.name === BOUNDED ? 1 : null} />
+        <IntervalPlot rows={rows} unit={measure.unit} label={measureLabel(measure.name)} bound={measure.name === BOUNDED_MEASURE ? 1 : null} />
       </Panel>
       <Panel
         title="All measures"
         icon={<Table2 size={15} />}
         subtitle="mean, and its 95 % interval below; ★ is best, the oracle apart"
-        actions={<Button onClick={() => saveText(`run-${figures.run_id}-figures.csv`, figuresCsv(figures))}><Download size={15} aria-hidden="true" /> Figures as CSV</Button>}
+        actions={<Button onClick={() => downloadText(`run-${figures.run_id}-figures.csv`, figuresToCsv(figures))}><Download size={15} aria-hidden="true" /> Figures as CSV</Button>}
       >
         <FiguresTable figures={figures} chosen={measure.name} onChoose={setWanted} />
       </Panel>
       <Panel title="How the intervals were made" icon={<Info size={15} />}>
         <p className="max-w-3xl text-sm">{figures.explanation}</p>
         <p className="mt-1 text-xs text-quiet">
-          {figures.method === 'seeds' ? `${plural(figures.seeds.length, 'seed')}: ${seedsText(figures.seeds)}` : `one run with seed ${seedsText(figures.seeds)}, cut into batches`} · {plural(figures.tasks, 'task')}
+          {figures.method === 'seeds' ? `${pluralize(figures.seeds.length, 'seed')}: ${formatSeeds(figures.seeds)}` : `one run with seed ${formatSeeds(figures.seeds)}, cut into batches`} · {pluralize(figures.tasks, 'task')}
           {figures.method === 'seeds' ? ' each' : ''}
         </p>
       </Panel>

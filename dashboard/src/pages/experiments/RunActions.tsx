@@ -2,13 +2,13 @@
 import { useState } from 'react';
 import { Copy, Download, Pencil, RotateCcw, Trash2 } from 'lucide-react';
 import { post, remove, type Schemas } from '@/api/client';
-import { order } from '@/app/orders';
-import { go } from '@/app/router';
+import { runCommand } from '@/app/orders';
+import { navigate } from '@/app/router';
 import { Button } from '@/look/parts';
 import { Confirm } from '../parts/Confirm';
-import { buttonLook, Link } from '../parts/Link';
-import { newPath } from './form';
-import { titleOf, useListing } from './rows';
+import { buttonClass, Link } from '../parts/Link';
+import { newExperimentPath } from './form';
+import { runTitle, useRunList } from './rows';
 import type { RunDetail } from './RunView';
 
 export function RunActions({ run, state, onRename }: { run: RunDetail; state: string; onRename: () => void }) {
@@ -19,40 +19,40 @@ export function RunActions({ run, state, onRename }: { run: RunDetail; state: st
     <>
       {again && <Button kind="main" onClick={() => setAsking('resume')}><RotateCcw size={15} aria-hidden="true" /> Resume</Button>}
       {/* Of a comparison only the figures are kept, no single tasks: those are offered beside the table. */}
-      {run.kind === 'live' && <Export id={run.id} form="csv" words="CSV" />}
-      {run.kind === 'live' && <Export id={run.id} form="parquet" words="Parquet" />}
-      <Link to={newPath(run)} className={buttonLook()}><Copy size={15} aria-hidden="true" /> New one like it</Link>
+      {run.kind === 'live' && <ExportLink id={run.id} form="csv" words="CSV" />}
+      {run.kind === 'live' && <ExportLink id={run.id} form="parquet" words="Parquet" />}
+      <Link to={newExperimentPath(run)} className={buttonClass()}><Copy size={15} aria-hidden="true" /> New one like it</Link>
       <Button onClick={onRename}><Pencil size={15} aria-hidden="true" /> Rename</Button>
       <Button kind="danger" disabled={busy} title={busy ? 'It goes on: stop or cancel it first' : 'Delete the run'} onClick={() => setAsking('delete')}><Trash2 size={15} aria-hidden="true" /> Delete</Button>
       {asking === 'delete' && (
-        <Confirm title={`Delete ${titleOf(run)}?`} text="Its tasks, results and figures are gone then, and cannot be brought back." doing="Delete it" onYes={() => void deleted(run)} onClose={() => setAsking(null)} />
+        <Confirm title={`Delete ${runTitle(run)}?`} text="Its tasks, results and figures are gone then, and cannot be brought back." doing="Delete it" onYes={() => void deleteRun(run)} onClose={() => setAsking(null)} />
       )}
       {asking === 'resume' && (
-        <Confirm title={`Resume ${titleOf(run)}?`} text="It is played again up to its last task, then goes on live. A race that runs now is stopped and kept." doing="Resume it" onYes={() => void resumed(run.id)} onClose={() => setAsking(null)} />
+        <Confirm title={`Resume ${runTitle(run)}?`} text="It is played again up to its last task, then goes on live. A race that runs now is stopped and kept." doing="Resume it" onYes={() => void resumeRun(run.id)} onClose={() => setAsking(null)} />
       )}
     </>
   );
 }
 
-function Export({ id, form, words }: { id: number; form: 'csv' | 'parquet'; words: string }) {
+function ExportLink({ id, form, words }: { id: number; form: 'csv' | 'parquet'; words: string }) {
   return (
-    <a href={`/api/runs/${id}/export?format=${form}`} download className={buttonLook()} aria-label={`Download the results as ${words}`}>
+    <a href={`/api/runs/${id}/export?format=${form}`} download className={buttonClass()} aria-label={`Download the results as ${words}`}>
       <Download size={15} aria-hidden="true" /> {words}
     </a>
   );
 }
 
-async function deleted(run: RunDetail): Promise<void> {
-  const gone = await order(`${titleOf(run)} is deleted`, async () => {
+async function deleteRun(run: RunDetail): Promise<void> {
+  const gone = await runCommand(`${runTitle(run)} is deleted`, async () => {
     await remove(`/api/runs/${run.id}`);
     return true;
   });
   if (!gone) return;
-  useListing.getState().pick(run.id, false);
-  go('/experiments');
+  useRunList.getState().pick(run.id, false);
+  navigate('/experiments');
 }
 
-async function resumed(id: number): Promise<void> {
-  const answer = await order('The run goes on', () => post<Schemas['Resumed']>(`/api/runs/${id}/resume`), (said) => `run ${said.run_id}`);
-  if (answer) go('/');
+async function resumeRun(id: number): Promise<void> {
+  const answer = await runCommand('The run goes on', () => post<Schemas['Resumed']>(`/api/runs/${id}/resume`), (said) => `run ${said.run_id}`);
+  if (answer) navigate('/');
 }

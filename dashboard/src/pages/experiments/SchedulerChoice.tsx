@@ -1,15 +1,15 @@
 import type { Schemas } from '@/api/client';
-import type { Answer } from '@/api/useGet';
+import type { FetchResult } from '@/api/useGet';
 import { Button } from '@/look/parts';
 import { SchedulerName } from '@/look/Shape';
-import { Asked, Skeleton } from '../parts/Asked';
+import { AsyncContent, Skeleton } from '../parts/Asked';
 
-type Entry = Schemas['SchedulerEntry'];
+type SchedulerEntry = Schemas['SchedulerEntry'];
 
 /** Checkboxes of all schedulers of the server, with what each does. */
-export function SchedulerChoice({ answer, chosen, onChange }: { answer: Answer<Entry[]>; chosen: string[]; onChange: (names: string[]) => void }) {
+export function SchedulerPicker({ answer, chosen, onChange }: { answer: FetchResult<SchedulerEntry[]>; chosen: string[]; onChange: (names: string[]) => void }) {
   return (
-    <Asked answer={answer} skeleton={<Skeleton heights={Array<string>(10).fill('h-9')} label="Loading the schedulers" />}>
+    <AsyncContent answer={answer} skeleton={<Skeleton heights={Array<string>(10).fill('h-9')} label="Loading the schedulers" />}>
       {(entries) => (
         <fieldset>
           <legend className="sr-only">Schedulers</legend>
@@ -20,16 +20,16 @@ export function SchedulerChoice({ answer, chosen, onChange }: { answer: Answer<E
           </p>
           <ul className="space-y-0.5">
             {entries.map((entry) => (
-              <li key={entry.name}><Line entry={entry} on={chosen.includes(entry.name)} onChange={(on) => onChange(entries.map(({ name }) => name).filter((name) => (name === entry.name ? on : chosen.includes(name))))} /></li>
+              <li key={entry.name}><SchedulerOption entry={entry} on={chosen.includes(entry.name)} onChange={(on) => onChange(entries.map(({ name }) => name).filter((name) => (name === entry.name ? on : chosen.includes(name))))} /></li>
             ))}
           </ul>
         </fieldset>
       )}
-    </Asked>
+    </AsyncContent>
   );
 }
 
-function Line({ entry, on, onChange }: { entry: Entry; on: boolean; onChange: (on: boolean) => void }) {
+function SchedulerOption({ entry, on, onChange }: { entry: SchedulerEntry; on: boolean; onChange: (on: boolean) => void }) {
   return (
     <label className="flex items-start gap-2.5 rounded-lg px-1.5 py-1.5 hover:bg-raised">
       <input type="checkbox" className="mt-0.5 size-4 shrink-0 accent-[var(--accent)]" checked={on} onChange={(event) => onChange(event.target.checked)} aria-describedby={`about-${entry.name}`} />

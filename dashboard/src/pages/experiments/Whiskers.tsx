@@ -1,49 +1,49 @@
 /** Means as dots, 95 % intervals as whiskers, one row each; where there is a bound, it is the line that nobody crosses. */
 import { useId } from 'react';
-import { known } from '@/look/format';
-import { schedulerLook } from '@/look/schedulers';
-import { OUTLINES } from '@/look/Shape';
+import { isKnown } from '@/look/format';
+import { schedulerStyle } from '@/look/schedulers';
+import { MARKER_PATHS } from '@/look/Shape';
 import { useTheme, type Theme } from '@/look/theme';
 import { useSize } from '@/look/useSize';
-import { scaleOf, timeTicks } from '../parts/scale';
-import { intervalText, quantity, valueText, type Estimate } from './measures';
+import { axisScale, timeTicks } from '../parts/scale';
+import { formatInterval, toQuantity, formatMeasure, type Estimate } from './measures';
 
-export interface WhiskerRow {
+export interface IntervalRow {
   scheduler: string;
   /** Which run, where there are several; null: there is only one. */
   run: string | null;
   estimate: Estimate | undefined;
 }
 
-interface WhiskersProps {
-  rows: WhiskerRow[];
+interface IntervalPlotProps {
+  rows: IntervalRow[];
   unit: string;
   label: string;
   /** The value that nobody can get below. */
   bound?: number | null;
 }
 
-const ROW = 26;
+const ROW_HEIGHT = 26;
 const TOP = 20;
-const AXIS = 26;
+const AXIS_HEIGHT = 26;
 
-export function Whiskers({ rows, unit, label, bound = null }: WhiskersProps) {
+export function IntervalPlot({ rows, unit, label, bound = null }: IntervalPlotProps) {
   const [ref, size] = useSize();
   const width = size.width || 640;
   const narrow = width < 520;
-  const shown = rows.filter((row) => known(row.estimate?.mean));
-  const scale = scaleOf(shown.flatMap(valuesOf), bound, narrow ? 4 : 6);
-  const place = placed(shown);
-  const body = (place.at(-1) ?? 0) + ROW;
+  const shown = rows.filter((row) => isKnown(row.estimate?.mean));
+  const scale = axisScale(shown.flatMap(rowValues), bound, narrow ? 4 : 6);
+  const place = rowOffsets(shown);
+  const body = (place.at(-1) ?? 0) + ROW_HEIGHT;
   const [left, right] = [narrow ? 64 : 130, width - (narrow ? 62 : 92)];
   const x = (value: number) => left + scale.at(value) * (right - left);
   return (
     <div ref={ref} className="w-full">
-      <svg width={width} height={TOP + body + AXIS} role="img" aria-label={spoken(label, shown, unit)} className="block max-w-full">
+      <svg width={width} height={TOP + body + AXIS_HEIGHT} role="img" aria-label={describePlot(label, shown, unit)} className="block max-w-full">
         <Axis ticks={unit === 's' ? timeTicks(scale, narrow ? 4 : 6) : scale.ticks} x={x} top={TOP} bottom={TOP + body} unit={unit} />
         {bound !== null && <Bound x={x(bound)} left={left} top={TOP} bottom={TOP + body} />}
         {shown.map((row, i) => (
-          <Row key={`${row.scheduler} ${row.run}`} row={row} unit={unit} y={TOP + place[i]! + ROW / 2} x={x} right={right} narrow={narrow} left={left} first={shown[i - 1]?.scheduler !== row.scheduler} />
+          <PlotRow key={`${row.scheduler} ${row.run}`} row={row} unit={unit} y={TOP + place[i]! + ROW_HEIGHT / 2} x={x} right={right} narrow={narrow} left={left} first={shown[i - 1]?.scheduler !== row.scheduler} />
         ))}
         {scale.log && <text x={right} y={12} textAnchor="end" fontSize="0.73rem" fill="var(--quiet)">log axis</text>}
       </svg>
@@ -52,21 +52,21 @@ export function Whiskers({ rows, unit, label, bound = null }: WhiskersProps) {
 }
 
 /** Where each row begins; a gap parts one scheduler from the next where a scheduler has several rows. */
-function placed(rows: WhiskerRow[]): number[] {
+function rowOffsets(rows: IntervalRow[]): number[] {
   let y = 0;
   return rows.map((row, i) => {
-    if (i > 0) y += ROW;
+    if (i > 0) y += ROW_HEIGHT;
     if (i > 0 && row.run !== null && rows[i - 1]!.scheduler !== row.scheduler) y += 8;
     return y;
   });
 }
 
-function valuesOf({ estimate }: WhiskerRow): number[] {
-  return [estimate?.mean, estimate?.low, estimate?.high].filter(known);
+function rowValues({ estimate }: IntervalRow): number[] {
+  return [estimate?.mean, estimate?.low, estimate?.high].filter(isKnown);
 }
 
-function spoken(label: string, rows: WhiskerRow[], unit: string): string {
-  const each = rows.map((row) => `${schedulerLook(row.scheduler).label}${row.run ? ` in ${row.run}` : ''} ${valueText(row.estimate?.mean, unit)}`);
+function describePlot(label: string, rows: IntervalRow[], unit: string): string {
+  const each = rows.map((row) => `${schedulerStyle(row.scheduler).label}${row.run ? ` in ${row.run}` : ''} ${formatMeasure(row.estimate?.mean, unit)}`);
   return `${label}: ${each.join(', ')}`;
 }
 
@@ -76,7 +76,7 @@ function Axis({ ticks, x, top, bottom, unit }: { ticks: number[]; x: (value: num
       {ticks.map((tick) => (
         <g key={tick}>
           <line x1={x(tick)} x2={x(tick)} y1={top} y2={bottom} stroke="var(--grid)" />
-          <text x={x(tick)} y={bottom + 16} textAnchor="middle" fontSize="0.73rem" fill="var(--quiet)" className="num">{tickText(tick, unit)}</text>
+          <text x={x(tick)} y={bottom + 16} textAnchor="middle" fontSize="0.73rem" fill="var(--quiet)" className="num">{formatTick(tick, unit)}</text>
         </g>
       ))}
     </g>
@@ -84,8 +84,8 @@ function Axis({ ticks, x, top, bottom, unit }: { ticks: number[]; x: (value: num
 }
 
 /** A tick without digits that say nothing: 1 s rather than 1.00 s. */
-function tickText(value: number, unit: string): string {
-  const { number, unit: written } = quantity(value, unit);
+function formatTick(value: number, unit: string): string {
+  const { number, unit: written } = toQuantity(value, unit);
   const short = number.includes('.') ? number.replace(/\.?0+$/, '') : number;
   return written && written !== '×' ? `${short} ${written}` : short;
 }
@@ -104,8 +104,8 @@ function Bound({ x, left, top, bottom }: { x: number; left: number; top: number;
   );
 }
 
-interface RowProps {
-  row: WhiskerRow;
+interface PlotRowProps {
+  row: IntervalRow;
   unit: string;
   y: number;
   x: (value: number) => number;
@@ -115,31 +115,31 @@ interface RowProps {
   first: boolean;
 }
 
-function Row({ row, unit, y, x, left, right, narrow, first }: RowProps) {
+function PlotRow({ row, unit, y, x, left, right, narrow, first }: PlotRowProps) {
   const theme = useTheme((state) => state.theme);
-  const { label, short } = schedulerLook(row.scheduler);
+  const { label, short } = schedulerStyle(row.scheduler);
   const { mean, low, high } = row.estimate!;
   return (
     <g>
-      <title>{`${label}${row.run ? `, run ${row.run}` : ''}: ${valueText(mean, unit)}, 95 % ${intervalText(low, high, unit)}`}</title>
-      <rect x={0} y={y - ROW / 2} width={right + 62} height={ROW} fill="transparent" />
+      <title>{`${label}${row.run ? `, run ${row.run}` : ''}: ${formatMeasure(mean, unit)}, 95 % ${formatInterval(low, high, unit)}`}</title>
+      <rect x={0} y={y - ROW_HEIGHT / 2} width={right + 62} height={ROW_HEIGHT} fill="transparent" />
       {first && <text x={0} y={y + 4} fontSize="0.87rem" fill="var(--ink)">{narrow ? short : label}</text>}
       {row.run && <text x={left - 12} y={y + 4} fontSize="0.8rem" fontWeight={600} textAnchor="end" fill="var(--quiet)" className="num">{row.run}</text>}
-      <Dot scheduler={row.scheduler} theme={theme} x={x(mean!)} y={y} low={known(low) ? x(low) : null} high={known(high) ? x(high) : null} hollow={row.run !== null && row.run !== 'A'} />
-      <text x={right + 8} y={y + 4} fontSize="0.8rem" fill="var(--ink)" className="num">{valueText(mean, unit)}</text>
+      <IntervalMarker scheduler={row.scheduler} theme={theme} x={x(mean!)} y={y} low={isKnown(low) ? x(low) : null} high={isKnown(high) ? x(high) : null} hollow={row.run !== null && row.run !== 'A'} />
+      <text x={right + 8} y={y + 4} fontSize="0.8rem" fill="var(--ink)" className="num">{formatMeasure(mean, unit)}</text>
     </g>
   );
 }
 
-function Dot({ scheduler, theme, x, y, low, high, hollow }: { scheduler: string; theme: Theme; x: number; y: number; low: number | null; high: number | null; hollow: boolean }) {
-  const { shape, colour } = schedulerLook(scheduler);
+function IntervalMarker({ scheduler, theme, x, y, low, high, hollow }: { scheduler: string; theme: Theme; x: number; y: number; low: number | null; high: number | null; hollow: boolean }) {
+  const { shape, colour } = schedulerStyle(scheduler);
   const paint = colour[theme];
   return (
     <>
       {low !== null && high !== null && (
         <path d={`M${low} ${y}H${high}M${low} ${y - 5}v10M${high} ${y - 5}v10`} stroke={paint} strokeWidth={2} fill="none" />
       )}
-      <path d={OUTLINES[shape]} transform={`translate(${x} ${y}) scale(6.5)`} fill={hollow ? 'var(--panel)' : paint} fillRule="evenodd" stroke={hollow ? paint : 'var(--panel)'} strokeWidth={hollow ? 0.3 : 0.15} />
+      <path d={MARKER_PATHS[shape]} transform={`translate(${x} ${y}) scale(6.5)`} fill={hollow ? 'var(--panel)' : paint} fillRule="evenodd" stroke={hollow ? paint : 'var(--panel)'} strokeWidth={hollow ? 0.3 : 0.15} />
     </>
   );
 }

@@ -1,16 +1,16 @@
 import type { Schemas } from '@/api/client';
-import { useGet } from '@/api/useGet';
+import { useFetch } from '@/api/useGet';
 import { Field, Select } from '@/look/parts';
 import { Link } from '../parts/Link';
-import { plural, workloadName, workloadPath } from '../parts/words';
+import { pluralize, workloadName, workloadPath } from '../parts/words';
 
-type Line = Schemas['WorkloadLine'];
+type WorkloadLine = Schemas['WorkloadLine'];
 
 /** Presets and uploaded files; one that came with the address is there even before the list is. */
-export function WorkloadChoice({ value, onChange }: { value: string; onChange: (spec: string) => void }) {
-  const { data, problem } = useGet<Schemas['Workloads']>('/api/workloads');
+export function WorkloadPicker({ value, onChange }: { value: string; onChange: (spec: string) => void }) {
+  const { data, problem } = useFetch<Schemas['Workloads']>('/api/workloads');
   const known = data?.workloads ?? [];
-  const option = (each: Line) => <option key={each.spec} value={each.spec}>{each.kind === 'upload' ? `${each.name} (${plural(each.tasks, 'task')})` : each.name}</option>;
+  const option = (each: WorkloadLine) => <option key={each.spec} value={each.spec}>{each.kind === 'upload' ? `${each.name} (${pluralize(each.tasks, 'task')})` : each.name}</option>;
   const files = known.filter((each) => each.kind === 'upload');
   return (
     <div>

@@ -1,9 +1,9 @@
 /** The form of a new experiment: what is filled in, what is wrong with it, and the order that it makes. */
 import type { Schemas } from '@/api/client';
-import { isUpload, plural } from '../parts/words';
-import { MOST_SEEDS, seedsOf } from './seeds';
+import { isUpload, pluralize } from '../parts/words';
+import { MAX_SEEDS, parseSeeds } from './seeds';
 
-export type Order = Schemas['ExperimentCreate'];
+export type ExperimentRequest = Schemas['ExperimentCreate'];
 
 export interface Form {
   title: string;
@@ -19,11 +19,11 @@ export interface Form {
   mode: 'queued' | 'isolated';
 }
 
-export type Wrong = Partial<Record<keyof Form, string>>;
-export const LIMITS = { title: 200, load: 100, rate: 1e6, gpus: 64, tasks: 100_000, schedulers: 20, seeds: MOST_SEEDS } as const;
+export type FormErrors = Partial<Record<keyof Form, string>>;
+export const LIMITS = { title: 200, load: 100, rate: 1e6, gpus: 64, tasks: 100_000, schedulers: 20, seeds: MAX_SEEDS } as const;
 
 /** A form with what the address brings, so that other pages can fill it in. */
-export function formOf(query: URLSearchParams): Form {
+export function parseForm(query: URLSearchParams): Form {
   const [load, rate] = [query.get('load'), query.get('rate')];
   const workload = query.get('workload') ?? 'mixed';
   return {
@@ -41,7 +41,7 @@ export function formOf(query: URLSearchParams): Form {
 }
 
 /** The address of a form that is filled in like a run. */
-export function newPath(run: Pick<Schemas['RunLine'], 'workload' | 'schedulers' | 'load' | 'rate' | 'num_gpus'>): string {
+export function newExperimentPath(run: Pick<Schemas['RunLine'], 'workload' | 'schedulers' | 'load' | 'rate' | 'num_gpus'>): string {
   const query = new URLSearchParams({ new: '1', workload: run.workload.replace(/@[0-9a-f]{8}$/, ''), schedulers: run.schedulers.join(',') });
   if (run.load !== null) query.set('load', String(run.load));
   else if (run.rate !== null) query.set('rate', String(run.rate));
@@ -50,35 +50,35 @@ export function newPath(run: Pick<Schemas['RunLine'], 'workload' | 'schedulers' 
 }
 
 /** What has to be put right before the form can be sent, by field; empty: nothing. */
-export function wrongs(form: Form): Wrong {
-  const wrong: Wrong = {};
+export function validateForm(form: Form): FormErrors {
+  const wrong: FormErrors = {};
   if (form.title.length > LIMITS.title) wrong.title = `Title: ${LIMITS.title} characters at most.`;
   if (!form.schedulers.length) wrong.schedulers = 'Schedulers: choose at least one.';
   if (form.schedulers.length > LIMITS.schedulers) wrong.schedulers = `Schedulers: ${LIMITS.schedulers} at most.`;
   if (!form.workload) wrong.workload = 'Workload: choose one.';
-  if (form.arrivals === 'load' && !within(form.load, 0, LIMITS.load)) wrong.load = `Load: a number above 0, at most ${LIMITS.load}.`;
-  if (form.arrivals === 'rate' && !within(form.rate, 0, LIMITS.rate)) wrong.rate = 'Rate: a number above 0, at most 1,000,000 tasks a second.';
-  if (!whole(form.gpus, 0, LIMITS.gpus)) wrong.gpus = `GPUs: a whole number from 0 to ${LIMITS.gpus}.`;
-  if (form.tasks.trim() && !whole(form.tasks, 1, LIMITS.tasks)) wrong.tasks = 'Tasks: a whole number from 1 to 100,000, or nothing.';
-  const seeds = seedsOf(form.seeds);
+  if (form.arrivals === 'load' && !isInRange(form.load, 0, LIMITS.load)) wrong.load = `Load: a number above 0, at most ${LIMITS.load}.`;
+  if (form.arrivals === 'rate' && !isInRange(form.rate, 0, LIMITS.rate)) wrong.rate = 'Rate: a number above 0, at most 1,000,000 tasks a second.';
+  if (!isWhole(form.gpus, 0, LIMITS.gpus)) wrong.gpus = `GPUs: a whole number from 0 to ${LIMITS.gpus}.`;
+  if (form.tasks.trim() && !isWhole(form.tasks, 1, LIMITS.tasks)) wrong.tasks = 'Tasks: a whole number from 1 to 100,000, or nothing.';
+  const seeds = parseSeeds(form.seeds);
   if (typeof seeds === 'string') wrong.seeds = seeds;
   return wrong;
 }
 
 /** Above the least, at most the most. */
-function within(text: string, least: number, most: number): boolean {
+function isInRange(text: string, least: number, most: number): boolean {
   const value = Number(text);
   return text.trim() !== '' && Number.isFinite(value) && value > least && value <= most;
 }
 
-function whole(text: string, least: number, most: number): boolean {
+function isWhole(text: string, least: number, most: number): boolean {
   const value = Number(text);
   return text.trim() !== '' && Number.isInteger(value) && value >= least && value <= most;
 }
 
 /** The order of a form without faults. */
-export function orderOf(form: Form): Order {
-  const seeds = seedsOf(form.seeds);
+export function toRequest(form: Form): ExperimentRequest {
+  const seeds = parseSeeds(form.seeds);
   return {
     title: form.title.trim() || null,
     schedulers: form.schedulers,
@@ -93,11 +93,11 @@ export function orderOf(form: Form): Order {
 }
 
 /** How much work it will be: schedulers times seeds, times tasks if that is known. */
-export function size(form: Form): string {
-  const seeds = seedsOf(form.seeds);
+export function describeSize(form: Form): string {
+  const seeds = parseSeeds(form.seeds);
   if (typeof seeds === 'string' || !form.schedulers.length) return '';
   const many = typeof seeds === 'number' ? seeds : seeds.length;
-  const tasks = whole(form.tasks, 1, LIMITS.tasks) ? Number(form.tasks) : null;
-  const runs = `${plural(form.schedulers.length, 'scheduler')} × ${plural(many, 'seed')}`;
+  const tasks = isWhole(form.tasks, 1, LIMITS.tasks) ? Number(form.tasks) : null;
+  const runs = `${pluralize(form.schedulers.length, 'scheduler')} × ${pluralize(many, 'seed')}`;
   return tasks ? `${runs} × ${tasks.toLocaleString('en-US')} tasks = ${(form.schedulers.length * many * tasks).toLocaleString('en-US')} decisions` : `${runs} on all tasks of the workload`;
 }

@@ -1,14 +1,14 @@
 /** The measures of runs in words and units. */
 import type { Schemas } from '@/api/client';
-import { costOf, energyOf, figure, known, percent, secondsOf, type Quantity } from '@/look/format';
+import { scaleCost, scaleEnergy, formatNumber, isKnown, formatPercent, scaleSeconds, type Quantity } from '@/look/format';
 
 export type Measure = Schemas['MeasureInfo'];
 export type Estimate = Schemas['Estimate'];
 
 /** What most people look for, in this order; the others can be asked for. */
-export const MAIN = ['mean_turnaround', 'p95_turnaround', 'makespan_over_bound', 'mean_execution', 'energy_per_task', 'cost_per_task', 'energy', 'cost', 'throughput'];
+export const MAIN_MEASURES = ['mean_turnaround', 'p95_turnaround', 'makespan_over_bound', 'mean_execution', 'energy_per_task', 'cost_per_task', 'energy', 'cost', 'throughput'];
 /** Nobody can get below 1 here: the bound is certified. */
-export const BOUNDED = 'makespan_over_bound';
+export const BOUNDED_MEASURE = 'makespan_over_bound';
 
 const LABELS: Record<string, string> = {
   makespan_over_bound: 'Makespan / bound',
@@ -29,44 +29,44 @@ export function measureLabel(name: string): string {
 }
 
 /** Measures with the main ones first, in their order. */
-export function inOrder(measures: readonly Measure[]): Measure[] {
-  const place = (each: Measure) => (MAIN.includes(each.name) ? MAIN.indexOf(each.name) : MAIN.length);
+export function sortMeasures(measures: readonly Measure[]): Measure[] {
+  const place = (each: Measure) => (MAIN_MEASURES.includes(each.name) ? MAIN_MEASURES.indexOf(each.name) : MAIN_MEASURES.length);
   return measures.toSorted((a, b) => place(a) - place(b));
 }
 
-export function quantity(value: number | null | undefined, unit: string): Quantity {
-  if (!known(value)) return { number: '–', unit: '' };
+export function toQuantity(value: number | null | undefined, unit: string): Quantity {
+  if (!isKnown(value)) return { number: '–', unit: '' };
   switch (unit) {
     case 's':
-      return secondsOf(value);
+      return scaleSeconds(value);
     case 'J':
-      return energyOf(value);
+      return scaleEnergy(value);
     case '$':
-      return costOf(value);
+      return scaleCost(value);
     case 'share':
-      return { number: percent(value, 1).replace(' %', ''), unit: '%' };
+      return { number: formatPercent(value, 1).replace(' %', ''), unit: '%' };
     case '×':
-      return { number: Math.abs(value) < 10 ? value.toFixed(3) : figure(value), unit: '×' };
+      return { number: Math.abs(value) < 10 ? value.toFixed(3) : formatNumber(value), unit: '×' };
     default:
-      return { number: figure(value), unit };
+      return { number: formatNumber(value), unit };
   }
 }
 
-export function valueText(value: number | null | undefined, unit: string): string {
-  const { number, unit: written } = quantity(value, unit);
+export function formatMeasure(value: number | null | undefined, unit: string): string {
+  const { number, unit: written } = toQuantity(value, unit);
   return written ? `${number} ${written}` : number;
 }
 
 /** Both ends of an interval; the unit once if it is the same. */
-export function intervalText(low: number | null, high: number | null, unit: string): string {
-  if (!known(low) || !known(high)) return 'no interval';
-  const [from, to] = [quantity(low, unit), quantity(high, unit)];
-  return from.unit === to.unit ? `${from.number} – ${to.number} ${to.unit}`.trim() : `${valueText(low, unit)} – ${valueText(high, unit)}`;
+export function formatInterval(low: number | null, high: number | null, unit: string): string {
+  if (!isKnown(low) || !isKnown(high)) return 'no interval';
+  const [from, to] = [toQuantity(low, unit), toQuantity(high, unit)];
+  return from.unit === to.unit ? `${from.number} – ${to.number} ${to.unit}`.trim() : `${formatMeasure(low, unit)} – ${formatMeasure(high, unit)}`;
 }
 
 /** A signed amount: +3.1 ms, −20 J, 0 s. */
-export function signedText(value: number | null, unit: string): string {
-  if (!known(value)) return '–';
+export function formatSigned(value: number | null, unit: string): string {
+  if (!isKnown(value)) return '–';
   const sign = value > 0 ? '+' : value < 0 ? '−' : '';
-  return sign + valueText(Math.abs(value), unit);
+  return sign + formatMeasure(Math.abs(value), unit);
 }

@@ -1,7 +1,7 @@
 /** The list of runs: live runs and comparisons in one, filtered and sorted. */
 import { create } from 'zustand';
 import type { Schemas } from '@/api/client';
-import { schedulerLook } from '@/look/schedulers';
+import { schedulerStyle } from '@/look/schedulers';
 import { workloadName } from '../parts/words';
 
 export type Run = Schemas['RunLine'];
@@ -14,20 +14,20 @@ export interface Row extends Run {
   state: string;
 }
 
-export const MOST_COMPARED = 8;
+export const MAX_COMPARED = 8;
 
 /** Join runs with their experiments by number; an experiment that has no run yet is a row too. */
-export function joined(runs: readonly Run[], experiments: readonly Experiment[]): Row[] {
+export function joinRuns(runs: readonly Run[], experiments: readonly Experiment[]): Row[] {
   const known = new Map(experiments.map((each) => [each.id, each]));
   const rows = runs.map((run) => {
     const experiment = known.get(run.id) ?? null;
     known.delete(run.id);
     return { ...run, experiment, state: experiment?.state ?? run.status };
   });
-  return [...[...known.values()].map(waiting), ...rows];
+  return [...[...known.values()].map(toRow), ...rows];
 }
 
-function waiting(experiment: Experiment): Row {
+function toRow(experiment: Experiment): Row {
   const { id, state, title, schedulers, workload, load, rate, num_gpus, tasks, asked_at, ended_at, headline } = experiment;
   return {
     id, kind: 'comparison', status: state, state, experiment, title, schedulers, workload, load, rate, num_gpus, tasks, ended_at, headline,
@@ -35,7 +35,7 @@ function waiting(experiment: Experiment): Row {
   };
 }
 
-export const titleOf = ({ id, kind, title }: Pick<Run, 'id' | 'kind' | 'title'>): string => title ?? `${kind === 'live' ? 'Live race' : kind === 'comparison' ? 'Comparison' : kind} ${id}`;
+export const runTitle = ({ id, kind, title }: Pick<Run, 'id' | 'kind' | 'title'>): string => title ?? `${kind === 'live' ? 'Live race' : kind === 'comparison' ? 'Comparison' : kind} ${id}`;
 
 export type SortKey = 'when' | 'title' | 'duration' | 'tasks' | 'load' | 'gpus';
 export const SORTS: Record<SortKey, string> = { when: 'When', title: 'Title', duration: 'Duration', tasks: 'Tasks', load: 'Load', gpus: 'GPUs' };
@@ -47,9 +47,9 @@ export interface View {
   down: boolean;
 }
 
-const VALUES: Record<SortKey, (row: Row) => number | string> = {
+const SORT_VALUES: Record<SortKey, (row: Row) => number | string> = {
   when: (row) => row.started_at,
-  title: (row) => titleOf(row).toLowerCase(),
+  title: (row) => runTitle(row).toLowerCase(),
   duration: (row) => row.duration ?? -1,
   tasks: (row) => row.tasks ?? -1,
   load: (row) => row.load ?? row.rate ?? -1,
@@ -57,10 +57,10 @@ const VALUES: Record<SortKey, (row: Row) => number | string> = {
 };
 
 /** Rows that match, in order; every word of the text must occur somewhere. */
-export function viewed(rows: readonly Row[], { kind, text, sort, down }: View): Row[] {
+export function filterRows(rows: readonly Row[], { kind, text, sort, down }: View): Row[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-  const found = rows.filter((row) => (kind === 'all' || row.kind === kind) && words.every((word) => textOf(row).includes(word)));
-  const value = VALUES[sort];
+  const found = rows.filter((row) => (kind === 'all' || row.kind === kind) && words.every((word) => searchText(row).includes(word)));
+  const value = SORT_VALUES[sort];
   const side = down ? -1 : 1;
   return found.toSorted((a, b) => {
     const [first, second] = [value(a), value(b)];
@@ -68,21 +68,21 @@ export function viewed(rows: readonly Row[], { kind, text, sort, down }: View): 
   });
 }
 
-function textOf(row: Row): string {
-  const names = row.schedulers.flatMap((name) => [name, schedulerLook(name).label]);
-  return [titleOf(row), `#${row.id}`, row.kind, row.state, workloadName(row.workload), ...names].join(' ').toLowerCase();
+function searchText(row: Row): string {
+  const names = row.schedulers.flatMap((name) => [name, schedulerStyle(name).label]);
+  return [runTitle(row), `#${row.id}`, row.kind, row.state, workloadName(row.workload), ...names].join(' ').toLowerCase();
 }
 
 /** Whether a run has figures that can stand beside others. */
-export const comparable = (row: Row): boolean => !['queued', 'failed', 'cancelled'].includes(row.state) && !(row.kind === 'comparison' && row.state === 'running');
+export const isComparable = (row: Row): boolean => !['queued', 'failed', 'cancelled'].includes(row.state) && !(row.kind === 'comparison' && row.state === 'running');
 
 /** Numbers in `1,2,3`, each once; null if that is no list of runs. */
-export function numbersOf(text: string | null): number[] | null {
+export function parseIds(text: string | null): number[] | null {
   if (!text || !/^\d{1,15}(,\d{1,15})*$/.test(text)) return null;
   return [...new Set(text.split(',').map(Number))];
 }
 
-interface Choices extends View {
+interface RunListState extends View {
   picked: number[];
   set: (view: Partial<View>) => void;
   pick: (id: number, on: boolean) => void;
@@ -90,7 +90,7 @@ interface Choices extends View {
 }
 
 /** Filter, order and ticks outlive a look at one run. */
-export const useListing = create<Choices>((set) => ({
+export const useRunList = create<RunListState>((set) => ({
   kind: 'all',
   text: '',
   sort: 'when',

@@ -1,7 +1,7 @@
 /** What differences between runs mean, in words that claim no more than their intervals do. */
 import type { Schemas } from '@/api/client';
-import { known } from '@/look/format';
-import { signedText } from './measures';
+import { isKnown } from '@/look/format';
+import { formatSigned } from './measures';
 
 export type Difference = Schemas['Difference'];
 export interface Verdict {
@@ -12,27 +12,27 @@ export interface Verdict {
 export const NO_DIFFERENCE = 'no clear difference';
 
 /** Better, worse, or nothing that can be told from chance. */
-export function verdict(difference: Pick<Difference, 'mean' | 'low' | 'high' | 'relative'>, lessIsBetter: boolean): Verdict {
+export function judgeDifference(difference: Pick<Difference, 'mean' | 'low' | 'high' | 'relative'>, lessIsBetter: boolean): Verdict {
   const { mean, low, high, relative } = difference;
-  if (!known(mean)) return { tone: 'quiet', text: 'not measured in both' };
-  if (!known(low) || !known(high)) return { tone: 'quiet', text: 'one number each: chance cannot be told apart' };
+  if (!isKnown(mean)) return { tone: 'quiet', text: 'not measured in both' };
+  if (!isKnown(low) || !isKnown(high)) return { tone: 'quiet', text: 'one number each: chance cannot be told apart' };
   if (low <= 0 && high >= 0) return { tone: 'quiet', text: NO_DIFFERENCE };
   const better = mean < 0 === lessIsBetter;
-  return { tone: better ? 'good' : 'bad', text: `${amount(mean, relative)}, ${better ? 'better' : 'worse'}` };
+  return { tone: better ? 'good' : 'bad', text: `${formatAmount(mean, relative)}, ${better ? 'better' : 'worse'}` };
 }
 
-function amount(mean: number, relative: number | null): string {
+function formatAmount(mean: number, relative: number | null): string {
   const way = mean < 0 ? 'lower' : 'higher';
-  if (!known(relative)) return way;
+  if (!isKnown(relative)) return way;
   const share = Math.abs(relative);
   if (share >= 9.5) return `${(share + 1).toFixed(0)} times as much`;
   return `${(share * 100).toFixed(share < 0.0995 ? 1 : 0)} % ${way}`;
 }
 
 /** The interval of a difference: +1.2 ms to +3.4 ms. */
-export function differenceInterval({ low, high }: Pick<Difference, 'low' | 'high'>, unit: string): string {
-  return known(low) && known(high) ? `${signedText(low, unit)} to ${signedText(high, unit)}` : 'no interval';
+export function formatDifferenceInterval({ low, high }: Pick<Difference, 'low' | 'high'>, unit: string): string {
+  return isKnown(low) && isKnown(high) ? `${formatSigned(low, unit)} to ${formatSigned(high, unit)}` : 'no interval';
 }
 
 /** A, B, C …: short names of the runs side by side. */
-export const letter = (place: number): string => String.fromCharCode(65 + place);
+export const runLetter = (place: number): string => String.fromCharCode(65 + place);

@@ -1,24 +1,24 @@
 /** What was asked of the server: a skeleton while it is awaited, one line and a button when it failed, else the answer. */
 import type { ReactNode } from 'react';
-import type { Problem } from '@/api/client';
-import type { Answer } from '@/api/useGet';
-import { Button, ErrorLine } from '@/look/parts';
+import type { ApiError } from '@/api/client';
+import type { FetchResult } from '@/api/useGet';
+import { Button, ErrorMessage } from '@/look/parts';
 
-export function Asked<T>({ answer, skeleton, children }: { answer: Answer<T>; skeleton: ReactNode; children: (data: T) => ReactNode }) {
-  const { data, problem, again } = answer;
-  if (data === null) return problem ? <Refused problem={problem} again={again} /> : skeleton;
+export function AsyncContent<T>({ answer, skeleton, children }: { answer: FetchResult<T>; skeleton: ReactNode; children: (data: T) => ReactNode }) {
+  const { data, problem, refetch } = answer;
+  if (data === null) return problem ? <RequestError problem={problem} again={refetch} /> : skeleton;
   return (
     <>
-      {problem && <Refused problem={problem} again={again} />}
+      {problem && <RequestError problem={problem} again={refetch} />}
       {children(data)}
     </>
   );
 }
 
-export function Refused({ problem, again }: { problem: Problem; again: () => void }) {
+export function RequestError({ problem, again }: { problem: ApiError; again: () => void }) {
   return (
     <div className="flex flex-wrap items-center gap-2">
-      <div className="min-w-0 flex-1 basis-64 break-words"><ErrorLine message={problem.message} hint={problem.hint} /></div>
+      <div className="min-w-0 flex-1 basis-64 break-words"><ErrorMessage message={problem.message} hint={problem.hint} /></div>
       <Button onClick={again}>Try again</Button>
     </div>
   );

@@ -1,10 +1,10 @@
 import { useState } from 'react';
 import { Check, Copy } from 'lucide-react';
 import { Button } from '@/look/parts';
-import { toast } from '@/app/toasts';
+import { showToast } from '@/app/toasts';
 
 /** A command line with a button that copies it. */
-export function Command({ text, about }: { text: string; about?: string }) {
+export function CommandLine({ text, about }: { text: string; about?: string }) {
   const [copied, setCopied] = useState(false);
   // Away from localhost without TLS, browsers give pages no clipboard: the text can still be selected.
   const copy = () =>
@@ -13,7 +13,7 @@ export function Command({ text, about }: { text: string; about?: string }) {
         setCopied(true);
         setTimeout(() => setCopied(false), 2000);
       },
-      () => toast('warn', 'The browser does not let this page copy', 'select the text and copy it'),
+      () => showToast('warn', 'The browser does not let this page copy', 'select the text and copy it'),
     );
   return (
     <div>

@@ -1,6 +1,6 @@
 /** Panels and heads of the pages that are read rather than watched. */
 import { useId, type ReactNode } from 'react';
-import { Fence } from '@/look/Tile';
+import { ErrorBoundary } from '@/look/Tile';
 
 interface PanelProps {
   title: string;
@@ -21,12 +21,12 @@ export function Panel({ title, subtitle, icon, actions, className = '', children
         <span className="order-last min-w-0 basis-full text-xs text-quiet sm:order-none sm:flex-1 sm:basis-0">{subtitle}</span>
         {actions}
       </header>
-      <Fence title={title}>{children}</Fence>
+      <ErrorBoundary title={title}>{children}</ErrorBoundary>
     </section>
   );
 }
 
-export function PageHead({ title, about, before, actions }: { title: ReactNode; about?: ReactNode; before?: ReactNode; actions?: ReactNode }) {
+export function PageHeader({ title, about, before, actions }: { title: ReactNode; about?: ReactNode; before?: ReactNode; actions?: ReactNode }) {
   return (
     <div className="mb-3 flex flex-wrap items-end gap-x-4 gap-y-2">
       <div className="min-w-0 flex-1 basis-72">
@@ -40,7 +40,7 @@ export function PageHead({ title, about, before, actions }: { title: ReactNode; 
 }
 
 /** Names and values, one below the other; in as many columns as fit. */
-export function Facts({ facts, className = 'grid-cols-[repeat(auto-fill,minmax(8.5rem,1fr))]' }: { facts: [string, ReactNode][]; className?: string }) {
+export function FactList({ facts, className = 'grid-cols-[repeat(auto-fill,minmax(8.5rem,1fr))]' }: { facts: [string, ReactNode][]; className?: string }) {
   return (
     <dl className={`grid gap-x-4 gap-y-2.5 text-sm ${className}`}>
       {facts.map(([name, value]) => (

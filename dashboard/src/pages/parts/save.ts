@@ -1,5 +1,5 @@
 /** Hand a text to the browser as a file. */
-export function saveText(name: string, text: string, type = 'text/csv'): void {
+export function downloadText(name: string, text: string, type = 'text/csv'): void {
   const url = URL.createObjectURL(new Blob([text], { type }));
   const link = Object.assign(document.createElement('a'), { href: url, download: name });
   link.click();

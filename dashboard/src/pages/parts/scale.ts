@@ -1,6 +1,6 @@
 /** Axes of the pages' drawings: from values to a place between 0 and 1, with round ticks. */
 
-export interface Scale {
+export interface AxisScale {
   log: boolean;
   low: number;
   high: number;
@@ -13,7 +13,7 @@ const LINEAR_UP_TO = 8;
 const PAD = 0.06;
 
 /** An axis for these values; with a floor, nothing lies below it and it is always in sight. */
-export function scaleOf(values: readonly number[], floor: number | null = null, most = 6): Scale {
+export function axisScale(values: readonly number[], floor: number | null = null, most = 6): AxisScale {
   const seen = values.filter(Number.isFinite);
   if (floor !== null) seen.push(floor);
   const least = seen.length ? Math.min(...seen) : 0;
@@ -21,7 +21,7 @@ export function scaleOf(values: readonly number[], floor: number | null = null, 
   return least > 0 && top / least > LINEAR_UP_TO ? logScale(least, top, most) : linearScale(least, top, most);
 }
 
-function linearScale(least: number, top: number, most: number): Scale {
+function linearScale(least: number, top: number, most: number): AxisScale {
   const spread = top - least || Math.abs(top) * 0.2 || 1;
   // An axis of amounts never begins below nothing.
   const low = least >= 0 ? Math.max(0, least - spread * PAD) : least - spread * PAD;
@@ -29,7 +29,7 @@ function linearScale(least: number, top: number, most: number): Scale {
   return { log: false, low, high, at: (value) => (value - low) / (high - low), ticks: roundTicks(low, high, most) };
 }
 
-function logScale(least: number, top: number, most: number): Scale {
+function logScale(least: number, top: number, most: number): AxisScale {
   const pad = Math.log(top / least) * PAD;
   const [from, to] = [Math.log(least) - pad, Math.log(top) + pad];
   const [low, high] = [Math.exp(from), Math.exp(to)];
@@ -49,13 +49,13 @@ export function roundTicks(low: number, high: number, most: number): number[] {
 /** 1, 2 and 5 of each decade if they fit, else the decades, thinned out if need be. */
 export function logTicks(low: number, high: number, most: number): number[] {
   for (const digits of [[1, 2, 5], [1, 3], [1]]) {
-    const ticks = decadesOf(low, high, digits);
+    const ticks = decadeTicks(low, high, digits);
     if (ticks.length <= most && ticks.length > 1) return ticks;
   }
-  return thinned(decadesOf(low, high, [1]), most);
+  return thinTicks(decadeTicks(low, high, [1]), most);
 }
 
-function decadesOf(low: number, high: number, digits: number[]): number[] {
+function decadeTicks(low: number, high: number, digits: number[]): number[] {
   const found: number[] = [];
   for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power++) {
     for (const digit of digits) {
@@ -67,21 +67,21 @@ function decadesOf(low: number, high: number, digits: number[]): number[] {
 }
 
 /** Moments at which people cut time: seconds by tens, then a minute, ten, an hour, ten, a day. */
-const MOMENTS = [60, 600, 3600, 36_000, 86_400, 864_000];
+const LONG_TIMES = [60, 600, 3600, 36_000, 86_400, 864_000];
 
 /** Ticks of an axis in seconds: beyond two minutes they are whole minutes and hours rather than hundreds of seconds. */
-export function timeTicks(scale: Scale, most = 6): number[] {
+export function timeTicks(scale: AxisScale, most = 6): number[] {
   const { log, low, high, ticks } = scale;
   if (high < 120) return ticks;
   if (log) {
-    const moments = MOMENTS.filter((each) => each >= low && each <= high);
-    return thinned([...decadesOf(low, Math.min(high, 59), [1]), ...moments], most);
+    const moments = LONG_TIMES.filter((each) => each >= low && each <= high);
+    return thinTicks([...decadeTicks(low, Math.min(high, 59), [1]), ...moments], most);
   }
   const unit = high >= 172_800 ? 86_400 : high >= 7200 ? 3600 : 60;
   return roundTicks(low / unit, high / unit, most).map((each) => each * unit);
 }
 
-function thinned(ticks: number[], most: number): number[] {
+function thinTicks(ticks: number[], most: number): number[] {
   const every = Math.ceil(ticks.length / most) || 1;
   return ticks.filter((_, i) => i % every === 0);
 }

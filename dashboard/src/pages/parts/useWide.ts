@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from 'react';
 
 /** Whether the window is at least so wide; for places where a phone needs another arrangement, not just other sizes. */
-export function useWide(pixels: number): boolean {
+export function useMinWidth(pixels: number): boolean {
   const query = `(min-width: ${pixels}px)`;
   return useSyncExternalStore(
     (changed) => {

@@ -1,5 +1,5 @@
 /** The tour: a kitchen first, then every widget in two sentences, with something to try. */
-import { change } from '@/app/orders';
+import { changeSettings } from '@/app/orders';
 import { WIDGETS } from '@/widgets';
 
 export interface Stop {
@@ -12,7 +12,7 @@ export interface Stop {
   act?: { label: string; watch: string; run: () => Promise<unknown> };
 }
 
-const STORY: Stop[] = [
+const INTRODUCTION: Stop[] = [
   {
     title: 'A kitchen at noon',
     text: [
@@ -32,32 +32,32 @@ const STORY: Stop[] = [
   },
 ];
 
-const TRY: Record<string, Stop['act']> = {
+const ACTIONS: Record<string, Stop['act']> = {
   turnaround: {
     label: 'Raise the load to 1.05',
     watch: 'Now more comes in than anybody can do: every line climbs, and those that waste time climb first. Set it back to 0.6 and see who recovers.',
-    run: () => change('Offered load 1.05', { load: 1.05 }),
+    run: () => changeSettings('Offered load 1.05', { load: 1.05 }),
   },
   lanes: {
     label: 'Let GPU 1 fail',
     watch: 'Its lane empties, its tasks are placed anew, and the other lanes fill up. Restore it with the switch on the race page.',
-    run: () => change('GPU 1 has failed', { failed_gpus: [1] }),
+    run: () => changeSettings('GPU 1 has failed', { failed_gpus: [1] }),
   },
   model: {
     label: 'Shift the work to small, transfer-heavy tasks',
     watch: 'What the forest learnt is wrong at once: its error jumps, it notices, and it trains again.',
-    run: () => change('Shifted to cpu_friendly', { preset: 'cpu_friendly' }),
+    run: () => changeSettings('Shifted to cpu_friendly', { preset: 'cpu_friendly' }),
   },
   bound: {
     label: 'Back to calm: load 0.6, mixed work, all GPUs',
     watch: 'With little to do, everybody ends soon after the last order has come, and all lines lean towards 1.',
-    run: () => change('Load 0.6, mixed work, all GPUs', { load: 0.6, preset: 'mixed', failed_gpus: [] }),
+    run: () => changeSettings('Load 0.6, mixed work, all GPUs', { load: 0.6, preset: 'mixed', failed_gpus: [] }),
   },
 };
 
 export const STOPS: Stop[] = [
-  ...STORY,
-  ...WIDGETS.filter((widget) => widget.id !== 'comparison').map(({ id, title, about }): Stop => ({ title, text: [about], widget: id, ...(TRY[id] ? { act: TRY[id] } : {}) })),
+  ...INTRODUCTION,
+  ...WIDGETS.filter((widget) => widget.id !== 'comparison').map(({ id, title, about }): Stop => ({ title, text: [about], widget: id, ...(ACTIONS[id] ? { act: ACTIONS[id] } : {}) })),
   {
     title: 'Your turn',
     text: [

@@ -2,47 +2,47 @@
 import { useState } from 'react';
 import { Download, FlaskConical, Play, Trash2 } from 'lucide-react';
 import { remove } from '@/api/client';
-import { change, order, start } from '@/app/orders';
-import { go } from '@/app/router';
+import { changeSettings, runCommand, start } from '@/app/orders';
+import { navigate } from '@/app/router';
 import { useRace } from '@/live/store';
 import { Button } from '@/look/parts';
 import { Confirm } from '../parts/Confirm';
-import { buttonLook, Link } from '../parts/Link';
-import type { Shape } from './useShape';
+import { buttonClass, Link } from '../parts/Link';
+import type { WorkloadShape } from './useShape';
 
-export function Actions({ shape }: { shape: Shape }) {
+export function WorkloadActions({ shape }: { shape: WorkloadShape }) {
   const [asking, setAsking] = useState(false);
   const state = useRace((race) => race.frame?.state ?? null, 'slow');
   const goesOn = state === 'running' || state === 'paused' || state === 'ready';
   return (
     <>
-      <Button kind="main" disabled={!shape.live} title={shape.live ? (goesOn ? 'The race that runs goes on with its tasks' : 'Start a race on it') : shape.obstacle} onClick={() => void race(shape, goesOn)}>
+      <Button kind="main" disabled={!shape.live} title={shape.live ? (goesOn ? 'The race that runs goes on with its tasks' : 'Start a race on it') : shape.obstacle} onClick={() => void raceOn(shape, goesOn)}>
         <Play size={15} aria-hidden="true" /> Race on it
       </Button>
-      <Link to={`/experiments?new=1&workload=${encodeURIComponent(shape.spec)}`} className={buttonLook()}><FlaskConical size={15} aria-hidden="true" /> New experiment with it</Link>
+      <Link to={`/experiments?new=1&workload=${encodeURIComponent(shape.spec)}`} className={buttonClass()}><FlaskConical size={15} aria-hidden="true" /> New experiment with it</Link>
       {shape.kind === 'upload' && (
         <>
-          <a href={`/api/workloads/${encodeURIComponent(shape.name)}/file`} download={shape.name} className={buttonLook()}><Download size={15} aria-hidden="true" /> Download</a>
+          <a href={`/api/workloads/${encodeURIComponent(shape.name)}/file`} download={shape.name} className={buttonClass()}><Download size={15} aria-hidden="true" /> Download</a>
           <Button kind="danger" disabled={shape.in_use} title={shape.in_use ? 'The race or an experiment needs it now' : 'Delete the file'} onClick={() => setAsking(true)}><Trash2 size={15} aria-hidden="true" /> Delete</Button>
         </>
       )}
       {asking && (
-        <Confirm title={`Delete ${shape.name}?`} text="The file is gone from the server then. Runs that used it keep their results, but cannot be resumed." doing="Delete it" onYes={() => void deleted(shape.name)} onClose={() => setAsking(false)} />
+        <Confirm title={`Delete ${shape.name}?`} text="The file is gone from the server then. Runs that used it keep their results, but cannot be resumed." doing="Delete it" onYes={() => void deleteWorkload(shape.name)} onClose={() => setAsking(false)} />
       )}
     </>
   );
 }
 
 /** The race that goes on takes its next tasks from the workload; if there is none, one starts. */
-async function race({ name, spec }: Shape, goesOn: boolean): Promise<void> {
-  const done = goesOn ? await change(`The race goes on with ${name}`, { preset: spec }) : await start({ preset: spec });
-  if (done) go('/');
+async function raceOn({ name, spec }: WorkloadShape, goesOn: boolean): Promise<void> {
+  const done = goesOn ? await changeSettings(`The race goes on with ${name}`, { preset: spec }) : await start({ preset: spec });
+  if (done) navigate('/');
 }
 
-async function deleted(name: string): Promise<void> {
-  const gone = await order(`${name} is deleted`, async () => {
+async function deleteWorkload(name: string): Promise<void> {
+  const gone = await runCommand(`${name} is deleted`, async () => {
     await remove(`/api/workloads/${encodeURIComponent(name)}`);
     return true;
   });
-  if (gone) go('/workloads');
+  if (gone) navigate('/workloads');
 }

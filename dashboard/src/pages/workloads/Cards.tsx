@@ -1,23 +1,23 @@
 /** Workloads as cards: name, size, and small pictures of their shape. */
 import { FileSpreadsheet, Shapes } from 'lucide-react';
 import type { Schemas } from '@/api/client';
-import { bytes, count, seconds } from '@/look/format';
+import { formatBytes, formatCount, formatSeconds } from '@/look/format';
 import { Chip } from '@/look/parts';
 import { Link } from '../parts/Link';
 import { SmallHistogram } from './Histogram';
 import { useShape } from './useShape';
 
-type Line = Schemas['WorkloadLine'];
+type WorkloadLine = Schemas['WorkloadLine'];
 
-export function Cards({ lines, label }: { lines: Line[]; label: string }) {
+export function WorkloadCards({ lines, label }: { lines: WorkloadLine[]; label: string }) {
   return (
     <ul aria-label={label} className="grid gap-3 sm:grid-cols-2 lg:grid-cols-3 2xl:grid-cols-4 min-[2400px]:grid-cols-5">
-      {lines.map((line) => <li key={line.spec} className="min-w-0"><Card line={line} /></li>)}
+      {lines.map((line) => <li key={line.spec} className="min-w-0"><WorkloadCard line={line} /></li>)}
     </ul>
   );
 }
 
-function Card({ line }: { line: Line }) {
+function WorkloadCard({ line }: { line: WorkloadLine }) {
   const Icon = line.kind === 'upload' ? FileSpreadsheet : Shapes;
   return (
     <article className="panel flex h-full flex-col gap-2 p-3.5 hover:border-strong">
@@ -29,29 +29,29 @@ function Card({ line }: { line: Line }) {
         {line.in_use && <Chip tone="good">in use</Chip>}
         {line.dependencies && <Chip title="Tasks wait for others">graph</Chip>}
       </header>
-      <Pictures line={line} />
-      <p className="flex-1 text-xs text-quiet">{line.kind === 'upload' ? fileWords(line) : line.summary}</p>
+      <ShapePreview line={line} />
+      <p className="flex-1 text-xs text-quiet">{line.kind === 'upload' ? describeFile(line) : line.summary}</p>
       {!line.live && <p className="text-xs text-warn">For experiments only: {line.obstacle}</p>}
     </article>
   );
 }
 
-function fileWords({ format, tasks, bytes: size, duration }: Line): string {
-  return [`${count(tasks)} tasks`, duration === null ? '' : `over ${seconds(duration)}`, format ?? '', bytes(size)].filter(Boolean).join(' · ');
+function describeFile({ format, tasks, bytes: size, duration }: WorkloadLine): string {
+  return [`${formatCount(tasks)} tasks`, duration === null ? '' : `over ${formatSeconds(duration)}`, format ?? '', formatBytes(size)].filter(Boolean).join(' · ');
 }
 
-function Pictures({ line }: { line: Line }) {
+function ShapePreview({ line }: { line: WorkloadLine }) {
   const { shape, problem } = useShape(line);
   if (problem) return <p className="flex h-14 items-center text-xs text-bad">{problem.message}</p>;
   if (!shape) return <div className="skeleton h-14" />;
   const { size, compute_intensity: intensity, arrivals, span } = shape;
   return (
     <div className="flex h-14 gap-2">
-      <SmallHistogram edges={size.edges} counts={size.counts} log={size.scale === 'log'} from={size.scale === 'log' ? 100 : 0} to={5000} label={`size ${range(size.minimum, size.maximum)}`} />
+      <SmallHistogram edges={size.edges} counts={size.counts} log={size.scale === 'log'} from={size.scale === 'log' ? 100 : 0} to={5000} label={`size ${formatRange(size.minimum, size.maximum)}`} />
       <SmallHistogram edges={intensity.edges} counts={intensity.counts} from={0} to={1} label={`intensity ${intensity.minimum.toFixed(1)} – ${intensity.maximum.toFixed(1)}`} />
-      {span > 0 ? <SmallHistogram edges={arrivals.edges} counts={arrivals.counts} from={0} to={0} label={`arrivals, ${seconds(span)}`} /> : <p className="flex-1 self-center text-center text-[0.7rem] text-quiet">all arrive at once</p>}
+      {span > 0 ? <SmallHistogram edges={arrivals.edges} counts={arrivals.counts} from={0} to={0} label={`arrivals, ${formatSeconds(span)}`} /> : <p className="flex-1 self-center text-center text-[0.7rem] text-quiet">all arrive at once</p>}
     </div>
   );
 }
 
-const range = (low: number, high: number): string => (low === high ? count(low) : `${count(low)} – ${count(high)}`);
+const formatRange = (low: number, high: number): string => (low === high ? formatCount(low) : `${formatCount(low)} – ${formatCount(high)}`);

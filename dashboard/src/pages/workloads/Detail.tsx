@@ -1,74 +1,74 @@
 /** One workload in numbers and pictures, and what can be done with it. */
 import { TriangleAlert } from 'lucide-react';
-import { useGet } from '@/api/useGet';
-import { bytes, count, figure, known, megabytes, moment, percent, seconds } from '@/look/format';
-import { Chip, Empty } from '@/look/parts';
-import { Asked, Skeleton } from '../parts/Asked';
+import { useFetch } from '@/api/useGet';
+import { formatBytes, formatCount, formatNumber, isKnown, formatMegabytes, formatDate, formatPercent, formatSeconds } from '@/look/format';
+import { Chip, EmptyState } from '@/look/parts';
+import { AsyncContent, Skeleton } from '../parts/Asked';
 import { Link } from '../parts/Link';
-import { Facts, PageHead, Panel } from '../parts/Panel';
-import { Actions } from './Actions';
+import { FactList, PageHeader, Panel } from '../parts/Panel';
+import { WorkloadActions } from './Actions';
 import { Histogram } from './Histogram';
-import { Quantiles } from './Quantiles';
-import type { Shape } from './useShape';
+import { QuantileTable } from './Quantiles';
+import type { WorkloadShape } from './useShape';
 
-export function Detail({ name }: { name: string }) {
-  const answer = useGet<Shape>(`/api/workloads/${encodeURIComponent(name)}`);
+export function WorkloadDetail({ name }: { name: string }) {
+  const answer = useFetch<WorkloadShape>(`/api/workloads/${encodeURIComponent(name)}`);
   const shape = answer.data;
   return (
     <>
-      <PageHead
+      <PageHeader
         before={<Link to="/workloads">← All workloads</Link>}
         title={<>{name} {shape && <Chip>{shape.kind === 'upload' ? `file, ${shape.format}` : 'built in'}</Chip>}{shape?.in_use && <Chip tone="good">in use</Chip>}</>}
-        about={shape ? told(shape) : ''}
-        actions={shape && <Actions shape={shape} />}
+        about={shape ? describeSource(shape) : ''}
+        actions={shape && <WorkloadActions shape={shape} />}
       />
-      <Asked answer={answer} skeleton={<Skeleton heights={['h-28', 'h-56', 'h-56']} label="Loading the shape" />}>
-        {(each) => <Known shape={each} />}
-      </Asked>
+      <AsyncContent answer={answer} skeleton={<Skeleton heights={['h-28', 'h-56', 'h-56']} label="Loading the shape" />}>
+        {(each) => <ShapePanels shape={each} />}
+      </AsyncContent>
     </>
   );
 }
 
 /** A perfectly even stream has a rounding error for a spread. */
-const settled = (value: number | null) => (value !== null && Math.abs(value) < 1e-6 ? 0 : value);
+const dropRoundoff = (value: number | null) => (value !== null && Math.abs(value) < 1e-6 ? 0 : value);
 
-function told({ kind, summary, bytes: size, uploaded_at, sha256 }: Shape): string {
+function describeSource({ kind, summary, bytes: size, uploaded_at, sha256 }: WorkloadShape): string {
   if (kind === 'preset') return `${summary}. Drawn once with seed 0 for the pictures below.`;
-  return `Uploaded ${moment(uploaded_at)}, ${bytes(size)}, SHA-256 ${sha256?.slice(0, 8) ?? '–'}…`;
+  return `Uploaded ${formatDate(uploaded_at)}, ${formatBytes(size)}, SHA-256 ${sha256?.slice(0, 8) ?? '–'}…`;
 }
 
-function Known({ shape }: { shape: Shape }) {
-  const marks = (each: Shape['size']) => [{ value: each.median, label: 'median' }, { value: each.p99, label: 'p99' }];
+function ShapePanels({ shape }: { shape: WorkloadShape }) {
+  const marks = (each: WorkloadShape['size']) => [{ value: each.median, label: 'median' }, { value: each.p99, label: 'p99' }];
   return (
     <div className="space-y-3">
       {(shape.obstacle || shape.unfit_share > 0) && <Warnings shape={shape} />}
-      <Numbers shape={shape} />
+      <ShapeNumbers shape={shape} />
       <div className="grid gap-3 md:grid-cols-2">
         <Panel title="Size" subtitle={`tasks by problem size N${shape.size.scale === 'log' ? ', log axis' : ''}`}>
-          <Histogram edges={shape.size.edges} counts={shape.size.counts} log={shape.size.scale === 'log'} label="Size" text={(value) => count(value)} marks={marks(shape.size)} />
+          <Histogram edges={shape.size.edges} counts={shape.size.counts} log={shape.size.scale === 'log'} label="Size" text={(value) => formatCount(value)} marks={marks(shape.size)} />
         </Panel>
         <Panel title="Compute intensity" subtitle="how much tasks gain from a GPU, 0 to 1">
           <Histogram edges={shape.compute_intensity.edges} counts={shape.compute_intensity.counts} log={shape.compute_intensity.scale === 'log'} label="Compute intensity" text={(value) => String(+value.toFixed(2))} marks={[{ value: shape.compute_intensity.median, label: 'median' }]} />
         </Panel>
         <Panel title="Memory" subtitle={`tasks by memory${shape.memory_required.scale === 'log' ? ', log axis' : ''}`}>
-          <Histogram edges={shape.memory_required.edges} counts={shape.memory_required.counts} log={shape.memory_required.scale === 'log'} label="Memory" text={(value) => short(megabytes(value))} marks={marks(shape.memory_required)} />
+          <Histogram edges={shape.memory_required.edges} counts={shape.memory_required.counts} log={shape.memory_required.scale === 'log'} label="Memory" text={(value) => trimZeros(formatMegabytes(value))} marks={marks(shape.memory_required)} />
         </Panel>
         <Panel title="Arrivals" subtitle="tasks that come in each stretch of time">
-          {shape.span > 0 ? <Histogram edges={shape.arrivals.edges} counts={shape.arrivals.counts} label="Arrivals" text={(value) => short(seconds(value))} /> : <Empty title="All tasks arrive at once" />}
+          {shape.span > 0 ? <Histogram edges={shape.arrivals.edges} counts={shape.arrivals.counts} label="Arrivals" text={(value) => trimZeros(formatSeconds(value))} /> : <EmptyState title="All tasks arrive at once" />}
         </Panel>
       </div>
-      <Panel title="Quantiles"><Quantiles shape={shape} /></Panel>
+      <Panel title="Quantiles"><QuantileTable shape={shape} /></Panel>
     </div>
   );
 }
 
 /** Round numbers without digits that say nothing: 100 MB rather than 100.0 MB. */
-const short = (text: string): string => text.replace(/\.0+(?= )/, '').replace(/(\.\d*?)0+(?= )/, '$1');
+const trimZeros = (text: string): string => text.replace(/\.0+(?= )/, '').replace(/(\.\d*?)0+(?= )/, '$1');
 
-function Warnings({ shape }: { shape: Shape }) {
+function Warnings({ shape }: { shape: WorkloadShape }) {
   const lines = [
     shape.obstacle && `The live race cannot run on it: ${shape.obstacle}.`,
-    shape.unfit_share > 0 && `${percent(shape.unfit_share, 1)} of its tasks fit on no device of the cluster and are rejected.`,
+    shape.unfit_share > 0 && `${formatPercent(shape.unfit_share, 1)} of its tasks fit on no device of the cluster and are rejected.`,
   ].filter((line): line is string => Boolean(line));
   return (
     <ul className="space-y-1 rounded-xl border border-warn/50 bg-warn/10 px-4 py-2.5 text-sm">
@@ -77,27 +77,27 @@ function Warnings({ shape }: { shape: Shape }) {
   );
 }
 
-function Numbers({ shape }: { shape: Shape }) {
+function ShapeNumbers({ shape }: { shape: WorkloadShape }) {
   const load = shape.offered_load;
   return (
     <Panel title="In numbers" subtitle={`load, share and bound are for a cluster of 1 CPU and ${shape.num_gpus} GPUs`}>
-      <Facts
+      <FactList
         facts={[
-          ['Tasks', <Big key="n" text={count(shape.tasks)} />],
-          ['Offered load', <Big key="l" text={known(load) ? figure(load, 2) : 'all at once'} tone={known(load) && load > 1 ? 'text-warn' : ''} below={!known(load) ? '' : load > 1 ? 'more than it can do: queues grow' : 'of what it can do at best'} />],
-          ['Faster on a GPU', <Big key="g" text={percent(shape.gpu_faster_share)} below="of the tasks, whole" />],
-          ['Arrivals', <Big key="a" text={known(shape.arrival_rate) ? `${figure(shape.arrival_rate)}/s` : 'at once'} below={`over ${seconds(shape.span)}`} />],
-          ['Burstiness', <Big key="b" text={figure(settled(shape.burstiness), 2)} below="a Poisson stream has 1" />],
-          ['Certified bound', <Big key="c" text={seconds(shape.bound)} below="nobody can end before" />],
-          ['Wait for others', <Big key="d" text={percent(shape.dependency_share)} />],
-          ['Measured times', <Big key="m" text={shape.measured_classes.length ? shape.measured_classes.join(', ') : 'none'} below={shape.measured_classes.length ? '' : 'times by the formula'} />],
+          ['Tasks', <BigNumber key="n" text={formatCount(shape.tasks)} />],
+          ['Offered load', <BigNumber key="l" text={isKnown(load) ? formatNumber(load, 2) : 'all at once'} tone={isKnown(load) && load > 1 ? 'text-warn' : ''} below={!isKnown(load) ? '' : load > 1 ? 'more than it can do: queues grow' : 'of what it can do at best'} />],
+          ['Faster on a GPU', <BigNumber key="g" text={formatPercent(shape.gpu_faster_share)} below="of the tasks, whole" />],
+          ['Arrivals', <BigNumber key="a" text={isKnown(shape.arrival_rate) ? `${formatNumber(shape.arrival_rate)}/s` : 'at once'} below={`over ${formatSeconds(shape.span)}`} />],
+          ['Burstiness', <BigNumber key="b" text={formatNumber(dropRoundoff(shape.burstiness), 2)} below="a Poisson stream has 1" />],
+          ['Certified bound', <BigNumber key="c" text={formatSeconds(shape.bound)} below="nobody can end before" />],
+          ['Wait for others', <BigNumber key="d" text={formatPercent(shape.dependency_share)} />],
+          ['Measured times', <BigNumber key="m" text={shape.measured_classes.length ? shape.measured_classes.join(', ') : 'none'} below={shape.measured_classes.length ? '' : 'times by the formula'} />],
         ]}
       />
     </Panel>
   );
 }
 
-function Big({ text, below = '', tone = '' }: { text: string; below?: string; tone?: string }) {
+function BigNumber({ text, below = '', tone = '' }: { text: string; below?: string; tone?: string }) {
   return (
     <>
       <span className={`num block text-lg font-semibold ${tone}`}>{text}</span>

@@ -1,10 +1,10 @@
 import { Download } from 'lucide-react';
 import { Button } from '@/look/parts';
-import { saveText } from '../parts/save';
-import { COLUMNS, exampleText } from './example';
+import { downloadText } from '../parts/save';
+import { CSV_COLUMNS, exampleCsv } from './example';
 
 /** What a CSV of tasks must look like. */
-export function Help({ formats }: { formats: string[] }) {
+export function FormatHelp({ formats }: { formats: string[] }) {
   return (
     <details className="panel px-4 py-3 text-sm">
       <summary className="font-semibold">What a file must look like</summary>
@@ -15,7 +15,7 @@ export function Help({ formats }: { formats: string[] }) {
         <table className="w-full text-left">
           <thead className="text-xs text-quiet"><tr><th className="py-1 pr-3 font-medium">Column</th><th className="pr-3 font-medium">Needed</th><th className="font-medium">Meaning</th></tr></thead>
           <tbody>
-            {COLUMNS.map(([name, needed, meaning]) => (
+            {CSV_COLUMNS.map(([name, needed, meaning]) => (
               <tr key={name} className="border-t border-edge/60">
                 <td className="num py-1 pr-3 text-xs whitespace-nowrap">{name}</td>
                 <td className={`pr-3 text-xs ${needed === 'required' ? 'font-semibold' : 'text-quiet'}`}>{needed}</td>
@@ -25,7 +25,7 @@ export function Help({ formats }: { formats: string[] }) {
           </tbody>
         </table>
       </div>
-      <Button onClick={() => saveText('example.csv', exampleText())}><Download size={15} aria-hidden="true" /> Example of ten tasks</Button>
+      <Button onClick={() => downloadText('example.csv', exampleCsv())}><Download size={15} aria-hidden="true" /> Example of ten tasks</Button>
     </details>
   );
 }

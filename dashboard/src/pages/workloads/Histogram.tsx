@@ -15,7 +15,7 @@ export interface Mark {
 }
 
 /** Left edge, width and height of each bar, from 0 to 1, on the axis of `place`. */
-export function bars({ edges, counts }: Pick<Bins, 'edges' | 'counts'>, place: (value: number) => number): { x: number; width: number; height: number }[] {
+export function barGeometry({ edges, counts }: Pick<Bins, 'edges' | 'counts'>, place: (value: number) => number): { x: number; width: number; height: number }[] {
   const most = Math.max(...counts, 1);
   return counts.map((count, i) => {
     const x = place(edges[i]!);
@@ -24,7 +24,7 @@ export function bars({ edges, counts }: Pick<Bins, 'edges' | 'counts'>, place: (
 }
 
 /** From a value to its place between two ends; by factors only where the lower end allows it. */
-export function placer([low, high]: readonly [number, number], log: boolean): (value: number) => number {
+export function histogramScale([low, high]: readonly [number, number], log: boolean): (value: number) => number {
   const usable = log && low > 0;
   const on = (value: number) => (usable ? Math.log(Math.max(value, low)) : value);
   const spread = on(high) - on(low) || 1;
@@ -32,7 +32,7 @@ export function placer([low, high]: readonly [number, number], log: boolean): (v
 }
 
 /** The ends of an axis; where all values are the same, some room around them. */
-export function endsOf(edges: readonly number[]): [number, number] {
+export function axisEnds(edges: readonly number[]): [number, number] {
   const [low, high] = [edges[0] ?? 0, edges.at(-1) ?? 1];
   const room = Math.abs(low) / 2 || 0.5;
   return high - low > 1e-9 * Math.abs(low) ? [low, high] : [low - room, high + room];
@@ -48,11 +48,11 @@ interface SmallProps extends Bins {
 /** A picture in words' size: no axes, but the same ends for all. */
 export function SmallHistogram({ edges, counts, log = false, label, from, to }: SmallProps) {
   const [low, high] = [edges[0] ?? from, edges.at(-1) ?? to];
-  const place = placer([Math.min(from, low), Math.max(to, high)], log);
+  const place = histogramScale([Math.min(from, low), Math.max(to, high)], log);
   return (
     <figure className="min-w-0 flex-1">
       <svg viewBox="0 0 100 36" preserveAspectRatio="none" className="block h-9 w-full" aria-hidden="true">
-        {bars({ edges, counts }, place).map((bar, i) => <rect key={i} x={Math.min(99, bar.x * 100)} width={Math.max(1, bar.width * 100 - 0.4)} y={36 - bar.height * 35} height={bar.height * 35} fill="var(--accent)" />)}
+        {barGeometry({ edges, counts }, place).map((bar, i) => <rect key={i} x={Math.min(99, bar.x * 100)} width={Math.max(1, bar.width * 100 - 0.4)} y={36 - bar.height * 35} height={bar.height * 35} fill="var(--accent)" />)}
         <line x1={0} x2={100} y1={35.7} y2={35.7} stroke="var(--edge-strong)" strokeWidth={0.6} />
       </svg>
       <figcaption className="mt-0.5 truncate text-center text-[0.7rem] text-quiet">{label}</figcaption>
@@ -74,8 +74,8 @@ export function Histogram({ edges, counts, log = false, label, text, marks = [] 
   const width = size.width || 420;
   const [w, h] = [width - PAD.left - PAD.right, HEIGHT - PAD.top - PAD.bottom];
   const most = Math.max(...counts, 1);
-  const ends = endsOf(edges);
-  const place = placer(ends, log);
+  const ends = axisEnds(edges);
+  const place = histogramScale(ends, log);
   const all = counts.reduce((sum, each) => sum + each, 0);
   return (
     <div ref={ref} className="w-full">
@@ -87,23 +87,23 @@ export function Histogram({ edges, counts, log = false, label, text, marks = [] 
               <text x={-6} y={h - (tick / most) * h + 4} textAnchor="end" fontSize="0.73rem" fill="var(--quiet)" className="num">{tick.toLocaleString('en-US', { notation: tick >= 10_000 ? 'compact' : 'standard' })}</text>
             </g>
           ))}
-          {bars({ edges, counts }, place).map((bar, i) => (
+          {barGeometry({ edges, counts }, place).map((bar, i) => (
             <rect key={i} x={bar.x * w + (bar.width > 1e-6 ? 0.5 : -4)} width={bar.width > 1e-6 ? Math.max(1, bar.width * w - 1) : 8} y={h - bar.height * h} height={bar.height * h} fill="var(--accent)" opacity={0.85}>
               <title>{`${text(edges[i]!)} to ${text(edges[i + 1]!)}: ${counts[i]!.toLocaleString('en-US')} tasks`}</title>
             </rect>
           ))}
           <line x2={w} y1={h} y2={h} stroke="var(--edge-strong)" />
-          {ticksOf(ends, log, width < 340 ? 3 : 6).map((value) => (
+          {axisTicks(ends, log, width < 340 ? 3 : 6).map((value) => (
             <text key={value} x={place(value) * w} y={h + 16} textAnchor={place(value) > 0.96 ? 'end' : place(value) < 0.02 ? 'start' : 'middle'} fontSize="0.73rem" fill="var(--quiet)" className="num">{text(value)}</text>
           ))}
-          {marks.filter((mark, i) => i === 0 || (place(mark.value) - place(marks[i - 1]!.value)) * w > 60).map((mark) => <Marked key={mark.label} x={place(mark.value) * w} height={h} label={mark.label} width={w} />)}
+          {marks.filter((mark, i) => i === 0 || (place(mark.value) - place(marks[i - 1]!.value)) * w > 60).map((mark) => <MarkLine key={mark.label} x={place(mark.value) * w} height={h} label={mark.label} width={w} />)}
         </g>
       </svg>
     </div>
   );
 }
 
-function Marked({ x, height, label, width }: { x: number; height: number; label: string; width: number }) {
+function MarkLine({ x, height, label, width }: { x: number; height: number; label: string; width: number }) {
   return (
     <g aria-hidden="true">
       <line x1={x} x2={x} y1={-4} y2={height} stroke="var(--warn)" strokeDasharray="3 3" />
@@ -112,6 +112,6 @@ function Marked({ x, height, label, width }: { x: number; height: number; label:
   );
 }
 
-function ticksOf([low, high]: [number, number], log: boolean, most: number): number[] {
+function axisTicks([low, high]: [number, number], log: boolean, most: number): number[] {
   return log && low > 0 ? logTicks(low, high, most) : roundTicks(low, high, most);
 }

@@ -1,22 +1,22 @@
 /** Shapes of workloads: each is asked for once, for it does not change while its file is the same. */
 import { useEffect, useState } from 'react';
-import { get, type Problem, type Schemas } from '@/api/client';
+import { get, type ApiError, type Schemas } from '@/api/client';
 
-export type Shape = Schemas['WorkloadShape'];
-type Line = Schemas['WorkloadLine'];
-const kept = new Map<string, Promise<Shape>>();
+export type WorkloadShape = Schemas['WorkloadShape'];
+type WorkloadLine = Schemas['WorkloadLine'];
+const cache = new Map<string, Promise<WorkloadShape>>();
 
-export function useShape({ name, sha256 }: Pick<Line, 'name' | 'sha256'>): { shape: Shape | null; problem: Problem | null } {
-  const [answer, setAnswer] = useState<{ shape: Shape | null; problem: Problem | null }>({ shape: null, problem: null });
+export function useShape({ name, sha256 }: Pick<WorkloadLine, 'name' | 'sha256'>): { shape: WorkloadShape | null; problem: ApiError | null } {
+  const [answer, setAnswer] = useState<{ shape: WorkloadShape | null; problem: ApiError | null }>({ shape: null, problem: null });
   const key = `${name} ${sha256 ?? ''}`;
   useEffect(() => {
     let wanted = true;
-    const asked = kept.get(key) ?? get<Shape>(`/api/workloads/${name}`);
-    kept.set(key, asked);
+    const asked = cache.get(key) ?? get<WorkloadShape>(`/api/workloads/${name}`);
+    cache.set(key, asked);
     asked.then(
       (shape) => wanted && setAnswer({ shape, problem: null }),
-      (problem: Problem) => {
-        kept.delete(key);
+      (problem: ApiError) => {
+        cache.delete(key);
         if (wanted) setAnswer({ shape: null, problem });
       },
     );
@@ -28,4 +28,4 @@ export function useShape({ name, sha256 }: Pick<Line, 'name' | 'sha256'>): { sha
 }
 
 /** For tests: begin anew. */
-export const forget = () => kept.clear();
+export const clearShapeCache = () => cache.clear();
