@@ -11,7 +11,7 @@ import pytest
 
 from guide.blocks import blocks, copied_blocks, documents, needs_guide, python_blocks
 from helpers_cli import hms
-from hybrid_scheduler.profiling.profile import load_profile
+from hybrid_scheduler.profiling.profile_file import load_profile
 from small_pipeline import write_small
 
 ANALYSIS = "Analyse the results of `python main.py`"

@@ -55,6 +55,15 @@ def test_a_module_offers_names_of_the_package_and_defines_nothing(name: str) -> 
     assert not any(isinstance(node, ast.FunctionDef | ast.ClassDef) for node in tree(name).body)
 
 
+def test_the_page_on_installing_says_where_each_name_really_is() -> None:
+    page = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`src\..*?) \| `([\w.]+)`: (.*) \|$", page, flags=re.MULTILINE)
+    assert {name for row in rows for name in re.findall(r"src\.(\w+)", row[0])} == set(MODULES)
+    for _, home, names in rows:
+        module = importlib.import_module(home)
+        assert hasattr(module, re.findall(r"`(\w+)`", names)[0])
+
+
 def test_the_agent_of_the_guide_is_pretrained_saved_and_loaded(tmp_path: Path) -> None:
     scheduler_class = importlib.import_module("src.dqn_scheduler").DQNScheduler
     cluster = importlib.import_module("src.simulator").VirtualMultiGPU(num_gpus=4).cluster
