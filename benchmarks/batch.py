@@ -8,8 +8,8 @@ import numpy as np
 
 from benchmarks.rows import Row, require, side_by_side
 from hybrid_scheduler import Cluster, DeviceClass, Tasks, VirtualMultiGPU, registry
-from hybrid_scheduler.model.cluster import Node
-from hybrid_scheduler.model.tasks import Floats
+from hybrid_scheduler.core.cluster import Node
+from hybrid_scheduler.core.tasks import Floats
 
 TASKS, MACHINES = 512, 16
 

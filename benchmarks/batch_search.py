@@ -5,7 +5,7 @@ from __future__ import annotations
 from benchmarks.batch import braun_cluster, braun_tasks, hihi
 from benchmarks.rows import Row, require, side_by_side
 from hybrid_scheduler import VirtualMultiGPU, registry
-from hybrid_scheduler.bounds import whole_task_bound
+from hybrid_scheduler.bounds.makespan import whole_task_bound
 
 SECONDS = 2.0
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from benchmarks.rows import BenchmarkError, Row, require
 from benchmarks.server_process import served
-from hybrid_scheduler.server.dashboard import WEB
+from hybrid_scheduler.server.pages import WEB
 
 SCRIPT = Path(__file__).parents[1] / "dashboard" / "scripts" / "measure.mjs"
 # At this pace ten simulated minutes of the usual load pass in about a minute of wall time.

@@ -20,13 +20,13 @@ from stable_baselines3 import DQN
 
 from benchmarks.rows import Row, require, side_by_side
 from hybrid_scheduler import WorkloadGenerator
-from hybrid_scheduler.compiling import compiled_loop
+from hybrid_scheduler.core import Tasks
+from hybrid_scheduler.core.compiling import compiled_loop
+from hybrid_scheduler.core.lane import Lane
+from hybrid_scheduler.core.simulator import VirtualMultiGPU
+from hybrid_scheduler.core.view import TaskView, View
 from hybrid_scheduler.env import ENV_ID
-from hybrid_scheduler.lane import Lane
-from hybrid_scheduler.model import Tasks
 from hybrid_scheduler.schedulers.rl_agent import RLAgent
-from hybrid_scheduler.simulator import VirtualMultiGPU
-from hybrid_scheduler.view import TaskView, View
 
 STEPS, REPEATS = 400, 5
 BATCH, TARGET_UPDATE, REPLAY, EPSILON = 128, 100, 50_000, 0.05

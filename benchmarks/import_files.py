@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.workload import mixed
-from hybrid_scheduler.workload.formats import csv, parquet
+from hybrid_scheduler.workloads.formats import csv, parquet
 
 MACHINES = 16
 MODELS = [f"ResNet-{number} (batch size {2 ** (number % 8)})" for number in range(26)]

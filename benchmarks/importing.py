@@ -15,7 +15,7 @@ import pandas as pd
 
 from benchmarks import import_files
 from benchmarks.rows import Row, require, side_by_side
-from hybrid_scheduler.workload.formats import reader
+from hybrid_scheduler.workloads.formats import reader
 
 ROWS = 300_000
 ROWS_A_SECOND, BYTES_A_SECOND = 300_000, 50e6

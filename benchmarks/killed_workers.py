@@ -18,7 +18,7 @@ from typing import Any
 
 from benchmarks.tired_work import EVERY, work
 from hybrid_scheduler import HybridScheduler
-from hybrid_scheduler.execution.calls import WorkerLostError
+from hybrid_scheduler.runtime.calls import WorkerLostError
 
 DEVICES = "cpu,gpu=emulated:slowdown=1"
 

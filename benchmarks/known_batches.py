@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from hybrid_scheduler.local_search import ends, shortest_schedule, start_prices
-from hybrid_scheduler.model.tasks import Floats
+from hybrid_scheduler.bounds.local_search import ends, shortest_schedule, start_prices
+from hybrid_scheduler.core.tasks import Floats
 
 
 def instances(folder: Path) -> dict[str, tuple[Floats, float]]:

@@ -8,11 +8,11 @@ import numpy as np
 
 from benchmarks.rows import Row, require, side_by_side
 from hybrid_scheduler import Cluster, WorkloadGenerator
+from hybrid_scheduler.core.physics import class_times
 from hybrid_scheduler.learning.dqn import Lessons, new_weights
 from hybrid_scheduler.learning.features import task_features
 from hybrid_scheduler.learning.labels import isolated_labels
 from hybrid_scheduler.learning.predictors import RandomForestPredictor
-from hybrid_scheduler.physics import class_times
 
 ROWS = 2000
 
@@ -61,8 +61,8 @@ def dqn_decision() -> list[Row]:
     import torch
     from numba import njit
 
-    from hybrid_scheduler.schedulers.agent_looking import dense
     from hybrid_scheduler.schedulers.rl_agent import FEATURES as SEEN
+    from hybrid_scheduler.schedulers.rl_agent import dense
 
     weights = new_weights(len(SEEN), seed=1)
     lessons = Lessons(weights, 0.9, 1e-3, 128, 100)

@@ -15,15 +15,14 @@ from typing import NamedTuple
 import numpy as np
 
 from hybrid_scheduler import Tasks
-from hybrid_scheduler.execution.devices import devices_of
-from hybrid_scheduler.execution.dispatcher import Dispatcher
-from hybrid_scheduler.execution.hybrid_scheduler import made_backend, made_policy
-from hybrid_scheduler.execution.jobs import Job
-from hybrid_scheduler.execution.records import placements_of
-from hybrid_scheduler.execution.user_tasks import Work
-from hybrid_scheduler.model.placements import Placements
-from hybrid_scheduler.model.tasks import Floats
-from hybrid_scheduler.optimum import optimum
+from hybrid_scheduler.bounds.optimum import optimum
+from hybrid_scheduler.core.placements import Placements
+from hybrid_scheduler.core.tasks import Floats
+from hybrid_scheduler.runtime.devices import devices_of
+from hybrid_scheduler.runtime.dispatcher import Dispatcher
+from hybrid_scheduler.runtime.executor import made_backend, made_policy
+from hybrid_scheduler.runtime.jobs import Job, placements_of
+from hybrid_scheduler.runtime.user_tasks import Work
 
 DEVICES = "cpu=emulated:slowdown=1,gpu=emulated:slowdown=1"
 TYPES = {"drawing": (2.0, 0.5, 0.9), "sorting": (0.6, 1.2, 0.1), "mixing": (1.0, 0.5, 0.5), "moving": (1.0, 1.0, 0.3)}

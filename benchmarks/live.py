@@ -11,10 +11,10 @@ from pathlib import Path
 from loguru import logger
 
 from benchmarks.rows import Row, require
-from hybrid_scheduler import training
-from hybrid_scheduler.engine.settings import LiveSettings
-from hybrid_scheduler.server.manager import Manager
+from hybrid_scheduler.live.settings import LiveSettings
+from hybrid_scheduler.server.race import Manager
 from hybrid_scheduler.settings import load_settings
+from hybrid_scheduler.studies import pretraining
 
 ASKED = 20_000  # placements a second
 SECONDS = 8.0
@@ -39,8 +39,8 @@ def engine_speed() -> list[Row]:
 def _trained(folder: Path) -> tuple[str, ...]:
     """Return the six with models that stay as they are."""
     cluster, forest = LiveSettings().cluster, folder / "forest.pkl"
-    training.trained("hybrid_ml", ("mixed",), 2000, 0.9, 1, cluster).save(forest)
-    agent = training.kept_model("rl_agent", cluster)
+    pretraining.trained("hybrid_ml", ("mixed",), 2000, 0.9, 1, cluster).save(forest)
+    agent = pretraining.kept_model("rl_agent", cluster)
     return (*OTHERS, f"hybrid_ml:online=false:model={forest}", f"rl_agent:online=false:model={agent}")
 
 

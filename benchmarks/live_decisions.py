@@ -8,10 +8,10 @@ import numpy as np
 
 from benchmarks.rows import Row, require
 from hybrid_scheduler import Cluster, WorkloadGenerator
+from hybrid_scheduler.core.simulator import VirtualMultiGPU
 from hybrid_scheduler.schedulers.hybrid_ml import HybridML
 from hybrid_scheduler.schedulers.rl_agent import RLAgent
 from hybrid_scheduler.schedulers.scheduler import Scheduler
-from hybrid_scheduler.simulator import VirtualMultiGPU
 
 TASKS, GAP = 4000, 0.005  # seconds between two tasks
 ALLOWED = 1e-3

@@ -10,7 +10,7 @@ from pathlib import Path
 from benchmarks.rows import BenchmarkError, Row, require
 from benchmarks.workload import LOAD, SEED, cluster, mixed, simulate
 from hybrid_scheduler import Placements, WorkloadGenerator
-from hybrid_scheduler.workload.generator import full_rate
+from hybrid_scheduler.workloads.generator import full_rate
 
 COUNT = 10_000_000
 STATUS = Path("/proc/self/status")

@@ -14,9 +14,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from benchmarks.rows import BenchmarkError, Row, require, side_by_side
-from hybrid_scheduler.storage.bulk import COLUMNS
 from hybrid_scheduler.storage.recorder import Pace, Recorder
 from hybrid_scheduler.storage.rows import Batch, Record, ResultRows, TaskRows
+from hybrid_scheduler.storage.statements import COLUMNS
 from hybrid_scheduler.storage.store import Store
 
 SCHEDULERS = ("round_robin", "random", "greedy", "hybrid_ml", "rl_agent", "oracle")

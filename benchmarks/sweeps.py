@@ -8,8 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.rows import Row, require
-from hybrid_scheduler.sweep.grid import Grid
-from hybrid_scheduler.sweep.sweep import digest, on_processes, run_sweep
+from hybrid_scheduler.studies.sweep import Grid, digest, on_processes, run_sweep
 
 GRID = Grid(("eft", "oracle", "hybrid_ml"), ("mixed", "long_tail"), loads=(0.9, 1.5), tasks=1500)
 FIRST = replace(GRID, loads=(1.5,), seeds=(0,))  # every policy once

@@ -8,13 +8,13 @@ import sys
 from pathlib import Path
 
 from hybrid_scheduler import registry
-from hybrid_scheduler.metrics import MEASURES
+from hybrid_scheduler.core.metrics import MEASURES
 from hybrid_scheduler.pipeline.config import config_text
-from hybrid_scheduler.reports.plotting import listed
+from hybrid_scheduler.reports.gallery import listed
 from hybrid_scheduler.server.app import create_app
 from hybrid_scheduler.settings import load_settings, settings_table
-from hybrid_scheduler.workload.formats.reader import known
-from hybrid_scheduler.workload.presets import PRESETS
+from hybrid_scheduler.workloads.formats.reader import known
+from hybrid_scheduler.workloads.generator import PRESETS
 
 HERE = Path(__file__).parent
 RESULTS = HERE.parent / "benchmarks" / "results.json"

@@ -1,7 +1,7 @@
 """A policy in ten lines: a task goes to the CPU while that costs at most half a second of waiting."""
 
 from hybrid_scheduler import TaskView, View, compiled
-from hybrid_scheduler.view import finish_on, least_loaded_gpu
+from hybrid_scheduler.core.view import finish_on, least_loaded_gpu
 
 
 @compiled

@@ -1,7 +1,7 @@
 """The two ends of every trade-off: all on the CPU and all on the GPUs show what the speed of a GPU costs."""
 
 from hybrid_scheduler import TaskView, View, compiled
-from hybrid_scheduler.view import least_loaded_cpu, least_loaded_gpu
+from hybrid_scheduler.core.view import least_loaded_cpu, least_loaded_gpu
 
 
 @compiled

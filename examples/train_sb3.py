@@ -10,11 +10,11 @@ from importlib import import_module
 from typing import Any
 
 from hybrid_scheduler import registry
-from hybrid_scheduler.bounds import lower_bound
+from hybrid_scheduler.bounds.makespan import lower_bound
+from hybrid_scheduler.core.simulator import VirtualMultiGPU
 from hybrid_scheduler.env import SchedulingEnv, policy_from
 from hybrid_scheduler.schedulers.scheduler import Scheduler
-from hybrid_scheduler.simulator import VirtualMultiGPU
-from hybrid_scheduler.workload.generator import WorkloadGenerator
+from hybrid_scheduler.workloads.generator import WorkloadGenerator
 
 UNSEEN = range(1000, 1005)  # seeds of the race
 TASKS, LOAD = 500, 1.2

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hybrid_scheduler.metrics import idle_energy
-from hybrid_scheduler.model import Placements
+from hybrid_scheduler.core import Placements
+from hybrid_scheduler.core.metrics import idle_energy
 
 
 def check_schedule(placements: Placements, *, queued: bool = True) -> None:

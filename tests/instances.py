@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import strategies as st
 
-from hybrid_scheduler.model import Cluster, DeviceClass, Node, Tasks
-from hybrid_scheduler.model.cluster import DEFAULT_CPU
-from hybrid_scheduler.model.tasks import edges_from_ids
-from hybrid_scheduler.workload import WorkloadGenerator
+from hybrid_scheduler.core import Cluster, DeviceClass, Node, Tasks
+from hybrid_scheduler.core.cluster import DEFAULT_CPU
+from hybrid_scheduler.core.tasks import edges_from_ids
+from hybrid_scheduler.workloads import WorkloadGenerator
 
 TWO_NODES = Cluster(
     (

@@ -20,7 +20,7 @@ import orjson
 import uvicorn
 from websockets.asyncio.client import ClientConnection, connect
 
-from hybrid_scheduler.server.manager import Manager
+from hybrid_scheduler.server.race import Manager
 from hybrid_scheduler.server.serve import address_of, config_of, listen
 from hybrid_scheduler.settings import AppSettings, load_settings
 

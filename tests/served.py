@@ -11,7 +11,7 @@ import httpx
 from fastapi import FastAPI
 
 from hybrid_scheduler.server.app import create_app
-from hybrid_scheduler.server.manager import Manager
+from hybrid_scheduler.server.race import Manager
 from hybrid_scheduler.settings import load_settings
 
 QUICK = ("round_robin", "random", "greedy", "eft", "oracle")  # none that learns

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from hybrid_scheduler.pipeline.options import Options
-from hybrid_scheduler.pipeline.phase import Found, Phase, Work
+from hybrid_scheduler.pipeline.config import Options
+from hybrid_scheduler.pipeline.phases import Found, Phase, Work
 
 SMALL = """\
 pipeline:

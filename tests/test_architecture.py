@@ -13,38 +13,33 @@ import pytest
 
 ROOT = Path(__file__).parents[1] / "src" / "hybrid_scheduler"
 FLOORS = [
-    {"errors", "files", "compiling", "registry", "workers"},
-    {"model"},
-    {"physics", "clocks", "view", "metrics"},
-    {"loop", "bounds", "graph_bound"},
-    {"simulator", "optimum", "local_search"},
-    {"learning", "ml_models", "offline_trainer", "profiling", "profiler"},
-    {"schedulers", "workload", "workload_generator"},
-    {"lane", "training", "online_scheduler"},
-    {"race", "capacity"},
-    {"runs", "storage", "engine", "execution"},
-    {"experiments", "measured_experiments", "env", "suite", "sweep"},
-    {"studies"},
-    {"reports", "settings"},
+    {"errors", "files", "registry", "workers"},
+    {"core"},
+    {"bounds", "profiling"},
+    {"learning", "workloads"},
+    {"schedulers"},
+    {"studies", "storage"},
+    {"env", "runtime"},
+    {"live", "reports"},
+    {"settings"},
     {"pipeline"},
     {"server"},
-    {"doctor"},
     {"cli"},
 ]
 """From the ground up: a room may call on its own floor and on those below."""
 HOMES = {
-    "numba": {"compiling", "physics", "bounds", "graph_bound", "local_search", "loop", "schedulers", "learning"},
-    "scipy": {"bounds", "optimum"},
+    "numba": {"core", "bounds", "schedulers", "learning"},
+    "scipy": {"bounds"},
     "sklearn": {"learning"},
-    "torch": {"learning", "schedulers", "reports", "profiling", "execution"},  # reports: writes TensorBoard events
+    "torch": {"learning", "schedulers", "reports", "profiling", "runtime"},  # reports: writes TensorBoard events
     "gymnasium": {"env"},
     "xgboost": {"learning"},
-    "pandas": {"workload", "learning"},
+    "pandas": {"workloads", "learning"},
     "matplotlib": {"reports"},
     "typst": {"reports"},
     "typer": {"cli"},
     "rich": {"cli"},
-    "yaml": {"model", "settings", "sweep"},
+    "yaml": {"core", "settings", "studies"},
     "sqlalchemy": {"storage"},
     "alembic": {"storage"},
     "asyncpg": {"storage"},
@@ -56,7 +51,7 @@ HOMES = {
     "pydantic": {"server", "settings", "pipeline"},
     "pydantic_settings": {"settings"},
     "prometheus_client": {"server"},
-    "pyarrow": {"server", "workload", "sweep"},
+    "pyarrow": {"server", "workloads", "studies"},
 }
 
 

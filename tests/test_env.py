@@ -11,13 +11,13 @@ from gymnasium.utils.env_checker import check_env
 
 from checks import check_schedule
 from hybrid_scheduler import registry
-from hybrid_scheduler.bounds import lower_bound
+from hybrid_scheduler.bounds.makespan import lower_bound
+from hybrid_scheduler.core import Cluster, Placements, Task
+from hybrid_scheduler.core.simulator import VirtualMultiGPU
+from hybrid_scheduler.core.view import TaskView, View
 from hybrid_scheduler.env import ENV_ID, SchedulingEnv, observe, policy_from, register
 from hybrid_scheduler.errors import InputError, SchedulerError, UnknownNameError
-from hybrid_scheduler.model import Cluster, Placements, Task
-from hybrid_scheduler.simulator import VirtualMultiGPU
-from hybrid_scheduler.view import TaskView, View
-from hybrid_scheduler.workload import WorkloadGenerator
+from hybrid_scheduler.workloads import WorkloadGenerator
 from instances import TWO_NODES, workload
 
 SMALL = Cluster.default(gpus=2, memory=250.0)

@@ -15,12 +15,12 @@ import typer
 from docs.reference import PAGES
 from hybrid_scheduler import registry
 from hybrid_scheduler.cli.main import app
-from hybrid_scheduler.metrics import MEASURES
+from hybrid_scheduler.core.metrics import MEASURES
 from hybrid_scheduler.server.app import create_app
 from hybrid_scheduler.server.messages import schema
 from hybrid_scheduler.settings import AppSettings, load_settings
-from hybrid_scheduler.workload.formats.reader import known
-from hybrid_scheduler.workload.presets import PRESETS
+from hybrid_scheduler.workloads.formats.reader import known
+from hybrid_scheduler.workloads.generator import PRESETS
 
 ROOT = Path(__file__).parents[1]
 FETCHED = {("script", "src"), ("link", "href"), ("img", "src"), ("iframe", "src"), ("source", "src")}

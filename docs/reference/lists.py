@@ -6,8 +6,8 @@ from docs import tables
 from docs.reference.markdown import code, join, table
 from hybrid_scheduler import registry
 from hybrid_scheduler.settings import settings_table
-from hybrid_scheduler.workload.formats.format import Format
-from hybrid_scheduler.workload.formats.reader import known
+from hybrid_scheduler.workloads.formats.format import Format
+from hybrid_scheduler.workloads.formats.reader import known
 
 
 def settings() -> str:

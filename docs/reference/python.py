@@ -11,18 +11,18 @@ from docs.reference.markdown import code, join, table
 
 MODULES = {
     "hybrid_scheduler": (),
-    "hybrid_scheduler.view": (),
-    "hybrid_scheduler.race": ("Comparison", "compare"),
-    "hybrid_scheduler.workload.source": ("Source",),
-    "hybrid_scheduler.optimum": ("optimum",),
-    "hybrid_scheduler.runs": (),
+    "hybrid_scheduler.core.view": (),
+    "hybrid_scheduler.studies.compare": ("Comparison", "compare"),
+    "hybrid_scheduler.workloads.source": ("Source",),
+    "hybrid_scheduler.bounds.optimum": ("optimum",),
+    "hybrid_scheduler.studies.results": (),
     "hybrid_scheduler.env": (),
     "hybrid_scheduler.errors": (),
-    "hybrid_scheduler.profiler": (),
-    "hybrid_scheduler.workload_generator": (),
-    "hybrid_scheduler.ml_models": (),
-    "hybrid_scheduler.offline_trainer": (),
-    "hybrid_scheduler.online_scheduler": (),
+    "hybrid_scheduler.profiling.profiler": ("HardwareProfiler",),
+    "hybrid_scheduler.profiling.profile": ("load_profile",),
+    "hybrid_scheduler.profiling.calibration": ("calibrate", "cluster_of"),
+    "hybrid_scheduler.learning.predictors": ("RandomForestPredictor", "XGBoostPredictor", "OfflineTrainer"),
+    "hybrid_scheduler.studies.online_scheduler": (),
 }
 """Modules and the names in them that are meant for others; none: all that the module itself defines or offers."""
 WIDE = 100

@@ -5,7 +5,7 @@ from __future__ import annotations
 from docs.results.findings import Finding
 from docs.results.plan import ONE_DEVICE, PRESETS
 from docs.results.verdicts import Claim, Evidence
-from hybrid_scheduler.metrics import Interval
+from hybrid_scheduler.core.metrics import Interval
 
 ONLY_CPU, ONLY_GPU = ONE_DEVICE.split(",")
 QUEUED = {**{preset: f"`{preset}`, load 0.9" for preset in PRESETS}, "overload": "`mixed`, load 2"}

@@ -10,10 +10,11 @@ from typing import Any
 
 from docs.results.plan import PLAN, Run
 from docs.results.running import KEPT, folder_of, is_kept
-from hybrid_scheduler import __version__, runs, studies
-from hybrid_scheduler.experiments import Study
-from hybrid_scheduler.metrics import Interval, bootstrap
-from hybrid_scheduler.suite import folder as scoreboards
+from hybrid_scheduler import __version__
+from hybrid_scheduler.core.metrics import Interval, bootstrap
+from hybrid_scheduler.studies import results
+from hybrid_scheduler.studies import suite as scoreboards
+from hybrid_scheduler.studies.experiments import Study
 
 MEASURES = (
     "makespan_over_bound",
@@ -78,11 +79,11 @@ def _collect_one(run: Run, kept: Path) -> Finding:
 
 def _study_of(folder: Path, name: str) -> Study:
     """Read a study, or a comparison as a study with its workload as the only x."""
-    if studies.is_study(folder):
-        return studies.load(folder)[0]
+    if results.is_study(folder):
+        return results.load(folder)[0]
     if scoreboards.is_scoreboard(folder):
         return _scoreboard(folder, name)
-    result = runs.load_result(folder)
+    result = results.load_result(folder)
     study = Study(name, "workload", MEASURES)
     for outcome in result.outcomes:
         for spec, figures in outcome.measures.items():

@@ -7,7 +7,7 @@ from docs.results.claims import CLAIMS
 from docs.results.findings import Findings
 from docs.results.sections import SECTIONS, Section
 from docs.results.verdicts import HOLDS, MISSING, Claim, Evidence, exceeds, judged, overall
-from hybrid_scheduler.metrics import Interval
+from hybrid_scheduler.core.metrics import Interval
 
 PICTURES = "docs/images/results"
 HEAD = """# Results

@@ -14,7 +14,7 @@ from hybrid_scheduler.reports.figures.learning import plot_learning
 from hybrid_scheduler.reports.figures.load_sweep import plot_load_sweep
 from hybrid_scheduler.reports.figures.pareto import plot_pareto
 from hybrid_scheduler.reports.figures.study import plot_study
-from hybrid_scheduler.reports.look import save_figure, styled
+from hybrid_scheduler.reports.style import save_figure, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,7 +13,7 @@ from pathlib import Path
 from docs.results.plan import DATA, Run
 from hybrid_scheduler import __version__
 from hybrid_scheduler.cli.main import app
-from hybrid_scheduler.runs import read_manifest
+from hybrid_scheduler.studies.results import read_manifest
 
 ROOT = Path(__file__).parents[2]
 KEPT = Path("runs/results")  # below the root, ignored by git

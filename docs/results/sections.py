@@ -8,14 +8,12 @@ from dataclasses import dataclass
 
 from docs.results import words
 from docs.results.findings import Finding
-from hybrid_scheduler.experiments import Study
-from hybrid_scheduler.metrics import MEASURES
+from hybrid_scheduler.core.metrics import MEASURES
 from hybrid_scheduler.reports.figures.study import unit_of
-from hybrid_scheduler.reports.look import label
 from hybrid_scheduler.reports.numbers import percent
-from hybrid_scheduler.suite.markdown import ratio_table, standings_table
-from hybrid_scheduler.suite.score import Score
-from hybrid_scheduler.suite.scoreboard import BEST_KNOWN, Line, Scoreboard
+from hybrid_scheduler.reports.style import label
+from hybrid_scheduler.studies.experiments import Study
+from hybrid_scheduler.studies.scoreboard import BEST_KNOWN, Line, Score, Scoreboard, ratio_table, standings_table
 
 TITLES = {
     "makespan_over_bound": "makespan / bound",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from docs.results.findings import Finding, Findings
-from hybrid_scheduler.metrics import Interval
+from hybrid_scheduler.core.metrics import Interval
 
 FEWEST = 3  # seeds below which an interval says nothing
 HOLDS, FAILS, OPEN, MISSING = "holds", "does not hold", "cannot be told", "missing"

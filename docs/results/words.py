@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from docs.results.findings import Finding
 from docs.results.plan import PLAN, SEEDS
-from hybrid_scheduler.metrics import Interval
+from hybrid_scheduler.core.metrics import Interval
 from hybrid_scheduler.reports.numbers import percent, with_interval
 
 

@@ -8,39 +8,39 @@ from typing import TYPE_CHECKING, Any
 __version__ = "1.0.0"
 
 _HOMES = {
-    "Cluster": "model",
-    "Command": "execution.user_tasks",
-    "Decision": "model",
-    "DeviceClass": "model",
-    "HybridScheduler": "execution.hybrid_scheduler",
-    "Placements": "model",
+    "Cluster": "core",
+    "Command": "runtime.user_tasks",
+    "Decision": "core",
+    "DeviceClass": "core",
+    "HybridScheduler": "runtime.executor",
+    "Placements": "core",
     "Scheduler": "schedulers.scheduler",
-    "Task": "model",
-    "TaskView": "view",
-    "Tasks": "model",
-    "View": "view",
-    "VirtualMultiGPU": "simulator",
-    "WorkloadGenerator": "workload",
-    "compare": "race",
-    "compiled": "compiling",
-    "current_device": "execution.performing",
-    "lower_bound": "bounds",
-    "task": "execution.user_tasks",
-    "verify_bound": "bounds",
+    "Task": "core",
+    "TaskView": "core.view",
+    "Tasks": "core",
+    "View": "core.view",
+    "VirtualMultiGPU": "core.simulator",
+    "WorkloadGenerator": "workloads",
+    "compare": "studies.compare",
+    "compiled": "core.compiling",
+    "current_device": "runtime.worker",
+    "lower_bound": "bounds.makespan",
+    "task": "runtime.user_tasks",
+    "verify_bound": "bounds.makespan",
 }
 
 if TYPE_CHECKING:
-    from hybrid_scheduler.bounds import lower_bound, verify_bound
-    from hybrid_scheduler.compiling import compiled
-    from hybrid_scheduler.execution.hybrid_scheduler import HybridScheduler
-    from hybrid_scheduler.execution.performing import current_device
-    from hybrid_scheduler.execution.user_tasks import Command, task
-    from hybrid_scheduler.model import Cluster, Decision, DeviceClass, Placements, Task, Tasks
-    from hybrid_scheduler.race import compare
+    from hybrid_scheduler.bounds.makespan import lower_bound, verify_bound
+    from hybrid_scheduler.core import Cluster, Decision, DeviceClass, Placements, Task, Tasks
+    from hybrid_scheduler.core.compiling import compiled
+    from hybrid_scheduler.core.simulator import VirtualMultiGPU
+    from hybrid_scheduler.core.view import TaskView, View
+    from hybrid_scheduler.runtime.executor import HybridScheduler
+    from hybrid_scheduler.runtime.user_tasks import Command, task
+    from hybrid_scheduler.runtime.worker import current_device
     from hybrid_scheduler.schedulers.scheduler import Scheduler
-    from hybrid_scheduler.simulator import VirtualMultiGPU
-    from hybrid_scheduler.view import TaskView, View
-    from hybrid_scheduler.workload import WorkloadGenerator
+    from hybrid_scheduler.studies.compare import compare
+    from hybrid_scheduler.workloads import WorkloadGenerator
 
 __all__ = [
     "Cluster",

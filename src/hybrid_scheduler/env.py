@@ -24,18 +24,18 @@ import gymnasium
 import numpy as np
 import numpy.typing as npt
 
-from hybrid_scheduler.bounds import lower_bound, present_times, work_prices
+from hybrid_scheduler.bounds.makespan import lower_bound, present_times, work_prices
+from hybrid_scheduler.core.cluster import Cluster
+from hybrid_scheduler.core.physics import class_times, rejections
+from hybrid_scheduler.core.placements import RAN, Placements, joined
+from hybrid_scheduler.core.simulator import VirtualMultiGPU
+from hybrid_scheduler.core.tasks import Floats, Tasks
+from hybrid_scheduler.core.view import TaskView, View
 from hybrid_scheduler.errors import InputError, unknown_name
-from hybrid_scheduler.learning.agent_lessons import LEAN, REWARDS, WORST
-from hybrid_scheduler.model.cluster import Cluster
-from hybrid_scheduler.model.placements import RAN, Placements, joined
-from hybrid_scheduler.model.tasks import Floats, Tasks
-from hybrid_scheduler.physics import class_times, rejections
+from hybrid_scheduler.learning.dqn import LEAN, REWARDS, WORST
 from hybrid_scheduler.schedulers.scheduler import Scheduler
-from hybrid_scheduler.simulator import VirtualMultiGPU
-from hybrid_scheduler.view import TaskView, View
-from hybrid_scheduler.workload.generator import WorkloadGenerator
-from hybrid_scheduler.workload.presets import preset as preset_named
+from hybrid_scheduler.workloads.generator import WorkloadGenerator
+from hybrid_scheduler.workloads.generator import preset as preset_named
 
 Observation = npt.NDArray[np.float32]
 Mask = npt.NDArray[np.int8]

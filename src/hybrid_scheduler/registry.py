@@ -233,8 +233,10 @@ backends = Registry(
     "backend",
     "hybrid_scheduler.backends",
     (
-        Entry("local", "hybrid_scheduler.execution.local:LocalBackend", "one process per device of this machine"),
-        Entry("ray", "hybrid_scheduler.execution.ray_backend:RayBackend", "one Ray actor per device of a cluster"),
+        Entry(
+            "local", "hybrid_scheduler.runtime.local_backend:LocalBackend", "one process per device of this machine"
+        ),
+        Entry("ray", "hybrid_scheduler.runtime.ray_backend:RayBackend", "one Ray actor per device of a cluster"),
     ),
     hint="docs/execution.md says what each needs",
 )

@@ -14,9 +14,9 @@ import yaml
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
-from hybrid_scheduler.engine.settings import SIMULATED, SIX, LiveSettings
 from hybrid_scheduler.errors import InputError, unknown_name
-from hybrid_scheduler.execution.live_settings import FOUR, MeasuredSettings
+from hybrid_scheduler.live.real_devices import FOUR, MeasuredSettings
+from hybrid_scheduler.live.settings import SIMULATED, SIX, LiveSettings
 from hybrid_scheduler.storage.cache import limit
 
 CONFIG_FILE = Path("config.yaml")

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from helpers_cli import hms
+from hybrid_scheduler.core import Cluster
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.model import Cluster
-from hybrid_scheduler.suite.instances import Instance
-from hybrid_scheduler.workload.formats import reader
-from hybrid_scheduler.workload.source import Source, digest_of
-from workload.formats.samples import SAMPLES, alibaba_files, csv_file, swf_file
+from hybrid_scheduler.studies.suite import Instance
+from hybrid_scheduler.workloads.formats import reader
+from hybrid_scheduler.workloads.source import Source, digest_of
+from workloads.formats.samples import SAMPLES, alibaba_files, csv_file, swf_file
 
 
 def test_import_accounts_for_rows_and_columns_and_writes_tasks_and_machines(tmp_path: Path) -> None:

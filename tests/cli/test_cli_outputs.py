@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from helpers_cli import files_in, hms, hms_process, python, refused
 from hybrid_scheduler import registry
 from hybrid_scheduler.cli.main import app
-from hybrid_scheduler.workload import WorkloadGenerator
+from hybrid_scheduler.workloads import WorkloadGenerator
 
 RACE = ("compare", "mixed", "-n", "60", "-s", "eft,round_robin,oracle")
 PNG = b"\x89PNG\r\n\x1a\n"

@@ -15,9 +15,9 @@ import pytest
 import real_tasks
 from hybrid_scheduler import registry
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.execution.backend import Backend
-from hybrid_scheduler.execution.calls import CANCELLED, ERROR, LOST, VALUE, Answer, Call, packed, packed_arguments
-from hybrid_scheduler.execution.devices import devices_of
+from hybrid_scheduler.runtime.backend import Backend
+from hybrid_scheduler.runtime.calls import CANCELLED, ERROR, LOST, VALUE, Answer, Call, packed, packed_arguments
+from hybrid_scheduler.runtime.devices import devices_of
 from ray_nodes import RayCluster
 
 NAMES = sorted(registry.backends.table)
@@ -165,7 +165,7 @@ def test_an_unknown_backend_is_named_with_the_known_ones() -> None:
 
 
 def test_only_a_cluster_takes_an_address() -> None:
-    from hybrid_scheduler.execution.hybrid_scheduler import made_backend
+    from hybrid_scheduler.runtime.executor import made_backend
 
     with pytest.raises(InputError, match="'local' takes no address"):
         made_backend("local", devices_of("cpu"), "127.0.0.1:1")

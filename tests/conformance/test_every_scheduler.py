@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from checks import check_schedule
 from hybrid_scheduler import registry
-from hybrid_scheduler.bounds import isolated_bound, lower_bound, verify_bound
-from hybrid_scheduler.model import Cluster, Placements, Tasks
-from hybrid_scheduler.model.placements import RAN
-from hybrid_scheduler.physics import class_times, rejections
-from hybrid_scheduler.race import race
-from hybrid_scheduler.simulator import VirtualMultiGPU
-from hybrid_scheduler.view import TaskView
+from hybrid_scheduler.bounds.makespan import isolated_bound, lower_bound, verify_bound
+from hybrid_scheduler.core import Cluster, Placements, Tasks
+from hybrid_scheduler.core.physics import class_times, rejections
+from hybrid_scheduler.core.placements import RAN
+from hybrid_scheduler.core.simulator import VirtualMultiGPU
+from hybrid_scheduler.core.view import TaskView
+from hybrid_scheduler.studies.compare import race
 from instances import CLUSTERS, TWO_NODES, instances, workload
 
 NAMES = sorted(registry.schedulers.table)
@@ -100,8 +100,8 @@ def test_the_order_of_lanes_does_not_matter() -> None:
 
 def test_the_hash_seed_does_not_matter() -> None:
     code = (
-        "import hashlib; from hybrid_scheduler import registry; from hybrid_scheduler.race import race;"
-        "from hybrid_scheduler.model import Cluster; from hybrid_scheduler.workload import WorkloadGenerator;"
+        "import hashlib; from hybrid_scheduler import registry; from hybrid_scheduler.studies.compare import race;"
+        "from hybrid_scheduler.core import Cluster; from hybrid_scheduler.workloads import WorkloadGenerator;"
         "tasks = WorkloadGenerator(5).generate_preset('layered', 60);"
         "raced = race(tasks, sorted(registry.schedulers.table), Cluster.default(), seed=3);"
         "print(hashlib.sha256(b''.join(raced[n][0].finish.tobytes() for n in sorted(raced))).hexdigest())"

@@ -9,7 +9,7 @@ import pytest
 
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.storage.backup import backup, restore
-from hybrid_scheduler.storage.errors import StorageError
+from hybrid_scheduler.storage.database import StorageError
 from hybrid_scheduler.storage.store import Store
 from services import Postgres
 from stored import batch_of, keys_of, new_run, stored_keys

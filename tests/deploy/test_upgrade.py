@@ -13,8 +13,8 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, MetaData, insert, select
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from hybrid_scheduler.storage import migrate
-from hybrid_scheduler.storage.connect import read_url
+from hybrid_scheduler.storage import database
+from hybrid_scheduler.storage.database import read_url
 from hybrid_scheduler.storage.store import Store
 
 pytestmark = pytest.mark.asyncio
@@ -25,7 +25,7 @@ TASKS = 40
 
 def config_of(connection: Connection | None = None) -> Config:
     config = Config()
-    config.set_main_option("script_location", str(Path(migrate.__file__).with_name("migrations")))
+    config.set_main_option("script_location", str(Path(database.__file__).with_name("migrations")))
     if connection is not None:
         config.attributes["connection"] = connection
     return config

@@ -9,16 +9,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from hybrid_scheduler.core import Cluster, Node, Tasks
+from hybrid_scheduler.core.cluster import DEFAULT_CPU
+from hybrid_scheduler.core.physics import class_times
 from hybrid_scheduler.errors import InputError, SchedulerError
 from hybrid_scheduler.learning.compiled_forest import compile_forest
 from hybrid_scheduler.learning.features import FEATURES, task_features
 from hybrid_scheduler.learning.labels import isolated_labels, queued_labels
-from hybrid_scheduler.learning.offline_trainer import OfflineTrainer
-from hybrid_scheduler.learning.predictors import Predictor, RandomForestPredictor, XGBoostPredictor
-from hybrid_scheduler.model import Cluster, Node, Tasks
-from hybrid_scheduler.model.cluster import DEFAULT_CPU
-from hybrid_scheduler.physics import class_times
-from hybrid_scheduler.workload import WorkloadGenerator
+from hybrid_scheduler.learning.predictors import OfflineTrainer, Predictor, RandomForestPredictor, XGBoostPredictor
+from hybrid_scheduler.workloads import WorkloadGenerator
 from instances import workload
 
 
@@ -144,7 +143,7 @@ def test_features_are_the_five_of_the_model() -> None:
 
 def test_isolated_labels_are_the_oracles_shares() -> None:
     from hybrid_scheduler import registry
-    from hybrid_scheduler.simulator import VirtualMultiGPU
+    from hybrid_scheduler.core.simulator import VirtualMultiGPU
 
     tasks = workload("mixed", 400)
     oracle = VirtualMultiGPU(mode="isolated").run(tasks, registry.schedulers.create("oracle"))

@@ -10,8 +10,7 @@ import pytest
 import yaml
 
 from hybrid_scheduler.errors import InputError, SchedulerError, UnknownNameError
-from hybrid_scheduler.pipeline.config import config_text, read_options
-from hybrid_scheduler.pipeline.options import Options, Section, flat, quickened
+from hybrid_scheduler.pipeline.config import Options, Section, config_text, flat, quickened, read_options
 from hybrid_scheduler.settings import AppSettings, load_settings
 
 ROOT = Path(__file__).parents[2]

@@ -9,7 +9,7 @@ import pytest
 
 from helpers_cli import files_in
 from hybrid_scheduler.errors import InputError, UnknownNameError
-from hybrid_scheduler.pipeline.phase import Phase
+from hybrid_scheduler.pipeline.phases import Phase
 from hybrid_scheduler.pipeline.pipeline import Plan, Silence, run
 from hybrid_scheduler.pipeline.workspace import Workspace
 from small_pipeline import Counted, options

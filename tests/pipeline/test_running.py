@@ -17,10 +17,10 @@ from pathlib import Path
 import pytest
 
 from helpers_cli import SCRIPT, Finished, files_in, hms, process, refused
-from hybrid_scheduler.ml_models import RandomForestPredictor
-from hybrid_scheduler.profiler import load_profile
-from hybrid_scheduler.runs import load_result
-from hybrid_scheduler.workload_generator import WorkloadGenerator
+from hybrid_scheduler.learning.predictors import RandomForestPredictor
+from hybrid_scheduler.profiling.profile_file import load_profile
+from hybrid_scheduler.studies.results import load_result
+from hybrid_scheduler.workloads.generator import WorkloadGenerator
 from small_pipeline import write_small
 
 ROOT = Path(__file__).parents[2]

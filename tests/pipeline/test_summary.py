@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from hybrid_scheduler.pipeline.records import Inputs, Record
 from hybrid_scheduler.pipeline.summary import ranking, verdict
+from hybrid_scheduler.pipeline.workspace import Inputs, Record
 
 FIGURES = ("makespan_over_bound", "makespan", "load_balance")
 

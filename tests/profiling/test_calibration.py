@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from hybrid_scheduler.model.cluster import DEFAULT_CPU, DEFAULT_GPU
-from hybrid_scheduler.physics import class_times
+from hybrid_scheduler.core.cluster import DEFAULT_CPU, DEFAULT_GPU
+from hybrid_scheduler.core.physics import class_times
 from hybrid_scheduler.profiling.calibration import calibrate, cluster_of, held_out
 from hybrid_scheduler.profiling.profile import MEASURED, REFERENCE
 from profiles import cpu_only, with_gpu

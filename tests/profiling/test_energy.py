@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from hybrid_scheduler.profiling.energy import cpu_meter, gpu_meter
+from hybrid_scheduler.profiling.timing import cpu_meter, gpu_meter
 
 
 def package(folder: Path, number: int, microjoules: int, full: int = 1_000_000_000) -> Path:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.profiling.fits import line, power_law, relative_errors, shared_power_law, speedup_law
+from hybrid_scheduler.profiling.calibration import line, power_law, relative_errors, shared_power_law, speedup_law
 
 SIZES = [128.0, 256.0, 512.0, 1024.0, 2048.0, 4096.0, 8192.0]
 

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybrid_scheduler.errors import InputError, SchedulerError
-from hybrid_scheduler.profiler import cluster_of, load_profile
+from hybrid_scheduler.profiling.calibration import cluster_of
 from hybrid_scheduler.profiling.profile import Profile
-from hybrid_scheduler.profiling.profile_file import SCHEMA, from_json, save, to_json
+from hybrid_scheduler.profiling.profile_file import SCHEMA, from_json, load_profile, save, to_json
 from profiles import cpu_only, with_gpu
 
 GOOD: dict[str, Any] = json.loads(to_json(with_gpu()))

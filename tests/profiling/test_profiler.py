@@ -9,11 +9,12 @@ import pytest
 import torch
 
 from hybrid_scheduler.errors import InputError, UnknownNameError
-from hybrid_scheduler.profiler import HardwareProfiler, load_profile
-from hybrid_scheduler.profiling import machine
+from hybrid_scheduler.profiling import devices
 from hybrid_scheduler.profiling.devices import Device
 from hybrid_scheduler.profiling.kernels import KERNELS, Kernel, intensity_of
 from hybrid_scheduler.profiling.profile import MEASURED, REFERENCE, TO_DEVICE, TO_HOST
+from hybrid_scheduler.profiling.profile_file import load_profile
+from hybrid_scheduler.profiling.profiler import HardwareProfiler
 from hybrid_scheduler.profiling.timing import Sampling
 
 HASTY = Sampling(warmups=1, least=1, most=1, budget=0.0, shortest=0.0)
@@ -98,7 +99,7 @@ def test_sizes_that_make_no_sense_are_refused(sizes: list[int]) -> None:
 
 
 def test_sizes_beyond_the_memory_are_refused_before_any_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "memory_mb", lambda: 100.0)
+    monkeypatch.setattr(devices, "memory_mb", lambda: 100.0)
     with pytest.raises(InputError, match="this machine has 100 MB: choose smaller sizes"):
         hasty("cpu").profile_range([2048])
 

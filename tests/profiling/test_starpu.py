@@ -9,13 +9,12 @@ from statistics import median
 import pytest
 
 from hybrid_scheduler.errors import InputError, UnknownNameError
-from hybrid_scheduler.profiling.calibration import HeldOut, calibrate, cluster_of, held_out
-from hybrid_scheduler.profiling.fits import power_law
+from hybrid_scheduler.profiling.calibration import HeldOut, calibrate, cluster_of, held_out, power_law
 from hybrid_scheduler.profiling.profile import TO_DEVICE
 from hybrid_scheduler.profiling.profile_file import from_json, to_json
 from hybrid_scheduler.profiling.starpu import read_starpu
-from workload.formats import real_data
-from workload.formats.real_data import needs_data
+from workloads.formats import real_data
+from workloads.formats.real_data import needs_data
 
 DATA = real_data.DATA / "starpu_perfmodels"
 MACHINES = {"attila": 3, "idgraf": 8, "mirage": 3}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from functools import cache
 
-from hybrid_scheduler.experiments import Study
-from hybrid_scheduler.race import Comparison, Result, compare
 from hybrid_scheduler.reports.material import RunMaterial, StudyMaterial
-from hybrid_scheduler.runs import environment
-from hybrid_scheduler.workload.source import Source
+from hybrid_scheduler.studies.compare import Comparison, Result, compare
+from hybrid_scheduler.studies.experiments import Study
+from hybrid_scheduler.studies.results import environment
+from hybrid_scheduler.workloads.source import Source
 
 SPECS = ("round_robin", "greedy", "oracle", "eft", "hybrid_ml:online=false")
 

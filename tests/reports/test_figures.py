@@ -17,8 +17,8 @@ from hybrid_scheduler.reports.figures.gantt import plot_gantt
 from hybrid_scheduler.reports.figures.learning_curve import plot_learning_curve
 from hybrid_scheduler.reports.figures.pareto import front, points_of
 from hybrid_scheduler.reports.figures.speed_up import speed_ups
-from hybrid_scheduler.reports.look import KNOWN, label, looks, save_figure
 from hybrid_scheduler.reports.material import Material
+from hybrid_scheduler.reports.style import KNOWN, label, looks, save_figure
 from hybrid_scheduler.schedulers.rl_agent import CurvePoint
 from reports.kept import SHAPES, result, run_material, study_material
 

@@ -14,19 +14,19 @@ import pypdfium2  # type: ignore[import-untyped]  # ships no types
 import pytest
 
 from helpers_cli import files_in, hms, refused
-from hybrid_scheduler import studies
+from hybrid_scheduler.core import Cluster
+from hybrid_scheduler.core.metrics import Interval, sign_test
 from hybrid_scheduler.files import new_directory
-from hybrid_scheduler.metrics import Interval, sign_test
-from hybrid_scheduler.model import Cluster
 from hybrid_scheduler.reports.document import Document, Table
-from hybrid_scheduler.reports.findings import summary
 from hybrid_scheduler.reports.html import to_html
-from hybrid_scheduler.reports.look import label
+from hybrid_scheduler.reports.material import replay
 from hybrid_scheduler.reports.numbers import percent, with_interval
 from hybrid_scheduler.reports.pdf import quoted, to_pdf, to_typst
-from hybrid_scheduler.reports.replay import replay
 from hybrid_scheduler.reports.reporting import document_of
-from hybrid_scheduler.runs import load_result, measures_table
+from hybrid_scheduler.reports.style import label
+from hybrid_scheduler.reports.text import summary
+from hybrid_scheduler.studies import results
+from hybrid_scheduler.studies.results import load_result, measures_table
 from reports.kept import SHAPES, SPECS, result, run_material, study_material
 
 RACE = ("compare", "mixed", "-n", "80", "-s", "eft,random,round_robin", "--seeds", "3")
@@ -193,7 +193,7 @@ def test_a_replay_is_the_kept_seed() -> None:
 
 def test_a_report_lies_in_its_run_unless_told_otherwise(tmp_path: Path) -> None:
     with new_directory(tmp_path / "kept") as folder:
-        studies.write(
+        results.write(
             study_material("shift").study, folder, Cluster.default(), range(3), ["hms", "experiment", "shift"]
         )
     assert hms("report", "kept").out == "wrote kept/report.html\nwrote kept/report.pdf\n"

@@ -10,13 +10,13 @@ import pytest
 
 from checks import check_schedule
 from hybrid_scheduler import registry
-from hybrid_scheduler.bounds import whole_task_bound
+from hybrid_scheduler.bounds.local_search import ends, shortest_schedule, start_prices
+from hybrid_scheduler.bounds.makespan import whole_task_bound
+from hybrid_scheduler.core import Cluster, DeviceClass, Node, Placements, Tasks
+from hybrid_scheduler.core.simulator import VirtualMultiGPU
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.local_search import ends, shortest_schedule, start_prices
-from hybrid_scheduler.model import Cluster, DeviceClass, Node, Placements, Tasks
-from hybrid_scheduler.simulator import VirtualMultiGPU
 from instances import machines, workload
-from workload.formats.real_data import DATA, needs_data
+from workloads.formats.real_data import DATA, needs_data
 
 Matrix = np.ndarray[tuple[int, int], np.dtype[np.float64]]
 

@@ -9,16 +9,16 @@ import pytest
 
 from checks import check_schedule
 from hybrid_scheduler import registry
-from hybrid_scheduler.bounds import lower_bound
+from hybrid_scheduler.bounds.makespan import lower_bound
+from hybrid_scheduler.core import Cluster, Placements, Tasks
+from hybrid_scheduler.core.lane import Lane
+from hybrid_scheduler.core.physics import class_times, fastest
+from hybrid_scheduler.core.simulator import VirtualMultiGPU
+from hybrid_scheduler.core.view import TaskView
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.lane import Lane
-from hybrid_scheduler.learning.model_file import read_manifest
-from hybrid_scheduler.model import Cluster, Placements, Tasks
-from hybrid_scheduler.online_scheduler import OnlineScheduler
-from hybrid_scheduler.physics import class_times, fastest
+from hybrid_scheduler.learning.model_files import read_manifest
 from hybrid_scheduler.schedulers.hybrid_ml import HybridML
-from hybrid_scheduler.simulator import VirtualMultiGPU
-from hybrid_scheduler.view import TaskView
+from hybrid_scheduler.studies.online_scheduler import OnlineScheduler
 from instances import TWO_NODES, workload
 
 

@@ -10,19 +10,18 @@ import pytest
 
 from checks import check_schedule
 from hybrid_scheduler import registry
-from hybrid_scheduler.bounds import lower_bound
+from hybrid_scheduler.bounds.makespan import lower_bound
+from hybrid_scheduler.core import Cluster, Placements, Tasks
+from hybrid_scheduler.core.lane import Lane
+from hybrid_scheduler.core.physics import class_times, fastest
+from hybrid_scheduler.core.simulator import VirtualMultiGPU
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.lane import Lane
 from hybrid_scheduler.learning.features import FEATURES
-from hybrid_scheduler.learning.model_file import read_manifest, save_model
-from hybrid_scheduler.model import Cluster, Placements, Tasks
-from hybrid_scheduler.physics import class_times, fastest
-from hybrid_scheduler.schedulers.hybrid_ml import HybridML
-from hybrid_scheduler.schedulers.learnt_plan import plan
+from hybrid_scheduler.learning.model_files import read_manifest, save_model
+from hybrid_scheduler.schedulers.hybrid_ml import HybridML, plan
 from hybrid_scheduler.schedulers.scheduler import Scheduler
-from hybrid_scheduler.simulator import VirtualMultiGPU
-from hybrid_scheduler.training import taught
-from hybrid_scheduler.workload import WorkloadGenerator
+from hybrid_scheduler.studies.pretraining import taught
+from hybrid_scheduler.workloads import WorkloadGenerator
 
 ONE_EACH = Cluster.default(gpus=1)
 STAND = Cluster.from_dict({"nodes": [{"cpu": 6, "gpu": 2}], "classes": {"gpu": {"speedup_slope": 15.0}}})

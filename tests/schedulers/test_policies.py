@@ -9,12 +9,12 @@ import pytest
 
 from checks import check_schedule
 from hybrid_scheduler import registry
-from hybrid_scheduler.bounds import work_prices
+from hybrid_scheduler.bounds.makespan import work_prices
+from hybrid_scheduler.core import Cluster, DeviceClass, Node, Placements, Tasks
+from hybrid_scheduler.core.physics import class_times, fastest
+from hybrid_scheduler.core.simulator import VirtualMultiGPU
+from hybrid_scheduler.core.tasks import edges_from_ids
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.model import Cluster, DeviceClass, Node, Placements, Tasks
-from hybrid_scheduler.model.tasks import edges_from_ids
-from hybrid_scheduler.physics import class_times, fastest
-from hybrid_scheduler.simulator import VirtualMultiGPU
 from instances import machines, workload
 
 

@@ -10,16 +10,15 @@ import torch
 
 from checks import check_schedule
 from hybrid_scheduler import registry
-from hybrid_scheduler.bounds import lower_bound
+from hybrid_scheduler.bounds.makespan import lower_bound
+from hybrid_scheduler.core import Cluster, DeviceClass, Node, Placements, Tasks
+from hybrid_scheduler.core.lane import Lane
+from hybrid_scheduler.core.simulator import VirtualMultiGPU
+from hybrid_scheduler.core.view import TaskView
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.lane import Lane
 from hybrid_scheduler.learning.dqn import Experience, Lessons, Replay, new_weights
-from hybrid_scheduler.learning.model_file import manifest_path
-from hybrid_scheduler.model import Cluster, DeviceClass, Node, Placements, Tasks
-from hybrid_scheduler.schedulers.agent_looking import score
-from hybrid_scheduler.schedulers.rl_agent import FEATURES, RLAgent
-from hybrid_scheduler.simulator import VirtualMultiGPU
-from hybrid_scheduler.view import TaskView
+from hybrid_scheduler.learning.model_files import manifest_path
+from hybrid_scheduler.schedulers.rl_agent import FEATURES, RLAgent, score
 from instances import TWO_NODES, workload
 
 

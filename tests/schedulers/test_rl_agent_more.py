@@ -9,20 +9,18 @@ import pytest
 
 from checks import check_schedule
 from hybrid_scheduler import registry
+from hybrid_scheduler.core import Cluster, Placements, Tasks
+from hybrid_scheduler.core.lane import Lane
+from hybrid_scheduler.core.simulator import VirtualMultiGPU
+from hybrid_scheduler.core.tasks import edges_from_ids
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.lane import Lane
-from hybrid_scheduler.learning.agent_sight import MORE, PLACE, Sight
-from hybrid_scheduler.learning.learnt_times import LearntTimes
-from hybrid_scheduler.learning.model_file import read_manifest
-from hybrid_scheduler.learning.times_lessons import SeenMore
-from hybrid_scheduler.model import Cluster, Placements, Tasks
-from hybrid_scheduler.model.tasks import edges_from_ids
+from hybrid_scheduler.learning.durations import LearntTimes, SeenMore
+from hybrid_scheduler.learning.model_files import read_manifest
 from hybrid_scheduler.schedulers import rl_agent
-from hybrid_scheduler.schedulers.rl_agent import FEATURES, RLAgent
+from hybrid_scheduler.schedulers.rl_agent import FEATURES, MORE, PLACE, RLAgent, Sight
 from hybrid_scheduler.schedulers.scheduler import Scheduler
-from hybrid_scheduler.simulator import VirtualMultiGPU
-from hybrid_scheduler.training import taught, trained
-from hybrid_scheduler.workload import WorkloadGenerator
+from hybrid_scheduler.studies.pretraining import taught, trained
+from hybrid_scheduler.workloads import WorkloadGenerator
 
 STAND = Cluster.from_dict({"nodes": [{"cpu": 6, "gpu": 2}], "classes": {"gpu": {"speedup_slope": 15.0}}})
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from hybrid_scheduler import registry
-from hybrid_scheduler.lane import Lane
+from hybrid_scheduler.core.lane import Lane
+from hybrid_scheduler.core.simulator import VirtualMultiGPU
 from hybrid_scheduler.schedulers.rl_agent import RLAgent
-from hybrid_scheduler.simulator import VirtualMultiGPU
 from instances import workload
 
 NAMES = [each.name for each in registry.schedulers]

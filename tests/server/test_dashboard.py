@@ -9,7 +9,7 @@ import pytest
 from fastapi import FastAPI
 from httpx import ASGITransport, AsyncClient
 
-from hybrid_scheduler.server.dashboard import mount_dashboard
+from hybrid_scheduler.server.pages import mount_dashboard
 
 pytestmark = pytest.mark.asyncio
 SCRIPT = b"console.log('race');" * 50

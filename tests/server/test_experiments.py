@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from hybrid_scheduler.model.cluster import Cluster
-from hybrid_scheduler.race import Comparison, compare
-from hybrid_scheduler.server import desk
+from hybrid_scheduler.core.cluster import Cluster
+from hybrid_scheduler.server import jobs
 from hybrid_scheduler.storage.store import Store
-from hybrid_scheduler.workload.source import Source
+from hybrid_scheduler.studies.compare import Comparison, compare
+from hybrid_scheduler.workloads.source import Source
 from live_server import live
 from served import Service, serving
 
@@ -95,7 +95,7 @@ async def test_one_runs_at_a_time_and_others_wait_in_order(service: Service) -> 
 
 
 async def test_the_queue_is_bounded(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(desk, "MOST_WAITING", 2)
+    monkeypatch.setattr(jobs, "MOST_WAITING", 2)
     for _ in range(2):
         await ask(service, **ENDLESS)
     refused = await ask(service, 409, **SMALL)
@@ -214,7 +214,7 @@ async def test_what_a_dead_server_left_is_interrupted_and_what_a_living_one_runs
 
 
 def desk_owner() -> str:
-    from hybrid_scheduler.server.ownership import _machine
+    from hybrid_scheduler.server.lifecycle import _machine
 
     return _machine()
 

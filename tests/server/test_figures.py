@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 import pytest_asyncio
 
-from hybrid_scheduler.metrics import bootstrap, paired, unpaired
-from hybrid_scheduler.model.cluster import Cluster
-from hybrid_scheduler.race import Comparison, compare
-from hybrid_scheduler.server.contest import summary_of
+from hybrid_scheduler.core.cluster import Cluster
+from hybrid_scheduler.core.metrics import bootstrap, paired, unpaired
+from hybrid_scheduler.server.job_process import summary_of
 from hybrid_scheduler.storage.rows import Batch
-from hybrid_scheduler.workload.source import Source
+from hybrid_scheduler.studies.compare import Comparison, compare
+from hybrid_scheduler.workloads.source import Source
 from served import QUICK, Service, serving
 from stored import results_of, tasks_of
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hybrid_scheduler.server.errors import ConflictError
-from hybrid_scheduler.server.manager import Manager
+from hybrid_scheduler.server.problems import ConflictError
+from hybrid_scheduler.server.race import Manager
 from live_server import live, settings_of, until
 
 pytestmark = pytest.mark.asyncio

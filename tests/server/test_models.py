@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from hybrid_scheduler.learning.model_file import save_model
+from hybrid_scheduler.learning.model_files import save_model
 from hybrid_scheduler.schedulers.hybrid_ml import HybridML
 from served import Service, serving
 from stored import new_run

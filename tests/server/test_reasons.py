@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from hybrid_scheduler.engine import ContinuousSimulation, LiveSettings
-from hybrid_scheduler.engine.asking import Asking
-from hybrid_scheduler.engine.simulation import Block
+from hybrid_scheduler.live import ContinuousSimulation, LiveSettings
+from hybrid_scheduler.live.simulation import Asking, Block
 from hybrid_scheduler.server import feed
 from hybrid_scheduler.server.feed import Feed
 from served import QUICK, Service, serving

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from hybrid_scheduler.model.tasks import Task
-from hybrid_scheduler.server.manager import Manager
+from hybrid_scheduler.core.tasks import Task
+from hybrid_scheduler.server.race import Manager
 from live_server import live, settings_of
 
 pytestmark = pytest.mark.asyncio

@@ -9,13 +9,12 @@ from typing import Any
 import orjson
 import pytest
 
-from hybrid_scheduler.engine import ContinuousSimulation, LiveSettings
-from hybrid_scheduler.engine.simulation import Block
-from hybrid_scheduler.server import frames
+from hybrid_scheduler.live import ContinuousSimulation, LiveSettings
+from hybrid_scheduler.live.simulation import Block
+from hybrid_scheduler.server import websocket
+from hybrid_scheduler.server.encoding import brief, figure, moment, to_bytes
 from hybrid_scheduler.server.feed import Feed, records_of
-from hybrid_scheduler.server.hub import to_bytes
 from hybrid_scheduler.server.messages import schema
-from hybrid_scheduler.server.rounding import brief, figure, moment
 
 MOMENTS = ("start", "finish", "arrival_time")
 
@@ -52,7 +51,7 @@ def race() -> tuple[dict[str, Any], list[Block]]:
     feed, blocks = Feed(), list[Block]()
     live = ContinuousSimulation(LiveSettings(schedulers=("eft", "greedy"), pace=200.0), [feed, blocks.append])
     live.step(90)
-    frame = frames.update(1, live.snapshot(), feed.news(), live.analysis())
+    frame = websocket.update(1, live.snapshot(), feed.news(), live.analysis())
     live.stop()
     return orjson.loads(to_bytes(frame)), blocks
 

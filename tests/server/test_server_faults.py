@@ -90,8 +90,8 @@ async def test_a_database_that_goes_away_halts_the_simulation_until_it_is_back(
 async def test_a_run_that_ends_while_the_database_is_away_is_ended_when_it_is_back(
     postgres: Postgres, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hybrid_scheduler.server.ending.PATIENCE", 0.5)
-    monkeypatch.setattr("hybrid_scheduler.server.ending.AGAIN", 0.05)
+    monkeypatch.setattr("hybrid_scheduler.server.lifecycle.PATIENCE", 0.5)
+    monkeypatch.setattr("hybrid_scheduler.server.lifecycle.AGAIN", 0.05)
     async with live(postgres_url, autostart=True) as served, served.watch() as client:
         await served.until_tasks(20)
         postgres.stop()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hybrid_scheduler.schedulers.explain import Candidate, Explanation
-from hybrid_scheduler.server.why import why
+from hybrid_scheduler.server.rationale import why
 
 NAMES = {0: "cpu", 1: "gpu0", 2: "gpu1"}
 NAN = float("nan")

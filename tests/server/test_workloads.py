@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 import pytest_asyncio
 
-from hybrid_scheduler.workload import WorkloadGenerator
-from hybrid_scheduler.workload.formats import csv
-from hybrid_scheduler.workload.presets import PRESETS
+from hybrid_scheduler.workloads import WorkloadGenerator
+from hybrid_scheduler.workloads.formats import csv
+from hybrid_scheduler.workloads.generator import PRESETS
 from served import Service, serving
 
 pytestmark = pytest.mark.asyncio

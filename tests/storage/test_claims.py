@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from hybrid_scheduler.storage.errors import ClaimedError
+from hybrid_scheduler.storage.database import ClaimedError
 from hybrid_scheduler.storage.store import Store
 from stored import new_run
 

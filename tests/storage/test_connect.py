@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hybrid_scheduler.errors import InputError, SchedulerError, UnknownNameError
-from hybrid_scheduler.storage.errors import StorageError
+from hybrid_scheduler.storage.database import StorageError
 from hybrid_scheduler.storage.store import Store
 from services import Postgres
 from stored import batch_of, new_run

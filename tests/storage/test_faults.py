@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from sqlalchemy import event
 
-from hybrid_scheduler.storage.errors import StorageError
+from hybrid_scheduler.storage.database import StorageError
 from hybrid_scheduler.storage.recorder import Pace, Recorder
 from hybrid_scheduler.storage.store import Store
 from services import Postgres

@@ -14,8 +14,8 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, create_engine, inspect, text
 
-from hybrid_scheduler.storage import migrate
-from hybrid_scheduler.storage.errors import StorageError
+from hybrid_scheduler.storage import database
+from hybrid_scheduler.storage.database import StorageError
 from hybrid_scheduler.storage.store import Store
 from hybrid_scheduler.storage.tables import metadata
 from stored import batch_of, keys_of, new_run, stored_keys
@@ -114,7 +114,7 @@ async def test_every_step_can_be_undone(empty_url: str) -> None:
 
     def down(connection: Connection) -> set[str]:
         config = Config()
-        config.set_main_option("script_location", str(Path(migrate.__file__).with_name("migrations")))
+        config.set_main_option("script_location", str(Path(database.__file__).with_name("migrations")))
         config.attributes["connection"] = connection
         assert len(ScriptDirectory.from_config(config).get_heads()) == 1
         command.downgrade(config, "base")
@@ -133,7 +133,7 @@ async def test_runs_of_the_first_tables_are_kept_and_have_no_title(empty_url: st
 
     def down(connection: Connection) -> set[str]:
         config = Config()
-        config.set_main_option("script_location", str(Path(migrate.__file__).with_name("migrations")))
+        config.set_main_option("script_location", str(Path(database.__file__).with_name("migrations")))
         config.attributes["connection"] = connection
         command.downgrade(config, "0001")
         return {column["name"] for column in inspect(connection).get_columns("runs")}

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from hybrid_scheduler.storage.errors import StorageError
+from hybrid_scheduler.storage.database import StorageError
 from hybrid_scheduler.storage.recorder import Pace, Recorder
 from hybrid_scheduler.storage.rows import Batch
 from hybrid_scheduler.storage.store import Store

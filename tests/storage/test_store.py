@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from sqlalchemy import event
 
+from hybrid_scheduler.core.simulator import VirtualMultiGPU
+from hybrid_scheduler.core.tasks import Task, Tasks
 from hybrid_scheduler.errors import InputError, UnknownNameError
-from hybrid_scheduler.model.tasks import Task, Tasks
 from hybrid_scheduler.schedulers.eft import EarliestFinish
-from hybrid_scheduler.simulator import VirtualMultiGPU
-from hybrid_scheduler.storage.errors import RefusedError
+from hybrid_scheduler.storage.database import RefusedError
 from hybrid_scheduler.storage.rows import Batch, ResultRows, SettingsChange, TaskRows
 from hybrid_scheduler.storage.statements import EXPORTED
 from hybrid_scheduler.storage.store import Store

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from hybrid_scheduler.cli import options, show
+from hybrid_scheduler.cli import options, output
 from hybrid_scheduler.errors import InputError
 
 if TYPE_CHECKING:
-    from hybrid_scheduler.suite.scoreboard import Scoreboard
+    from hybrid_scheduler.studies.scoreboard import Scoreboard
 
 Number = TypeVar("Number", int, float)
 
@@ -36,13 +36,11 @@ def bench_suite(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:
     """Run every policy on every instance; write one table as Markdown, CSV and PNG."""
+    from hybrid_scheduler.core.cluster import Cluster
     from hybrid_scheduler.files import new_directory, require_new
-    from hybrid_scheduler.model.cluster import Cluster
-    from hybrid_scheduler.reports.look import save_figure
     from hybrid_scheduler.reports.scoreboard import plot_scoreboard
-    from hybrid_scheduler.suite.folder import MARKDOWN, PNG, write
-    from hybrid_scheduler.suite.instances import found
-    from hybrid_scheduler.suite.suite import Suite, run_suite
+    from hybrid_scheduler.reports.style import save_figure
+    from hybrid_scheduler.studies.suite import MARKDOWN, PNG, Suite, found, run_suite, write
 
     require_new(out)
     collected = found(places, _best(best or []))
@@ -54,7 +52,7 @@ def bench_suite(
         _above_zero("--processes", processes or os.cpu_count() or 1),
         _above_zero("--time-limit", time_limit),
     )
-    with show.progress("cells", quiet=quiet) as step:
+    with output.progress("cells", quiet=quiet) as step:
         board = run_suite(suite, step)
     with new_directory(out) as folder:
         write(board, folder, ["hms", *sys.argv[1:]], collected.passed_over)
@@ -85,11 +83,11 @@ def _best(pairs: list[str]) -> dict[str, float]:
 
 
 def _print(board: Scoreboard) -> None:
-    from hybrid_scheduler.suite.markdown import number
+    from hybrid_scheduler.studies.scoreboard import number
 
-    rows = show.table("policy", "instances", "geometric mean", "worst", "shortest on", "seconds")
+    rows = output.table("policy", "instances", "geometric mean", "worst", "shortest on", "seconds")
     for each in board.standings():
         ended = f"{each.instances} of {len(board.lines)}"
         rows.add_row(each.policy, ended, number(each.mean), number(each.worst), str(each.wins), f"{each.seconds:.2f}")
-    show.console().print(rows)
+    output.console().print(rows)
     typer.echo("makespan / best known value or certified bound, simulated; seconds measured")

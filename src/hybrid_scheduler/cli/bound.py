@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hybrid_scheduler.cli import options, show
+from hybrid_scheduler.cli import options, output
 
 if TYPE_CHECKING:
-    from hybrid_scheduler.bounds import Bound
+    from hybrid_scheduler.bounds.makespan import Bound
 
 GAP = 1e-3
 """Identical GPUs make the last digits of a proof hard: beyond this it may take minutes for a batch of forty."""
@@ -30,9 +30,9 @@ def bound(
     json: options.Json = False,
 ) -> None:
     """Print a time below which no schedule can end, with the prices that prove it."""
-    from hybrid_scheduler.bounds import lower_bound, verify_bound
-    from hybrid_scheduler.runs import to_json
-    from hybrid_scheduler.workload.source import Source
+    from hybrid_scheduler.bounds.makespan import lower_bound, verify_bound
+    from hybrid_scheduler.studies.results import to_json
+    from hybrid_scheduler.workloads.source import Source
 
     source = Source.of(workload, tasks, rate, load)
     machine = options.cluster_of(cluster, gpus, source=source)
@@ -41,7 +41,7 @@ def bound(
     checked = verify_bound(found, columns, machine)
     best = None
     if exact:
-        from hybrid_scheduler.optimum import optimum
+        from hybrid_scheduler.bounds.optimum import optimum
 
         best = optimum(columns.arriving_at([0.0] * len(columns)), machine, time_limit=20.0, gap=GAP)
     if json:
@@ -55,12 +55,12 @@ def bound(
     typer.echo(f"{len(columns):,} task{'s' if len(columns) > 1 else ''} on {machine.describe()}")
     _print_bound(found, checked)
     if best:
-        time, word = show.quantity(best.makespan, "s"), "proved optimal to 0.1 %" if best.proved else "best found"
+        time, word = output.quantity(best.makespan, "s"), "proved optimal to 0.1 %" if best.proved else "best found"
         typer.echo(f"whole tasks as one batch at time 0: {time}, {word} (gap {best.gap:.2%})")
 
 
 def _print_bound(found: Bound, checked: bool) -> None:
-    typer.echo(f"no schedule ends before {show.quantity(found.makespan, 's')} ({found.makespan!r} s)")
+    typer.echo(f"no schedule ends before {output.quantity(found.makespan, 's')} ({found.makespan!r} s)")
     if found.kind == "path":
         typer.echo(f"proof: a chain of {len(found.path)} tasks, each at its fastest: {_ends(found.path)}")
     else:

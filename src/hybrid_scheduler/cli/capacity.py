@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hybrid_scheduler.cli import options, show
+from hybrid_scheduler.cli import options, output
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from hybrid_scheduler.capacity import Capacity
-    from hybrid_scheduler.model.cluster import Cluster
+    from hybrid_scheduler.core.cluster import Cluster
+    from hybrid_scheduler.studies.capacity import Capacity
 
 
 def capacity(
@@ -28,11 +28,11 @@ def capacity(
     json: options.Json = False,
 ) -> None:
     """Find the highest arrival rate at which each policy's queue stays stable."""
-    from hybrid_scheduler.capacity import NUM_TASKS, STABLE_GROWTH
-    from hybrid_scheduler.capacity import capacity as find
     from hybrid_scheduler.files import require_new
-    from hybrid_scheduler.runs import to_json
-    from hybrid_scheduler.workload.source import Source
+    from hybrid_scheduler.studies.capacity import NUM_TASKS, STABLE_GROWTH
+    from hybrid_scheduler.studies.capacity import capacity as find
+    from hybrid_scheduler.studies.results import to_json
+    from hybrid_scheduler.workloads.source import Source
 
     machine, numbers = options.cluster_of(cluster, gpus), options.seeds_of(seeds)
     source = Source.of(workload, tasks, None, None)
@@ -42,8 +42,8 @@ def capacity(
     if out:
         require_new(out)
     source.tasks(numbers[0], machine)  # bad tasks are refused before any lesson
-    show.give_lessons(specs, machine, "queued", quiet=json)
-    with show.progress("searching", quiet=json) as progress:
+    output.give_lessons(specs, machine, "queued", quiet=json)
+    with output.progress("searching", quiet=json) as progress:
         for number, spec in enumerate(specs):
             progress(number, len(specs))
             found[spec] = find(source, spec, machine, numbers)
@@ -53,7 +53,7 @@ def capacity(
         typer.echo(to_json(_document(source.name, numbers, found)), nl=False)
         return
     seeded = f"{len(numbers)} seed{'s' if len(numbers) > 1 else ''}"
-    console = show.console()
+    console = output.console()
     console.print(f"{source.name} on {machine.describe()}, {seeded}, simulated", soft_wrap=True, markup=False)
     console.print(_table(found))
     console.print(
@@ -64,16 +64,16 @@ def capacity(
 
 
 def _keep(found: dict[str, Capacity], workload: str, cluster: Cluster, seeds: tuple[int, ...], out: Path) -> None:
-    from hybrid_scheduler import studies
-    from hybrid_scheduler.experiments import Study
     from hybrid_scheduler.files import new_directory
+    from hybrid_scheduler.studies import results
+    from hybrid_scheduler.studies.experiments import Study
 
     study = Study("capacity", "workload", ("capacity", "load"))
     for spec, each in found.items():
         for seed, rate, load in zip(seeds, each.rates, each.loads, strict=True):
             study.add(spec, Path(workload).name, seed, capacity=rate, load=load)
     with new_directory(out) as folder:
-        studies.write(study, folder, cluster, seeds, ["hms", *sys.argv[1:]])
+        results.write(study, folder, cluster, seeds, ["hms", *sys.argv[1:]])
 
 
 def _document(source: str, seeds: tuple[int, ...], found: dict[str, Capacity]) -> dict[str, Any]:
@@ -89,7 +89,7 @@ def _document(source: str, seeds: tuple[int, ...], found: dict[str, Capacity]) -
 
 
 def _table(found: dict[str, Capacity]) -> Table:
-    table = show.table("scheduler", "tasks/s", "95 % interval", "of the optimum")
+    table = output.table("scheduler", "tasks/s", "95 % interval", "of the optimum")
     for spec, each in sorted(found.items(), key=lambda item: -item[1].rate.mean):
         interval = f"[{each.rate.low:.1f}, {each.rate.high:.1f}]"
         table.add_row(spec, f"{each.rate.mean:.1f}", interval, f"{each.load.mean:.1%}")

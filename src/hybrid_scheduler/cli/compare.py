@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hybrid_scheduler.cli import options, show
+from hybrid_scheduler.cli import options, output
 
 if TYPE_CHECKING:
-    from hybrid_scheduler.race import Comparison, Result
+    from hybrid_scheduler.studies.compare import Comparison, Result
 
 
 def compare(
@@ -42,13 +42,13 @@ def compare(
     json: options.Json = False,
 ) -> None:
     """Race policies on the same tasks and print how far each is from the certified bound."""
-    from hybrid_scheduler import race, runs
     from hybrid_scheduler.files import require_new
-    from hybrid_scheduler.workload.source import Source
+    from hybrid_scheduler.studies import compare, results
+    from hybrid_scheduler.workloads.source import Source
 
     name = ",".join(workload or ["profile" if profile else "mixed"])
     source = Source.of(name, tasks, rate, load, profile, noise)
-    comparison = race.Comparison(
+    comparison = compare.Comparison(
         source=source,
         schedulers=options.schedulers_of(schedulers),
         cluster=options.cluster_of(cluster, gpus, profile, source),
@@ -58,21 +58,21 @@ def compare(
     if out:
         require_new(out)
     source.tasks(comparison.seeds[0], comparison.cluster)  # bad tasks are refused before any lesson
-    show.give_lessons(comparison.schedulers, comparison.cluster, mode, quiet=json)
-    with show.progress("racing", quiet=json) as progress:
-        result = race.compare(comparison, progress)
+    output.give_lessons(comparison.schedulers, comparison.cluster, mode, quiet=json)
+    with output.progress("racing", quiet=json) as progress:
+        result = compare.compare(comparison, progress)
     if out:
-        runs.save(result, out, ["hms", *sys.argv[1:]])
+        results.save(result, out, ["hms", *sys.argv[1:]])
     if plot:
         from hybrid_scheduler.reports.figures.makespan_over_bound import plot_makespan_over_bound
-        from hybrid_scheduler.reports.look import add_title, save_figure
         from hybrid_scheduler.reports.numbers import describe
+        from hybrid_scheduler.reports.style import add_title, save_figure
 
         ax = plot_makespan_over_bound(result)
         add_title(ax, describe(result))
         save_figure(ax, plot)
     if json:
-        typer.echo(runs.to_json(runs.to_document(result)), nl=False)
+        typer.echo(results.to_json(results.to_document(result)), nl=False)
     else:
         _print(result, _whose_machines(comparison) if cluster is None and gpus is None else "")
         for path in filter(None, (plot, out)):
@@ -90,7 +90,7 @@ def _whose_machines(comparison: Comparison) -> str:
 def _print(result: Result, machines: str) -> None:
     from rich.markup import escape
 
-    console = show.console()
+    console = output.console()
     comparison, first = result.comparison, result.outcomes[0]
     isolated = comparison.mode == "isolated"
     score = "execution_over_best" if isolated else "makespan_over_bound"
@@ -106,9 +106,9 @@ def _print(result: Result, machines: str) -> None:
     if comparison.source.profile:
         console.print(_origin(comparison.source.profile), markup=False)
     if composed := comparison.source.composition():
-        from hybrid_scheduler.workload import composed_file
+        from hybrid_scheduler.workloads import composition
 
-        for line in composed_file.lines(composed):
+        for line in composition.lines(composed):
             console.print(line, markup=False, soft_wrap=True)
     if comparison.source.noise:
         console.print(comparison.source.noise_model().describe(), markup=False)
@@ -117,8 +117,8 @@ def _print(result: Result, machines: str) -> None:
     else:
         prices = ", ".join(f"{name} {price:.3g}" for name, price in first.bound.prices.items() if price)
         proof = f"prices {prices}" if prices else "longest chain" if len(first.bound.path) > 1 else "one long task"
-        console.print(f"certified bound {show.quantity(bound, 's')}: nobody can be faster ({proof})\n")
-    table = show.table(
+        console.print(f"certified bound {output.quantity(bound, 's')}: nobody can be faster ({proof})\n")
+    table = output.table(
         "scheduler", "time / best" if isolated else "makespan / bound", "turnaround", "p99", "energy", "cost"
     )
     for spec in result.ranking(score):
@@ -127,10 +127,10 @@ def _print(result: Result, machines: str) -> None:
         table.add_row(
             _shortened(spec),
             f"{each.mean:.3f}{spread}",
-            show.quantity(result.interval(spec, "mean_turnaround").mean, "s"),
-            show.quantity(result.interval(spec, "p99_turnaround").mean, "s"),
-            show.quantity(result.interval(spec, "energy").mean, "J"),
-            show.quantity(result.interval(spec, "cost").mean, "$"),
+            output.quantity(result.interval(spec, "mean_turnaround").mean, "s"),
+            output.quantity(result.interval(spec, "p99_turnaround").mean, "s"),
+            output.quantity(result.interval(spec, "energy").mean, "J"),
+            output.quantity(result.interval(spec, "cost").mean, "$"),
         )
     console.print(table)
     for line in _verdict(result, score):
@@ -155,7 +155,7 @@ def _pace(result: Result) -> str:
 
 def _shortened(spec: str) -> str:
     name = Path(spec).name if ".py" in spec else spec
-    widest = 14 if show.console().width <= 80 else 30
+    widest = 14 if output.console().width <= 80 else 30
     return name if len(name) <= widest else name[: widest - 1] + "…"
 
 

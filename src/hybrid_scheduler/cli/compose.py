@@ -24,10 +24,10 @@ def compose(
     ),
 ) -> None:
     """Draw tasks whose columns come from different files, and keep beside them where each came from."""
-    from hybrid_scheduler.model.cluster import Cluster
-    from hybrid_scheduler.workload import composed_file, composition
+    from hybrid_scheduler.core.cluster import Cluster
+    from hybrid_scheduler.workloads import composition
 
-    composed_file.check(out)
+    composition.check(out)
     found = composition.compose(
         tasks,
         seed,
@@ -38,9 +38,9 @@ def compose(
         rate=rate,
         load=load,
     )
-    composed_file.write(found, out)
-    for line in composed_file.lines(found.to_dict()):
+    composition.write(found, out)
+    for line in composition.lines(found.to_dict()):
         typer.echo(line)
-    typer.echo(f"wrote {out}: {tasks:,} tasks; {composed_file.beside(out).name} says where they come from")
+    typer.echo(f"wrote {out}: {tasks:,} tasks; {composition.beside(out).name} says where they come from")
     if found.cluster:
-        typer.echo(f"wrote {composed_file.machines(out)}: the machines of the times, which hms compare takes too")
+        typer.echo(f"wrote {composition.machines(out)}: the machines of the times, which hms compare takes too")

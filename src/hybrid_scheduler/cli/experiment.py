@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hybrid_scheduler.cli import options, show
+from hybrid_scheduler.cli import options, output
 
 if TYPE_CHECKING:
-    from hybrid_scheduler.experiments import Study
+    from hybrid_scheduler.studies.experiments import Study
 
 
 def experiment(
@@ -32,21 +32,21 @@ def experiment(
     ] = None,
 ) -> None:
     """Run an experiment over several seeds; writes NAME.csv, NAME.png and a manifest, prints the means."""
-    from hybrid_scheduler import experiments, measured_experiments, studies
     from hybrid_scheduler.files import new_directory, require_new
     from hybrid_scheduler.reports.figures.study import plot_all_measures
-    from hybrid_scheduler.reports.look import save_figure
+    from hybrid_scheduler.reports.style import save_figure
+    from hybrid_scheduler.studies import experiments, results
 
     machine, numbers = options.cluster_of(cluster, gpus), options.seeds_of(seeds)
     require_new(out)
-    with show.progress(name, quiet=False) as progress:
-        if name in measured_experiments.MEASURED:
-            study = measured_experiments.run(name, numbers, data, progress)
+    with output.progress(name, quiet=False) as progress:
+        if name in experiments.MEASURED:
+            study = experiments.run_measured(name, numbers, data, progress)
         else:
             study = experiments.run(name, numbers, machine, progress)
-    where = measured_experiments.PLACES.get(name, machine.describe())
+    where = experiments.PLACES.get(name, machine.describe())
     with new_directory(out) as folder:
-        studies.write(study, folder, where, numbers, ["hms", *sys.argv[1:]])
+        results.write(study, folder, where, numbers, ["hms", *sys.argv[1:]])
         save_figure(plot_all_measures(study), folder / f"{name}.png")
     seeded = f"{len(numbers)} seed{'s' if len(numbers) > 1 else ''}"
     typer.echo(f"{name} on {where}, {seeded}, simulated; means with 95 % intervals")
@@ -56,8 +56,8 @@ def experiment(
 
 def _print(study: Study) -> None:
     for measure in study.measures:
-        table = show.table(measure.replace("_", " "), study.x_name, "mean", "95 % interval")
+        table = output.table(measure.replace("_", " "), study.x_name, "mean", "95 % interval")
         for series in study.series:
             for x, each in study.points(series, measure).items():
                 table.add_row(series, str(x), f"{each.mean:.4g}", f"[{each.low:.4g}, {each.high:.4g}]")
-        show.console().print(table)
+        output.console().print(table)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from hybrid_scheduler.cli import options, show
+from hybrid_scheduler.cli import options, output
 
 
 def generate(
@@ -27,9 +27,9 @@ def generate(
     gpus: options.Gpus = None,
 ) -> None:
     """Draw tasks and write them to a CSV file."""
-    from hybrid_scheduler.workload import WorkloadGenerator
-    from hybrid_scheduler.workload.source import Source
-    from hybrid_scheduler.workload.tiled import TiledSpec
+    from hybrid_scheduler.workloads import WorkloadGenerator
+    from hybrid_scheduler.workloads.factorisations.workload import TiledSpec
+    from hybrid_scheduler.workloads.source import Source
 
     generator = WorkloadGenerator(seed)
     spec = TiledSpec.of(preset)
@@ -43,8 +43,8 @@ def generate(
     typer.echo(
         f"wrote {out}: {figures['num_tasks']:,} tasks, mean size {figures['avg_size']:.0f}, "
         f"mean intensity {figures['avg_intensity']:.2f}, "
-        f"mean base duration {show.quantity(figures['avg_duration'], 's')}, "
-        f"last arrival {show.quantity(figures['total_duration'], 's')}, "
+        f"mean base duration {output.quantity(figures['avg_duration'], 's')}, "
+        f"last arrival {output.quantity(figures['total_duration'], 's')}, "
         f"{figures['num_dependencies']:,} dependencies"
     )
     if spec and (assumed := spec.build().assumed):

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hybrid_scheduler.cli import options, show
+from hybrid_scheduler.cli import options, output
 
 if TYPE_CHECKING:
-    from hybrid_scheduler.workload.formats.format import Format, Imported
-    from hybrid_scheduler.workload.importing import Report
+    from hybrid_scheduler.workloads.conversion import Report
+    from hybrid_scheduler.workloads.formats.format import Format, Imported
 
 Files = Annotated[
     list[Path],
@@ -35,8 +35,8 @@ def import_(
     json: options.Json = False,
 ) -> None:
     """Read files of any known format, say what became of every row and column, and write tasks."""
-    from hybrid_scheduler.runs import to_json
-    from hybrid_scheduler.workload.importing import import_files
+    from hybrid_scheduler.studies.results import to_json
+    from hybrid_scheduler.workloads.conversion import import_files
 
     report = import_files(files, out, form, cluster_out, force)
     if json:
@@ -75,7 +75,7 @@ def mapping_lines(form: Format, width: int = 80) -> list[str]:
 
 def _speed(report: Report) -> str:
     rows, size = report.found.rows / report.seconds, report.bytes / report.seconds / 1e6
-    return f"read in {show.quantity(report.seconds, 's')}: {rows:,.0f} rows/s, {size:.3g} MB/s"
+    return f"read in {output.quantity(report.seconds, 's')}: {rows:,.0f} rows/s, {size:.3g} MB/s"
 
 
 def _counted(count: int, word: str) -> str:

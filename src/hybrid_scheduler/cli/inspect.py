@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hybrid_scheduler.cli import options, show
+from hybrid_scheduler.cli import options, output
 from hybrid_scheduler.cli.import_ import Files, FormatName, account
 
 if TYPE_CHECKING:
-    from hybrid_scheduler.model.cluster import Cluster
-    from hybrid_scheduler.workload.formats.format import Imported
-    from hybrid_scheduler.workload.shape import Distribution, Shape
+    from hybrid_scheduler.core.cluster import Cluster
+    from hybrid_scheduler.workloads.formats.format import Imported
+    from hybrid_scheduler.workloads.statistics import Distribution, Shape
 
 BARS = "▁▂▃▄▅▆▇█"
 LONG = ((86_400.0, "days"), (3600.0, "h"))
@@ -30,10 +30,10 @@ def inspect(
     json: options.Json = False,
 ) -> None:
     """Show what a file holds: rows, tasks, arrivals, times, memory, and how busy they keep a cluster."""
-    from hybrid_scheduler.runs import to_json
-    from hybrid_scheduler.workload.formats import reader
-    from hybrid_scheduler.workload.importing import machines_beside
-    from hybrid_scheduler.workload.shape import seconds_of, shape_of
+    from hybrid_scheduler.studies.results import to_json
+    from hybrid_scheduler.workloads.conversion import machines_beside
+    from hybrid_scheduler.workloads.formats import reader
+    from hybrid_scheduler.workloads.statistics import seconds_of, shape_of
 
     used = reader.format_for(files, form)
     found = reader.read_all(files, used.name)
@@ -41,7 +41,7 @@ def inspect(
     machine = _machine(found, cluster or beside, gpus)
     shape, seconds = shape_of(found.tasks, machine), seconds_of(found.tasks, machine)
     if png:
-        from hybrid_scheduler.reports.look import add_title, save_figure
+        from hybrid_scheduler.reports.style import add_title, save_figure
         from hybrid_scheduler.reports.trace_shape import plot_trace_shape
 
         ax = plot_trace_shape(found.tasks, machine)
@@ -107,7 +107,7 @@ def _some(names: list[str], most: int = 3) -> str:
 
 
 def _print_pictures(shape: Shape, seconds: Distribution) -> None:
-    table = show.table("", "least", "picture", "most", "median", "p99")
+    table = output.table("", "least", "picture", "most", "median", "p99")
     table.columns[2].justify = "left"
     if shape.span > 0:
         arrivals = shape.arrivals
@@ -119,7 +119,7 @@ def _print_pictures(shape: Shape, seconds: Distribution) -> None:
             _figure(value, unit) for value in (each.minimum, each.maximum, each.median, each.p99)
         )
         table.add_row(f"{name} ({notes})" if notes else name, low, bars(each.counts), high, median, p99)
-    show.console().print(table)
+    output.console().print(table)
 
 
 def _figure(value: float, unit: str) -> str:
@@ -129,7 +129,7 @@ def _figure(value: float, unit: str) -> str:
     for long, name in LONG:
         if value >= 2 * long:
             return f"{value / long:,.3g} {name}"
-    return show.quantity(value, "s")
+    return output.quantity(value, "s")
 
 
 def _pictures(shape: Shape, seconds: Distribution) -> list[tuple[str, str, Any]]:

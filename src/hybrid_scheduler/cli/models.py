@@ -7,15 +7,15 @@ from typing import Annotated
 
 import typer
 
-from hybrid_scheduler.cli import options, show
+from hybrid_scheduler.cli import options, output
 
 
 def models(
     directory: Annotated[Path, typer.Argument(help="Where to look.")] = Path("models"), json: options.Json = False
 ) -> None:
     """List the model files of a folder, from their manifests; no model is opened."""
-    from hybrid_scheduler.learning.model_file import list_models
-    from hybrid_scheduler.runs import to_json
+    from hybrid_scheduler.learning.model_files import list_models
+    from hybrid_scheduler.studies.results import to_json
 
     found = list_models(directory)
     if json:
@@ -24,7 +24,7 @@ def models(
     if not found:
         typer.echo(f"no models in {directory}: make one with hms train")
         return
-    table = show.table("file", "kind", "version", "intact")
+    table = output.table("file", "kind", "version", "intact")
     for each in found:
         table.add_row(each["file"], each["kind"], each["version"], "yes" if each["intact"] else "NO")
-    show.console().print(table)
+    output.console().print(table)

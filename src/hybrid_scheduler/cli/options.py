@@ -10,8 +10,8 @@ import typer
 from hybrid_scheduler.errors import InputError
 
 if TYPE_CHECKING:
-    from hybrid_scheduler.model.cluster import Cluster
-    from hybrid_scheduler.workload.source import Source
+    from hybrid_scheduler.core.cluster import Cluster
+    from hybrid_scheduler.workloads.source import Source
 
 Workload = Annotated[
     str,
@@ -74,7 +74,7 @@ def cluster_of(
     path: Path | None, gpus: int | None, profile: Path | None = None, source: Source | None = None
 ) -> Cluster:
     """Return the cluster of a file, the machine of a profile or of the tasks, or one CPU with `gpus` GPUs."""
-    from hybrid_scheduler.model.cluster import Cluster
+    from hybrid_scheduler.core.cluster import Cluster
 
     if path is not None and gpus is not None:
         raise InputError("both --cluster and --gpus were given: give one of them")

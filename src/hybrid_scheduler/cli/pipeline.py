@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hybrid_scheduler.cli import show
+from hybrid_scheduler.cli import output
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from hybrid_scheduler.pipeline.phase import Phase
-    from hybrid_scheduler.pipeline.records import Record
+    from hybrid_scheduler.pipeline.phases import Phase
+    from hybrid_scheduler.pipeline.workspace import Record
 
 TITLE = 19  # letters of a phase's title
 INDENT = " " * 4
@@ -83,7 +83,7 @@ class Follower:
         took = record.measured["seconds"]
         if fresh:
             self.seconds, self.done = self.seconds + took, self.done + 1
-        time = show.quantity(took, "s") if fresh else "before"
+        time = output.quantity(took, "s") if fresh else "before"
         self._say(f"{number + 1}  {phase.title:<{TITLE}} {time:>8}  {in_words(record)}")
 
     def _say(self, text: str) -> None:
@@ -94,7 +94,7 @@ def _bar() -> Progress:
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    console = show.console()
+    console = output.console()
     return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
 
 
@@ -102,15 +102,17 @@ def _conclude(record: Record, mode: str, watcher: Follower, out: Path) -> None:
     from hybrid_scheduler.pipeline.summary import ranking, verdict
 
     score = "time / best" if mode == "isolated" else "makespan / bound"
-    table = show.table("policy", score, "vs round robin", "vs greedy", "balance")
+    table = output.table("policy", score, "vs round robin", "vs greedy", "balance")
     for row in ranking(record, mode):
         table.add_row(*row)
-    console = show.console()
+    console = output.console()
     console.print("\nsimulated, new tasks, 95 % intervals; 1.000 is proved to be unbeatable\n", highlight=False)
     console.print(table)
     for line in verdict(record):
         console.print(line, markup=False)
-    done = f"{watcher.done} of 5 phases in {show.quantity(watcher.seconds, 's')}" if watcher.done else "nothing to do"
+    done = (
+        f"{watcher.done} of 5 phases in {output.quantity(watcher.seconds, 's')}" if watcher.done else "nothing to do"
+    )
     report = next((out / place for place in record.outputs if place.endswith(("report.html", "report.pdf"))), None)
     results = f"open {report}" if report else f"results are in {out / 'data' / 'results'}"
     console.print(f"{done}; {results}", markup=False, soft_wrap=True)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from hybrid_scheduler.cli import show
+from hybrid_scheduler.cli import output
 from hybrid_scheduler.errors import InputError
 
 
@@ -23,15 +23,15 @@ def plot(
     names: Annotated[bool, typer.Option("--list", help="List the figures and what they need.")] = False,
 ) -> None:
     """Draw one figure of a kept run, or all that can be drawn from it."""
-    from hybrid_scheduler.reports import plotting
+    from hybrid_scheduler.reports import gallery
 
     if names:
-        for name, summary, needs in plotting.listed():
+        for name, summary, needs in gallery.listed():
             typer.echo(f"{name:<20} {summary}\n{'':<20} needs {needs}")
         return
     if directory is None:
         raise InputError("no run to draw: hms plot RUN --figure NAME, with the folder of hms compare --out")
-    with show.progress("drawing", quiet=False) as progress:
-        written = plotting.plot(directory, figure, out, kind, progress)
+    with output.progress("drawing", quiet=False) as progress:
+        written = gallery.plot(directory, figure, out, kind, progress)
     for path in written:
         typer.echo(f"wrote {path}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hybrid_scheduler.cli import options, show
+from hybrid_scheduler.cli import options, output
 from hybrid_scheduler.errors import InputError
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def _measure(sizes: str, device: str, kernels: str, threads: int | None, quick: 
     from hybrid_scheduler.profiling.profiler import HardwareProfiler, silent
 
     edges = _sizes_of(sizes)
-    with silent(), show.progress("measuring", quiet=quiet) as progress:
+    with silent(), output.progress("measuring", quiet=quiet) as progress:
         profiler = HardwareProfiler(
             device,
             quick=quick,
@@ -88,7 +88,7 @@ def _sizes_of(text: str) -> list[int]:
 
 
 def _print(found: Profile) -> None:
-    console = show.console()
+    console = output.console()
     for text in (*_heading(found), ""):
         console.print(text, markup=False)
     console.print(_table(found))
@@ -108,14 +108,14 @@ def _heading(found: Profile) -> list[str]:
 
 def _table(found: Profile) -> Table:
     gpu = "GPU" if found.gpu_measured else "GPU (model)"
-    table = show.table("kernel", "N", "CPU", "±", "GFLOP/s", "GB/s", "I", gpu)
+    table = output.table("kernel", "N", "CPU", "±", "GFLOP/s", "GB/s", "I", gpu)
     for row, point in enumerate(found.points):
         rates = point.rates(point.cpu)
         flops = rates["gflops"]
         table.add_row(
             point.kernel if len(point.kernel) <= WIDEST else point.kernel[: WIDEST - 1] + "…",
             f"{point.size:.0f}",
-            show.quantity(point.cpu.seconds, "s"),
+            output.quantity(point.cpu.seconds, "s"),
             f"{point.cpu.spread:.0%}{'!' if point.cpu.spread > NOISY else ''}",
             f"{flops:.1f}" if flops else "–",
             f"{rates['gb_per_second']:.1f}",
@@ -127,14 +127,14 @@ def _table(found: Profile) -> Table:
 
 def _gpu_cell(found: Profile, row: int, point: Point) -> str:
     if not found.gpu_measured:
-        return "~" + show.quantity(float(found.reference_seconds[row]), "s")
-    return show.quantity(point.gpu.seconds, "s") if point.gpu else "not measured"
+        return "~" + output.quantity(float(found.reference_seconds[row]), "s")
+    return output.quantity(point.gpu.seconds, "s") if point.gpu else "not measured"
 
 
 def _links(found: Profile) -> list[str]:
     return [
         f"{each.direction.replace('_', ' ')}: {each.bandwidth / 1000:.2f} GB/s, "
-        f"latency {show.quantity(each.latency, 's')}, measured"
+        f"latency {output.quantity(each.latency, 's')}, measured"
         + (f" (fit error {each.error:.0%})" if found.transfers else "")
         for each in found.links
     ] or ["host to device: not measured; the reference model has 16 GB/s"]

@@ -8,19 +8,19 @@ from typing import Annotated
 
 import typer
 
-from hybrid_scheduler.cli import show
+from hybrid_scheduler.cli import output
 from hybrid_scheduler.errors import SchedulerError
 
 
 def repeat(directory: Annotated[Path, typer.Argument(help="A folder that hms compare --out wrote.")]) -> None:
     """Run a kept comparison again from its manifest and compare the measures bit by bit."""
-    from hybrid_scheduler import race, runs
+    from hybrid_scheduler.studies import compare, results
 
-    manifest = runs.load_manifest(directory)
-    with show.progress("racing again", quiet=False) as progress:
-        result = race.compare(runs.comparison_of(manifest), progress)
-    digest = hashlib.sha256(runs.measures_table(result).encode()).hexdigest()
-    if digest != manifest["sha256"][runs.MEASURES]:
+    manifest = results.load_manifest(directory)
+    with output.progress("racing again", quiet=False) as progress:
+        result = compare.compare(results.comparison_of(manifest), progress)
+    digest = hashlib.sha256(results.measures_table(result).encode()).hexdigest()
+    if digest != manifest["sha256"][results.MEASURES]:
         made = manifest["environment"]
         raise SchedulerError(
             f"{directory} was not repeated bit for bit: it was made by version {manifest['version']} with "

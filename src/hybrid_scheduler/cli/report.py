@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from hybrid_scheduler.cli import show
+from hybrid_scheduler.cli import output
 
 
 def report(
@@ -20,7 +20,7 @@ def report(
     """Write a report: who won, how clearly, how far from the proven bound, and how to repeat it."""
     from hybrid_scheduler.reports import reporting
 
-    with show.progress("writing the report", quiet=False) as progress:
+    with output.progress("writing the report", quiet=False) as progress:
         written = reporting.report(directory, out, kind, progress)
     for path in written:
         typer.echo(f"wrote {path}")

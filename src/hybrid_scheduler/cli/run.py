@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hybrid_scheduler.cli import options, show
+from hybrid_scheduler.cli import options, output
 from hybrid_scheduler.errors import InputError
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from hybrid_scheduler.execution.running import RealRun
-    from hybrid_scheduler.race import Result
+    from hybrid_scheduler.runtime.lane import RealRun
+    from hybrid_scheduler.studies.compare import Result
 
 DEFAULT = "round_robin,greedy,hybrid_ml,eft"
 NAMES = 16  # letters of a scheduler's name in the table
@@ -49,13 +49,12 @@ def run(
     json: options.Json = False,
 ) -> None:
     """Run built-in kernels, sized by the tasks, on real devices; every figure but watts and prices is measured."""
-    from hybrid_scheduler import race, runs
-    from hybrid_scheduler.execution.devices import cluster_of, devices_of
-    from hybrid_scheduler.execution.execution_lane import Pace
-    from hybrid_scheduler.execution.running import RealRun
-    from hybrid_scheduler.execution.times_file import load_times, save_times, times_path
     from hybrid_scheduler.files import require_new
-    from hybrid_scheduler.workload.source import Source
+    from hybrid_scheduler.runtime.devices import cluster_of, devices_of
+    from hybrid_scheduler.runtime.lane import Pace, RealRun
+    from hybrid_scheduler.runtime.measured_times import load_times, save_times, times_path
+    from hybrid_scheduler.studies import compare, results
+    from hybrid_scheduler.workloads.source import Source
 
     for name, value in (("--pace", pace), ("--scale", scale)):
         if not 0 < value < float("inf"):
@@ -63,7 +62,7 @@ def run(
     if out:
         require_new(out)
     specs = devices_of(devices)
-    comparison = race.Comparison(
+    comparison = compare.Comparison(
         source=Source.of(workload, tasks, rate),
         schedulers=options.schedulers_of(scheduler),
         cluster=cluster_of(specs),
@@ -73,15 +72,15 @@ def run(
     times = load_times(times_path()) if remember else None
     real = RealRun(comparison, specs, backend, address, Pace(pace, at_once, scale), times)
     comparison.source.tasks(comparison.seeds[0], comparison.cluster)  # bad tasks are refused before any lesson
-    show.give_lessons(comparison.schedulers, comparison.cluster, "queued", quiet=json)
-    with show.progress("running", quiet=json) as progress:
+    output.give_lessons(comparison.schedulers, comparison.cluster, "queued", quiet=json)
+    with output.progress("running", quiet=json) as progress:
         result = real.run(lambda _, done, total: progress(done, total))
     if times is not None:
         save_times(times, times_path())
     if out:
-        runs.save(result, out, ["hms", *sys.argv[1:]], real.files())
+        results.save(result, out, ["hms", *sys.argv[1:]], real.files())
     if json:
-        typer.echo(runs.to_json(runs.to_document(result)), nl=False)
+        typer.echo(results.to_json(results.to_document(result)), nl=False)
         return
     _print(result, real)
     if out:
@@ -89,7 +88,7 @@ def run(
 
 
 def _print(result: Result, real: RealRun) -> None:
-    console = show.console()
+    console = output.console()
     comparison, first = result.comparison, result.outcomes[0]
     seeds = f"{len(comparison.seeds)} seed{'s' if len(comparison.seeds) > 1 else ''}"
     names = ", ".join(each.label for each in real.devices)
@@ -97,7 +96,7 @@ def _print(result: Result, real: RealRun) -> None:
         f"{Path(comparison.source.name).name}: {first.workload['num_tasks']:,} tasks, {real.backend}, {seeds}",
         f"devices: {names}",
         "times are measured, watts and prices are the model's",
-        f"bound {show.quantity(first.bound.makespan, 's')} for the times that were measured or learnt",
+        f"bound {output.quantity(first.bound.makespan, 's')} for the times that were measured or learnt",
         "",
     ):
         console.print(line, soft_wrap=True, markup=False)
@@ -107,18 +106,18 @@ def _print(result: Result, real: RealRun) -> None:
 
 
 def _table(result: Result) -> Table:
-    table = show.table("measured", "makespan", "/ bound", "turnaround", "p99", "busy", "decision")
+    table = output.table("measured", "makespan", "/ bound", "turnaround", "p99", "busy", "decision")
     for spec in result.ranking("makespan"):
         mean = {name: result.interval(spec, name).mean for name in result.outcomes[0].measures[spec]}
         decision = sum(each.decision_seconds[spec] for each in result.outcomes) / len(result.outcomes)
         table.add_row(
             spec if len(spec) <= NAMES else spec[: NAMES - 1] + "…",
-            show.quantity(mean["makespan"], "s"),
+            output.quantity(mean["makespan"], "s"),
             f"{mean['makespan_over_bound']:.3f}",
-            show.quantity(mean["mean_turnaround"], "s"),
-            show.quantity(mean["p99_turnaround"], "s"),
+            output.quantity(mean["mean_turnaround"], "s"),
+            output.quantity(mean["p99_turnaround"], "s"),
             f"{mean['utilisation']:.0%}",
-            show.quantity(decision, "s"),
+            output.quantity(decision, "s"),
         )
     return table
 

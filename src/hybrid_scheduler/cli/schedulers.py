@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from hybrid_scheduler.cli import options, show
+from hybrid_scheduler.cli import options, output
 
 
 def schedulers(
@@ -14,7 +14,7 @@ def schedulers(
 ) -> None:
     """List the policies, what they decide by and whether they know the true times; or the options of one."""
     from hybrid_scheduler import registry
-    from hybrid_scheduler.runs import to_json
+    from hybrid_scheduler.studies.results import to_json
 
     if name:
         _print_options(name, json)
@@ -26,17 +26,17 @@ def schedulers(
         }
         typer.echo(to_json({"schedulers": rows}), nl=False)
         return
-    table = show.table("name", "knows times", "decides by")
+    table = output.table("name", "knows times", "decides by")
     table.columns[1].justify = table.columns[2].justify = "left"
     table.columns[2].no_wrap = False
     for each in registry.schedulers:
         table.add_row(each.name, each.sighted, each.summary)
-    show.console().print(table)
+    output.console().print(table)
 
 
 def _print_options(name: str, json: bool) -> None:
     from hybrid_scheduler import registry
-    from hybrid_scheduler.runs import to_json
+    from hybrid_scheduler.studies.results import to_json
 
     found = registry.schedulers.options(name)
     if json:
@@ -46,10 +46,10 @@ def _print_options(name: str, json: bool) -> None:
     if not found:
         typer.echo(f"{name} has no options")
         return
-    table = show.table("option", "default", "meaning")
+    table = output.table("option", "default", "meaning")
     table.columns[2].justify = "left"
     table.columns[2].no_wrap = False
     for each in found:
         table.add_row(each.name, str(each.default), each.help)
-    show.console().print(table)
+    output.console().print(table)
     typer.echo(f"such as: hms compare -s {name}:{found[0].name}={found[0].default}")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from hybrid_scheduler.cli import options, show
+from hybrid_scheduler.cli import options, output
 
 
 def serve(
@@ -58,5 +58,5 @@ def serve(
         typer.echo("hms: others can read --database in the list of processes: set DATABASE_URL instead", err=True)
     if settings.autostart and settings.role == "all":
         live = settings.live_settings()
-        show.give_lessons(live.schedulers, live.cluster, "queued", quiet=False, warm=not live.measured)
+        output.give_lessons(live.schedulers, live.cluster, "queued", quiet=False, warm=not live.measured)
     run(settings, lambda address: typer.echo(f"watch it at {address}"))

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hybrid_scheduler.cli import show
+from hybrid_scheduler.cli import output
 from hybrid_scheduler.errors import InputError
 
 if TYPE_CHECKING:
-    from hybrid_scheduler.sweep.sweep import Carry
+    from hybrid_scheduler.studies.sweep import Carry
 
 
 def sweep(
@@ -26,14 +26,13 @@ def sweep(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:
     """Run policies × workloads × loads × clusters × seeds and collect one Parquet table."""
-    from hybrid_scheduler.sweep.grid import read_grid
-    from hybrid_scheduler.sweep.sweep import RESULTS, digest, run_sweep
+    from hybrid_scheduler.studies.sweep import RESULTS, digest, read_grid, run_sweep
 
     if processes is not None and address:
         raise InputError("both --processes and --address were given: give one of them")
     wanted = read_grid(grid)
     carry = _carry(processes, address, time_limit)
-    with show.progress("comparisons", quiet=quiet) as step:
+    with output.progress("comparisons", quiet=quiet) as step:
         finished = run_sweep(wanted, out, carry, step)
     before = f", {finished.resumed} of them there before" if finished.resumed else ""
     typer.echo(f"{finished.points} comparisons{before}: {out / RESULTS} (SHA-256 {digest(out)[:16]}…), simulated")
@@ -41,10 +40,10 @@ def sweep(
 
 def _carry(processes: int | None, address: str, time_limit: float) -> Carry:
     if address:
-        from hybrid_scheduler.execution.ray_jobs import on_ray
+        from hybrid_scheduler.runtime.ray_jobs import on_ray
 
         return on_ray(address)
-    from hybrid_scheduler.sweep.sweep import on_processes
+    from hybrid_scheduler.studies.sweep import on_processes
 
     count = os.cpu_count() or 1 if processes is None else processes
     if count < 1 or not time_limit > 0:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hybrid_scheduler.cli import options, show
+from hybrid_scheduler.cli import options, output
 
 if TYPE_CHECKING:
     from hybrid_scheduler.schedulers.scheduler import Scheduler
@@ -28,12 +28,12 @@ def train(
     gpus: options.Gpus = None,
 ) -> None:
     """Train a policy that learns and write its model, for compare -s NAME:model=FILE."""
-    from hybrid_scheduler import training
+    from hybrid_scheduler.studies import pretraining
 
     machine = options.cluster_of(cluster, gpus)
     names = [name.strip() for name in presets.split(",") if name.strip()]
-    with show.progress("training", quiet=False) as progress:
-        policy = training.trained(scheduler, names, tasks, load, seed, machine, progress)
+    with output.progress("training", quiet=False) as progress:
+        policy = pretraining.trained(scheduler, names, tasks, load, seed, machine, progress)
     policy.save(out)
     _keep_curve(policy, curve, tensorboard)
     typer.echo(f"wrote {out} and {out}.json: {scheduler} after {len(names) * tasks:,} tasks on {machine.describe()}")
@@ -45,7 +45,7 @@ def _keep_curve(policy: Scheduler, curve: Path | None, tensorboard: Path | None)
     from hybrid_scheduler.errors import InputError
     from hybrid_scheduler.files import written_whole
     from hybrid_scheduler.reports.figures.learning_curve import curve_csv, plot_learning_curve, to_tensorboard
-    from hybrid_scheduler.reports.look import save_figure
+    from hybrid_scheduler.reports.style import save_figure
 
     points = list(getattr(policy, "curve", ()))
     if not points:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hybrid_scheduler.cli import options, show
+from hybrid_scheduler.cli import options, output
 from hybrid_scheduler.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hybrid_scheduler.execution.validation import Validation
+    from hybrid_scheduler.runtime.validation import Validation
 
 CSV, PNG, SUMMARY = "tasks.csv", "validation.png", "summary.json"
 
@@ -36,15 +36,14 @@ def validate(
     json: options.Json = False,
 ) -> None:
     """Run tasks between two calibrations of the devices, simulate the same; print the error of the simulation."""
-    from hybrid_scheduler.execution.calibrating import Calibration
-    from hybrid_scheduler.execution.devices import cluster_of, devices_of
-    from hybrid_scheduler.execution.execution_lane import Pace
-    from hybrid_scheduler.execution.hybrid_scheduler import made_backend
-    from hybrid_scheduler.execution.validation import Validator, summary
     from hybrid_scheduler.files import require_new
-    from hybrid_scheduler.profiling.energy import cpu_meter
-    from hybrid_scheduler.runs import to_json
-    from hybrid_scheduler.workload.source import Source
+    from hybrid_scheduler.profiling.timing import cpu_meter
+    from hybrid_scheduler.runtime.devices import cluster_of, devices_of
+    from hybrid_scheduler.runtime.executor import made_backend
+    from hybrid_scheduler.runtime.lane import Pace
+    from hybrid_scheduler.runtime.validation import Calibration, Validator, summary
+    from hybrid_scheduler.studies.results import to_json
+    from hybrid_scheduler.workloads.source import Source
 
     if not 0 < scale < float("inf"):
         raise InputError(f"--scale is {scale:g}, expected a number above 0")
@@ -53,17 +52,17 @@ def validate(
     specs, names = devices_of(devices), options.schedulers_of(scheduler)
     cluster, source, pace = cluster_of(specs), Source.of(workload, tasks), Pace(at_once=at_once, scale=scale)
     columns = {seed: source.tasks(seed, cluster) for seed in options.seeds_of(seeds)}
-    show.give_lessons(names, cluster, "queued", quiet=json)
+    output.give_lessons(names, cluster, "queued", quiet=json)
     meter, no_meter = cpu_meter()
     found: list[Validation] = []
     machine = made_backend(backend, specs, address)
     try:
         validator = Validator(Calibration(machine, next(iter(columns.values())), pace), meter)
-        with show.progress("calibrating", quiet=json):
+        with output.progress("calibrating", quiet=json):
             validator.calibrate()
         for seed, each in columns.items():
             for name in names:
-                with show.progress(f"{name}, seed {seed}", quiet=json) as step:
+                with output.progress(f"{name}, seed {seed}", quiet=json) as step:
                     found.append(validator.validate(name, seed, each, step))
     finally:
         machine.close()
@@ -79,11 +78,11 @@ def validate(
 
 
 def _write(found: Sequence[Validation], out: Path, labels: str) -> None:
-    from hybrid_scheduler.execution.validation import summary
     from hybrid_scheduler.files import new_directory
-    from hybrid_scheduler.reports.look import save_figure
+    from hybrid_scheduler.reports.style import save_figure
     from hybrid_scheduler.reports.validation import plot_validation
-    from hybrid_scheduler.runs import environment, to_json
+    from hybrid_scheduler.runtime.validation import summary
+    from hybrid_scheduler.studies.results import environment, to_json
 
     with new_directory(out) as folder:
         with (folder / CSV).open("w", encoding="utf-8", newline="") as file:
@@ -106,22 +105,22 @@ def _write(found: Sequence[Validation], out: Path, labels: str) -> None:
 
 
 def _print(found: Sequence[Validation], labels: str, no_meter: str) -> None:
-    from hybrid_scheduler.execution.validation import summary
+    from hybrid_scheduler.runtime.validation import summary
 
-    console, first = show.console(), found[0]
+    console, first = output.console(), found[0]
     seeds = len({each.seed for each in found})
     console.print(
         f"{len(first.measured):,} tasks, {seeds} seed{'s' if seeds > 1 else ''}; devices: {labels}",
         soft_wrap=True,
         markup=False,
     )
-    table = show.table("scheduler", "simulated", "measured", "error", "worst", "turnaround", "per task", "p90")
+    table = output.table("scheduler", "simulated", "measured", "error", "worst", "turnaround", "per task", "p90")
     for line in summary(found):
         figures = {name: value for name, value in line.items() if isinstance(value, float)}
         table.add_row(
             str(line["scheduler"])[:16],
-            show.quantity(figures["simulated_makespan"], "s"),
-            show.quantity(figures["measured_makespan"], "s"),
+            output.quantity(figures["simulated_makespan"], "s"),
+            output.quantity(figures["measured_makespan"], "s"),
             *(f"{figures[name]:+.1%}" for name in ("makespan_error", "worst_makespan_error", "turnaround_error")),
             *(f"{figures[name]:.1%}" for name in ("median_task_error", "p90_task_error")),
         )

@@ -1,7 +1,4 @@
-"""A fitted scikit-learn forest as flat arrays, walked by compiled code: the same predictions, far sooner.
-
-Asked for one row, scikit-learn takes milliseconds, most of it on the way to its trees; this takes microseconds.
-"""
+"""A fitted scikit-learn forest as flat arrays, evaluated by compiled code."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from hybrid_scheduler.model.tasks import Floats, Ints
+from hybrid_scheduler.core.tasks import Floats, Ints
 
 ABREAST = 8
 """Trees that are walked side by side: while one waits for memory, the others go on."""

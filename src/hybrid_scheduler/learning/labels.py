@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from hybrid_scheduler.bounds import work_prices
-from hybrid_scheduler.model.cluster import Cluster
-from hybrid_scheduler.model.tasks import Floats
+from hybrid_scheduler.bounds.makespan import work_prices
+from hybrid_scheduler.core.cluster import Cluster
+from hybrid_scheduler.core.tasks import Floats
 
 STEPS = 20
 

@@ -6,16 +6,23 @@ quality of a fit from `fit`, as the project's guide shows.
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from hybrid_scheduler.errors import InputError, SchedulerError
+from hybrid_scheduler.core.cluster import Cluster
+from hybrid_scheduler.core.physics import class_times, rejections
+from hybrid_scheduler.core.placements import RAN
+from hybrid_scheduler.core.tasks import Floats, Task, Tasks
+from hybrid_scheduler.errors import InputError, SchedulerError, unknown_name
 from hybrid_scheduler.learning.compiled_forest import CompiledForest, compile_forest
-from hybrid_scheduler.learning.model_file import load_model, save_model
-from hybrid_scheduler.model.tasks import Floats
+from hybrid_scheduler.learning.features import FEATURES, task_features
+from hybrid_scheduler.learning.labels import isolated_labels, queued_labels
+from hybrid_scheduler.learning.model_files import load_model, save_model
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -238,3 +245,67 @@ def _check_rows(rows: Floats, target: Floats, test_size: float) -> None:
         raise InputError(f"test_size is {test_size}, expected a share between 0 and 1")
     if not np.isfinite(rows).all() or not np.isfinite(target).all():
         raise InputError("features and targets must be finite numbers: drop rows with NaN or inf")
+
+
+MODEL_TYPES: dict[str, type[Predictor]] = {"random_forest": RandomForestPredictor, "xgboost": XGBoostPredictor}
+
+
+class HasTasks(Protocol):
+    """Something that holds a workload, such as a `WorkloadGenerator`."""
+
+    tasks: Tasks | None
+
+
+class OfflineTrainer:
+    """Labels a workload in retrospect, fits a model, judges it and saves it."""
+
+    def __init__(
+        self,
+        model_type: str = "random_forest",
+        *,
+        mode: str = "isolated",
+        cluster: Cluster | None = None,
+        **options: Any,
+    ) -> None:
+        if model_type not in MODEL_TYPES:
+            raise unknown_name("model type", model_type, MODEL_TYPES)
+        if mode not in ("isolated", "queued"):
+            raise InputError(f"mode is '{mode}', expected isolated or queued")
+        self.mode = mode
+        self.cluster = cluster or Cluster.default()
+        self.model: Predictor = MODEL_TYPES[model_type](**options)
+
+    def prepare_data(self, workload: HasTasks | Tasks | Iterable[Task]) -> tuple[Floats, Floats]:
+        """Return features and labels of the tasks that fit the cluster."""
+        tasks = _tasks_of(workload)
+        times = class_times(tasks, self.cluster)
+        runs = rejections(tasks, times, self.cluster) == RAN
+        label = isolated_labels if self.mode == "isolated" else queued_labels
+        return task_features(tasks)[runs], label(times[runs], self.cluster)
+
+    def run_full_pipeline(
+        self, workload: HasTasks | Tasks | Iterable[Task], model_output_path: str | Path | None = None
+    ) -> dict[str, Any]:
+        """Label, fit, judge and, if a path is given, save; return the quality and the feature importances."""
+        import pandas as pd
+
+        rows, labels = self.prepare_data(workload)
+        results: dict[str, Any] = self.model.fit(pd.DataFrame(rows, columns=list(FEATURES)), labels)
+        results["feature_importances"] = self.model.feature_importance()
+        if model_output_path is not None:
+            training = {
+                "mode": self.mode,
+                "rows": len(rows),
+                "classes": [each.name for each in self.cluster.classes],
+                "data_sha256": hashlib.sha256(rows.tobytes() + labels.tobytes()).hexdigest(),
+                "quality": {key: value for key, value in results.items() if key != "feature_importances"},
+            }
+            self.model.save(model_output_path, training)
+        return results
+
+
+def _tasks_of(workload: HasTasks | Tasks | Iterable[Task]) -> Tasks:
+    held: Any = getattr(workload, "tasks", workload)
+    if held is None:
+        raise InputError("the generator holds no workload yet: call generate_workload or load first")
+    return Tasks.of(held)

@@ -9,15 +9,10 @@ from typing import Any, Protocol
 
 from hybrid_scheduler.errors import InputError, unknown_name
 from hybrid_scheduler.files import sha256
-from hybrid_scheduler.pipeline.drawing import DRAWING
-from hybrid_scheduler.pipeline.evaluating import EVALUATING
-from hybrid_scheduler.pipeline.fitting import FITTING
-from hybrid_scheduler.pipeline.measuring import PROFILING
-from hybrid_scheduler.pipeline.options import Options, flat
-from hybrid_scheduler.pipeline.phase import Found, Phase, Work
-from hybrid_scheduler.pipeline.records import Inputs, Record, digests
-from hybrid_scheduler.pipeline.scheduling import SCHEDULING
-from hybrid_scheduler.pipeline.workspace import Workspace
+from hybrid_scheduler.pipeline.config import Options, flat
+from hybrid_scheduler.pipeline.evaluate import EVALUATING
+from hybrid_scheduler.pipeline.phases import DRAWING, FITTING, PROFILING, SCHEDULING, Found, Phase, Work
+from hybrid_scheduler.pipeline.workspace import Inputs, Record, Workspace, digests
 
 PHASES = (PROFILING, DRAWING, FITTING, SCHEDULING, EVALUATING)
 

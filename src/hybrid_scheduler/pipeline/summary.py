@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from hybrid_scheduler.pipeline.options import OFFLINE
-from hybrid_scheduler.pipeline.phase import TEST_TRACE, TRAINING_TRACE
-from hybrid_scheduler.pipeline.records import Record
+from hybrid_scheduler.pipeline.config import OFFLINE
+from hybrid_scheduler.pipeline.phases import TEST_TRACE, TRAINING_TRACE
+from hybrid_scheduler.pipeline.workspace import Record
 from hybrid_scheduler.profiling.profile import MEASURED
 
 BASELINE, RIVAL = "round_robin", "greedy"

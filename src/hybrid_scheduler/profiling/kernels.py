@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from hybrid_scheduler.model.tasks import Floats
+from hybrid_scheduler.core.tasks import Floats
 
 if TYPE_CHECKING:
     import torch

@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from hybrid_scheduler.core.cluster import DEFAULT_CPU, DEFAULT_GPU, Cluster, Node
+from hybrid_scheduler.core.physics import class_times
+from hybrid_scheduler.core.tasks import Floats, Tasks
 from hybrid_scheduler.errors import InputError, unknown_name
-from hybrid_scheduler.model.cluster import DEFAULT_CPU, DEFAULT_GPU, Cluster, Node
-from hybrid_scheduler.model.tasks import Floats, Tasks
-from hybrid_scheduler.physics import class_times
 from hybrid_scheduler.profiling.kernels import intensity_of
 from hybrid_scheduler.profiling.timing import Timing
 

@@ -1,4 +1,4 @@
-"""Profiles as JSON files: written whole or not at all, read only if every entry is what it should be."""
+"""Profiles as JSON files: written whole or not at all, checked when read."""
 
 from __future__ import annotations
 
@@ -15,8 +15,14 @@ from hybrid_scheduler.profiling.calibration import calibrate
 from hybrid_scheduler.profiling.profile import Profile
 
 SCHEMA = 1
+
+
 KIND = "hardware_profile"
+
+
 AGAIN = "measure it again with hms profile -o FILE"
+
+
 Built = TypeVar("Built")
 
 

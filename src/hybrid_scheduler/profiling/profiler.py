@@ -11,15 +11,26 @@ from pathlib import Path
 from loguru import logger
 
 from hybrid_scheduler.errors import InputError, unknown_name
-from hybrid_scheduler.profiling import machine
-from hybrid_scheduler.profiling.calibration import REFERENCE_GPUS
+from hybrid_scheduler.profiling import devices
+from hybrid_scheduler.profiling.calibration import REFERENCE_GPUS, line
 from hybrid_scheduler.profiling.devices import CPU_DEVICE, Device, check_type, find_gpu
-from hybrid_scheduler.profiling.energy import Meter, cpu_meter, gpu_meter
-from hybrid_scheduler.profiling.kernels import KERNELS, Kernel
-from hybrid_scheduler.profiling.profile import CPU_TIME, MEASURED, REFERENCE, WALL, Machine, Part, Point, Profile
+from hybrid_scheduler.profiling.kernels import FLOAT, KERNELS, Kernel, random_array
+from hybrid_scheduler.profiling.profile import (
+    CPU_TIME,
+    MEASURED,
+    REFERENCE,
+    TO_DEVICE,
+    TO_HOST,
+    WALL,
+    Link,
+    Machine,
+    Part,
+    Point,
+    Profile,
+    Transfer,
+)
 from hybrid_scheduler.profiling.profile_file import save
-from hybrid_scheduler.profiling.timing import QUICK, Sampling, Timing, measure
-from hybrid_scheduler.profiling.transfers import links_of, measured_transfers
+from hybrid_scheduler.profiling.timing import QUICK, Meter, Sampling, Timing, cpu_meter, gpu_meter, measure
 
 SIZES = (256, 512, 1024, 2048)
 QUICK_SIZES = (128, 256, 512)
@@ -146,12 +157,12 @@ class HardwareProfiler:
 
     def _machine(self) -> Machine:
         return Machine(
-            cpu=machine.cpu_name(),
-            cores=machine.cores(),
-            memory_mb=machine.memory_mb(),
-            system=machine.system(),
-            libraries=machine.libraries(),
-            load_average=machine.load_average(),
+            cpu=devices.cpu_name(),
+            cores=devices.cores(),
+            memory_mb=devices.memory_mb(),
+            system=devices.system(),
+            libraries=devices.libraries(),
+            load_average=devices.load_average(),
         )
 
     def _conclude(self, profile: Profile) -> None:
@@ -167,7 +178,7 @@ def _looked_for(device_type: str) -> tuple[Device | None, str]:
 
 
 def _threads(threads: int | None) -> int:
-    most = machine.cores()
+    most = devices.cores()
     if threads is None:
         return most
     if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= most:
@@ -211,7 +222,7 @@ def _checked(sizes: tuple[int, ...], kernels: tuple[Kernel, ...]) -> tuple[int, 
     if len(set(sizes)) < len(sizes):
         raise InputError(f"a size is given twice in {', '.join(map(str, sizes))}: give each once")
     needed = max(kernel.traffic(max(sizes)) for kernel in kernels) / 1e6
-    there = machine.memory_mb()
+    there = devices.memory_mb()
     if there is not None and needed > MEMORY_SHARE * there:
         raise InputError(
             f"size {max(sizes)} needs {needed:,.0f} MB, this machine has {there:,.0f} MB: choose smaller sizes"
@@ -227,3 +238,32 @@ def silent() -> Iterator[None]:
         yield
     finally:
         logger.enable("hybrid_scheduler.profiling")
+
+
+def measured_transfers(gpu: Device, sizes: Sequence[int], sampling: Sampling) -> tuple[Transfer, ...]:
+    """Move an array of N × N floats there and back for every size."""
+    found = []
+    for size in sizes:
+        for direction, run in _moves(gpu, size).items():
+            timing = measure(run, gpu.settle, sampling)
+            found.append(Transfer(direction, FLOAT * size * size / 1e6, timing))
+    return tuple(found)
+
+
+def _moves(gpu: Device, size: int) -> dict[str, Callable[[], object]]:
+    import torch
+
+    host = random_array("cpu", size, size)
+    there = torch.empty_like(host, device=gpu.place)
+    back = torch.empty_like(host)
+    return {TO_DEVICE: lambda: there.copy_(host), TO_HOST: lambda: back.copy_(there)}
+
+
+def links_of(transfers: Sequence[Transfer]) -> tuple[Link, ...]:
+    """Fit latency and bandwidth of every direction that was measured."""
+    links = []
+    for direction in dict.fromkeys(each.direction for each in transfers):
+        chosen = [each for each in transfers if each.direction == direction]
+        latency, per_mb, error = line([each.megabytes for each in chosen], [each.timing.seconds for each in chosen])
+        links.append(Link(direction, 1.0 / per_mb, latency, error))
+    return tuple(links)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hybrid_scheduler.errors import InputError
+from hybrid_scheduler.errors import InputError, unknown_name
+from hybrid_scheduler.files import require_absent
 from hybrid_scheduler.registry import Entry, Registry
-from hybrid_scheduler.reports.forest_check import can_check
-from hybrid_scheduler.reports.material import Material, RunMaterial
+from hybrid_scheduler.reports.material import Material, RunMaterial, can_check, load_material
+from hybrid_scheduler.reports.numbers import describe
+from hybrid_scheduler.reports.style import FORMATS, add_title, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -112,3 +116,45 @@ def _input(picture: Picture, material: Material) -> Any:
     if picture.needs == "replay":
         return material.replay
     return material.forests if picture.needs == "forests" else material.result
+
+
+Progress = Callable[[int, int], None]
+
+
+def listed() -> list[tuple[str, str, str]]:
+    """Return name, summary and needs of every figure."""
+    found = [find(name) for name in figures.table]
+    return [(each.name, each.summary, NEEDS[each.needs]) for each in found]
+
+
+def plot(directory: Path, figure: str, out: Path | None, kind: str, progress: Progress) -> list[Path]:
+    """Draw a figure, or all that suit, and return the files."""
+    names = [] if figure == "all" else [find(figure).name]
+    _check_kind(kind, out)
+    material = load_material(directory)
+    places = _places(names or [each.name for each in suitable(material)], out or directory / "figures", kind)
+    for path in places.values():
+        require_absent(path)
+    for number, (name, path) in enumerate(places.items()):
+        progress(number, len(places))
+        ax = draw(name, material)
+        if isinstance(material, RunMaterial):
+            add_title(ax, describe(material.result))
+        save_figure(ax, path)
+    return list(places.values())
+
+
+def _check_kind(kind: str, out: Path | None) -> None:
+    if kind and kind not in FORMATS:
+        raise unknown_name("format", kind, FORMATS)
+    ending = out.suffix.lstrip(".") if out else ""
+    if kind and ending and ending != kind:
+        raise InputError(f"--out is {out} and --format is {kind}: let them say the same, or leave one out")
+
+
+def _places(names: list[str], out: Path, kind: str) -> dict[str, Path]:
+    if out.suffix and not out.is_dir():
+        if len(names) > 1:
+            raise InputError(f"{out} is one file and there are {len(names)} figures: give a folder, or one --figure")
+        return {names[0]: out}
+    return {name: out / f"{name}.{kind or FORMATS[0]}" for name in names}

@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hybrid_scheduler.metrics import Interval
-    from hybrid_scheduler.race import Result
+    from hybrid_scheduler.core.metrics import Interval
+    from hybrid_scheduler.studies.compare import Result
+
 
 PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
+
+
 BARE = {"×", "share", "R²"}  # ratios: no prefix, no unit behind them
 
 

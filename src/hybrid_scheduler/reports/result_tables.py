@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from hybrid_scheduler import registry
-from hybrid_scheduler.metrics import MEASURES, sign_test
-from hybrid_scheduler.race import Result
+from hybrid_scheduler.core.metrics import MEASURES, sign_test
 from hybrid_scheduler.reports.document import Table
-from hybrid_scheduler.reports.findings import named
+from hybrid_scheduler.reports.material import Replay
 from hybrid_scheduler.reports.numbers import percent, plain, quantity, with_interval
-from hybrid_scheduler.reports.replay import Replay
+from hybrid_scheduler.reports.text import named
+from hybrid_scheduler.studies.compare import Result
 
 COLUMNS = ("mean_turnaround", "p99_turnaround", "energy", "cost")
 TESTED = ("mean_turnaround", "energy", "cost")

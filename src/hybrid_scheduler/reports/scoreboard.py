@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hybrid_scheduler.reports.look import INK, WIDTH, axes, label, styled
+from hybrid_scheduler.reports.style import INK, WIDTH, axes, label, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from hybrid_scheduler.suite.scoreboard import Scoreboard
+    from hybrid_scheduler.studies.scoreboard import Scoreboard
 
 FAR = 2.0
 """From this ratio on a field is as dark as it gets."""

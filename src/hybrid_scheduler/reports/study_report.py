@@ -5,17 +5,17 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 
-from hybrid_scheduler import experiments
-from hybrid_scheduler.experiments import Study
-from hybrid_scheduler.metrics import MEASURES, Interval, paired
+from hybrid_scheduler.core.metrics import MEASURES, Interval, paired
 from hybrid_scheduler.reports import gallery
 from hybrid_scheduler.reports.comparison_report import repeat, threats
 from hybrid_scheduler.reports.document import Block, Bullets, Document, Heading, Image, Paragraph, Table
 from hybrid_scheduler.reports.figures.study import plot_study, unit_of
-from hybrid_scheduler.reports.findings import named
-from hybrid_scheduler.reports.look import figure_svg
 from hybrid_scheduler.reports.material import StudyMaterial
 from hybrid_scheduler.reports.numbers import count, plain, with_interval
+from hybrid_scheduler.reports.style import figure_svg
+from hybrid_scheduler.reports.text import named
+from hybrid_scheduler.studies import experiments
+from hybrid_scheduler.studies.experiments import Study
 
 Progress = Callable[[int, int], None]
 MORE_IS_BETTER = {"static_over_this", "test_r2", "capacity", "load"}

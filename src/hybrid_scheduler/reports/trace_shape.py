@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hybrid_scheduler.reports.look import light_grid, panels, styled
-from hybrid_scheduler.workload.shape import distribution, finite_seconds
+from hybrid_scheduler.reports.style import light_grid, panels, styled
+from hybrid_scheduler.workloads.statistics import distribution, finite_seconds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from hybrid_scheduler.model.cluster import Cluster
-    from hybrid_scheduler.model.tasks import Floats, Tasks
+    from hybrid_scheduler.core.cluster import Cluster
+    from hybrid_scheduler.core.tasks import Floats, Tasks
 
 FILL = "#8fa3b8"
 UNITS = (("days", 86_400.0), ("hours", 3600.0))

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hybrid_scheduler.reports.look import SOFT, label, light_grid, looks, panels, styled
+from hybrid_scheduler.reports.style import SOFT, label, light_grid, looks, panels, styled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
 
-    from hybrid_scheduler.execution.validation import Validation
+    from hybrid_scheduler.runtime.validation import Validation
 
 
 @styled

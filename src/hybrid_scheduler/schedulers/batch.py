@@ -11,12 +11,12 @@ from typing import Annotated
 import numpy as np
 from numba.extending import register_jitable
 
-from hybrid_scheduler.compiling import compiled, jitable
+from hybrid_scheduler.core.compiling import compiled, jitable
+from hybrid_scheduler.core.loop import Batch
+from hybrid_scheduler.core.tasks import Floats, Ints
+from hybrid_scheduler.core.view import View
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.loop import Batch
-from hybrid_scheduler.model.tasks import Floats, Ints
 from hybrid_scheduler.schedulers.scheduler import Scheduler
-from hybrid_scheduler.view import View
 
 MIN, MAX, SUFFER = 0, 1, 2
 

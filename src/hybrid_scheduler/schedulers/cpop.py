@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from hybrid_scheduler.model.tasks import Floats, Ints, Tasks
+from hybrid_scheduler.core.tasks import Floats, Ints, Tasks
+from hybrid_scheduler.core.view import View
 from hybrid_scheduler.schedulers.heft import StaticPlan, finite_mean, mean_moves, upward_rank
-from hybrid_scheduler.view import View
 
 
 class Cpop(StaticPlan):

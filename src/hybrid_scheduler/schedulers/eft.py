@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from hybrid_scheduler.compiling import compiled
+from hybrid_scheduler.core.compiling import compiled
+from hybrid_scheduler.core.view import TaskView, View, finish_on
 from hybrid_scheduler.schedulers.scheduler import Scheduler
-from hybrid_scheduler.view import TaskView, View, finish_on
 
 
 class EarliestFinish(Scheduler):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from hybrid_scheduler.compiling import compiled
+from hybrid_scheduler.core.compiling import compiled
+from hybrid_scheduler.core.view import TaskView, View, least_loaded_cpu, least_loaded_gpu
 from hybrid_scheduler.schedulers.scheduler import Scheduler
-from hybrid_scheduler.view import TaskView, View, least_loaded_cpu, least_loaded_gpu
 
 
 class Greedy(Scheduler):

@@ -14,11 +14,11 @@ import numpy as np
 from numba import njit
 from numba.extending import register_jitable
 
-from hybrid_scheduler.compiling import compiled
-from hybrid_scheduler.loop import move_time
-from hybrid_scheduler.model.tasks import Floats, Ints, Tasks
+from hybrid_scheduler.core.compiling import compiled
+from hybrid_scheduler.core.loop import move_time
+from hybrid_scheduler.core.tasks import Floats, Ints, Tasks
+from hybrid_scheduler.core.view import TaskView, View
 from hybrid_scheduler.schedulers.scheduler import Scheduler
-from hybrid_scheduler.view import TaskView, View
 
 
 class StaticPlan(Scheduler):

@@ -1,48 +1,275 @@
-"""Hybrid ML: a random forest that predicts the GPU share, retrained while it works on what it has seen.
+"""Dispatching by learnt times: a task goes where it costs all tasks least, not where it ends first.
 
-It never sees the times of a task before deciding. When a block of tasks has run, their shares are labelled in
-retrospect: in the isolated race the oracle's share, with queues the share that the best use of the whole cluster
-would have given them (`learning/labels.py`).
-
-With queues the forest's share is a leaning, not a split: above the threshold a task goes to a GPU, else to a CPU. Two
-things the forest cannot know are taken from the queues. The threshold moves with the difference between the
-queues, so that tasks on the fence even them out; and a task whose device is busy takes an idle one if by the
-*learned* times it would end there sooner.
-
-Tasks that say more than the five features (columns of their own, or who waits for whom) are learnt from in another
-way: their times are learnt with how sure that is (`learning/learnt_times.py`). Those that stand alone go where they
-cost all tasks least (`dispatch.py`), graphs are planned ahead (`learnt_plan.py`).
+A task of x seconds on a device with u seconds of work before it ends after u + x. It also holds up those that come
+after it, by λ·(2ux + x²)/(2(1 − ρ)) in the mean if λ tasks a second go to that device and it is busy ρ of the time
+(the value function of the M/G/1 queue; Krishnan 1990, Hyytiä et al. 2012). The square is what counts where a few
+tasks are huge: it keeps them off the devices on which many others wait. It also makes the policy wary, since the
+expected square of an uncertain time is larger than that of a sure one.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from heapq import heapify, heappop, heappush
+from itertools import product
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from numba import njit
 
+from hybrid_scheduler.core.cluster import GPU, Cluster
+from hybrid_scheduler.core.compiling import compiled, jitable
+from hybrid_scheduler.core.loop import move_time
+from hybrid_scheduler.core.placements import Placements
+from hybrid_scheduler.core.tasks import Floats, Ints, Tasks
+from hybrid_scheduler.core.view import TaskView, View, start_on
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.learning.beside import Study
-from hybrid_scheduler.learning.features import FEATURES, task_features
-from hybrid_scheduler.learning.forest_lessons import CHECK, ForestLessons, Models, Seen
-from hybrid_scheduler.learning.guesses import Guesses
-from hybrid_scheduler.learning.insight import NAN, RETRAINS, ForestHistory, ForestInsight, Retrain
-from hybrid_scheduler.learning.known import Known, says_more
-from hybrid_scheduler.learning.learnt_times import LearntTimes
-from hybrid_scheduler.learning.model_file import load_model, save_model
+from hybrid_scheduler.learning.background import Study
+from hybrid_scheduler.learning.durations import LearntTimes, SeenMore, TimesLessons
+from hybrid_scheduler.learning.features import FEATURES, Known, says_more, task_features, way_to_the_end
+from hybrid_scheduler.learning.forest import CHECK, ForestLessons, Models, Seen
+from hybrid_scheduler.learning.insight import NAN, RETRAINS, ForestHistory, ForestInsight, Guesses, Retrain
+from hybrid_scheduler.learning.model_files import load_model, save_model
 from hybrid_scheduler.learning.predictors import Predictor, RandomForestPredictor
-from hybrid_scheduler.learning.times_lessons import SeenMore, TimesLessons
-from hybrid_scheduler.model.cluster import GPU, Cluster
-from hybrid_scheduler.model.placements import Placements
-from hybrid_scheduler.model.tasks import Floats, Tasks
-from hybrid_scheduler.schedulers.dispatch import by_weighing
-from hybrid_scheduler.schedulers.leaning import by_leaning
-from hybrid_scheduler.schedulers.learnt_plan import plan
+from hybrid_scheduler.schedulers.heft import Heft, Peft
 from hybrid_scheduler.schedulers.scheduler import Scheduler
-from hybrid_scheduler.view import TaskView, View
+
+USUAL_LOAD, USUAL_TASKS = 0.8, 10.0  # what is believed of the stream until it has shown itself, and for how long
+FULLEST = 0.9  # the formula has no answer at full load
+
+
+@compiled
+def by_weighing(policy: Any, task: TaskView, view: View) -> tuple[float, int]:
+    """Return the device on which the task costs all tasks least, or the planned one while its plan is any good."""
+    follows = len(policy.device) > 0
+    rate, idle, pull = 0.0, 1.0, 0.0
+    if not follows:
+        rate, idle = arrivals(policy, task.ready_time)
+        pull = policy.pull
+    best, least = -1, np.inf
+    for device in range(len(view.free)):
+        if task.memory_required > view.memory[device]:
+            continue
+        kind = view.device_class[device]
+        wait = start_on(task, view, device) - task.ready_time
+        mean, square = policy.seconds[task.row, kind], policy.square[task.row, kind]
+        held_up = policy.selfless * rate * policy.belongs[kind] * (2.0 * wait * mean + square) / (2.0 * idle)
+        cost = (1.0 - pull) * (wait + mean + held_up) + pull * view.watts[device] * mean / 100.0
+        if cost < least:
+            best, least = device, cost
+    if follows:
+        planned = policy.device[task.row]  # costs are ends here: a task of a plan minds nobody else
+        # A task leaves its planned device when elsewhere it can end before it could start there.
+        if task.memory_required <= view.memory[planned] and start_on(task, view, planned) - task.ready_time <= least:
+            best = planned
+    best = max(best, 0)
+    return float(view.kind[best]), best
+
+
+@jitable
+def arrivals(policy: Any, now: float) -> tuple[float, float]:
+    """Note an arrival; return the rate of arrivals, and the share of the time in which devices are idle."""
+    usual_rate = USUAL_LOAD / policy.work
+    if policy.stream[0] == 0.0:
+        policy.stream[1] = now
+    policy.stream[0] += 1.0
+    rate = (USUAL_TASKS + policy.stream[0]) / (USUAL_TASKS / usual_rate + max(now - policy.stream[1], 0.0))
+    return rate, 1.0 - min(rate * policy.work, FULLEST)
+
+
+LEAN = 0.02  # threshold moved per mean task of difference between the queues
+TIME_UNIT, ENERGY_UNIT = 10.0, 500.0
+
+
+@compiled
+def by_leaning(policy: Any, task: TaskView, view: View) -> tuple[float, int]:
+    """Return the share for a GPU and the device, by predicted shares, learnt seconds and the queues."""
+    seconds, share = policy.seconds[task.row], policy.share[task.row]
+    gpu, cpu = -1, -1
+    cheapest, earliest = np.inf, np.inf
+    for device in range(len(view.free)):
+        if task.memory_required > view.memory[device]:
+            continue
+        needed = seconds[view.device_class[device]]
+        finish = start_on(task, view, device) + needed
+        if view.kind[device] == GPU:
+            time, energy = finish - task.ready_time, view.watts[device] * needed
+            cost = (1.0 - policy.energy_weight) * time / TIME_UNIT + policy.energy_weight * energy / ENERGY_UNIT
+            if cost < cheapest:
+                gpu, cheapest = device, cost
+        elif finish < earliest:
+            cpu, earliest = device, finish
+    if gpu < 0:
+        return 0.0, max(cpu, 0)
+    if not view.queued or cpu < 0:
+        return (share if cpu >= 0 else 1.0), gpu
+    now = task.ready_time
+    gpu_wait, cpu_wait = max(view.free[gpu] - now, 0.0), max(view.free[cpu] - now, 0.0)
+    slope = (1.0 - policy.pull) * LEAN  # queues may be uneven where energy counts
+    threshold = 0.5 + slope * (gpu_wait - cpu_wait) / policy.typical if policy.timed else 0.5
+    threshold = min(max(threshold, 0.05), 0.95)
+    device, other = (gpu, cpu) if share >= threshold else (cpu, gpu)
+    if policy.timed and view.free[device] > now and view.free[other] <= now:
+        here, there = seconds[view.device_class[device]], seconds[view.device_class[other]]
+        saved = view.free[device] + here - (now + there)
+        # Joules become seconds at the power of the device that the forest wants.
+        wasted = (view.watts[other] * there - view.watts[device] * here) / max(view.watts[device], 1e-9)
+        if (1.0 - policy.pull) * saved > policy.pull * wasted:
+            device = other
+    return float(view.kind[device]), device
+
+
+TRIES, EFFORT = 100, 2_000_000  # plans at most, and (task, device) pairs to look at: a second for a large graph
+SHAKES = (0.01, 0.05, 0.2)  # of the priorities' spread
+GRUDGES = (0.0, 0.3, 1.0, 3.0)  # seconds held against a device per second that a row takes longer there
+
+
+class Plan(NamedTuple):
+    """A device for every row, and the order in which they are started."""
+
+    device: Ints
+    order: Ints
+
+
+class _Ranked(Heft):
+    """HEFT by given priorities; it minds slow devices."""
+
+    def __init__(self, priority: Floats, grudge: float) -> None:
+        super().__init__()
+        self._priority, self._grudge = priority, grudge
+
+    def rank(self, tasks: Tasks, seconds: Floats, view: View) -> tuple[Floats, Floats]:
+        """Return what was given, and what is held against every device."""
+        slower = np.where(np.isfinite(seconds), seconds - seconds.min(axis=1, keepdims=True), 0.0)
+        return self._priority, self._grudge * slower
+
+    def shaken(self, generator: np.random.Generator) -> _Ranked:
+        """Return one with priorities a little different."""
+        reach = generator.choice(SHAKES) * max(float(np.std(self._priority)), 1e-12)
+        return _Ranked(self._priority + generator.normal(0.0, reach, len(self._priority)), self._grudge)
+
+
+def plan(tasks: Tasks, seconds: Floats, view: View, seed: int) -> Plan:
+    """Return the shortest of many plans by expected `seconds` (task, class); the same seed gives the same plan."""
+    best, shortest = min((_made(Peft(), tasks, seconds, view), _as_they_come(tasks, seconds, view)), key=_length)
+    favourite, quickest = None, np.inf
+    for planner in _starts(tasks, seconds, view):
+        made, length = _made(planner, tasks, seconds, view)
+        if length < quickest:
+            favourite, quickest = planner, length
+        if length < shortest:
+            best, shortest = made, length
+    generator = np.random.default_rng([seed, len(tasks), 0x9A7])
+    for _ in range(min(TRIES, EFFORT // max(1, len(tasks) * len(view.free)))):
+        assert favourite is not None  # noqa: S101  # there is always a start
+        tried = favourite.shaken(generator)
+        made, length = _made(tried, tasks, seconds, view)
+        if length < quickest:
+            favourite, quickest = tried, length
+        if length < shortest:
+            best, shortest = made, length
+    return best
+
+
+def _starts(tasks: Tasks, seconds: Floats, view: View) -> Iterator[_Ranked]:
+    by_device = np.where(tasks.memory_required[:, None] <= view.memory, seconds[:, view.device_class], np.inf)
+    fastest = by_device.min(axis=1)
+    usable = np.where(np.isfinite(fastest), fastest, 0.0)
+    published, _ = Heft().rank(tasks, by_device, view)
+    soonest = tasks.arrival_time + way_to_the_end(tasks, usable, backwards=True) - usable
+    for priority, grudge in product((published, way_to_the_end(tasks, usable), -soonest), GRUDGES):
+        yield _Ranked(priority, grudge)
+
+
+def _length(made: tuple[Plan, float]) -> float:
+    return made[1]
+
+
+def _as_they_come(tasks: Tasks, seconds: Floats, view: View) -> tuple[Plan, float]:
+    """Return the plan of earliest finish, task by task as they become ready, and when it would end."""
+    edges, children = tasks.edges, tasks.children
+    waits = np.diff(edges.start), edges.start, edges.parents, edges.megabytes, children.start, children.parents
+    device, order, end = _walked(seconds, tasks.arrival_time, tasks.memory_required, *waits, view)
+    return Plan(device, order), end
+
+
+def _made(planner: Heft | Peft, tasks: Tasks, seconds: Floats, view: View) -> tuple[Plan, float]:
+    """Return a planner's plan, and when it would end."""
+    planner.prepare(tasks, seconds, view)
+    assert planner.order is not None  # noqa: S101  # a planner sets it
+    edges = tasks.edges
+    columns = tasks.arrival_time, edges.start, edges.parents, edges.megabytes
+    return Plan(planner.device, planner.order), _end(planner.device, planner.order, seconds, *columns, view)
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def _end(
+    device: Ints,
+    order: Ints,
+    seconds: Floats,
+    arrival: Floats,
+    parent_start: Ints,
+    parents: Ints,
+    megabytes: Floats,
+    view: View,
+) -> float:
+    """Follow a plan in thought; return when its last task ends."""
+    free, finish = view.free.copy(), np.zeros(len(order))
+    for row in order:
+        here = device[row]
+        start = max(arrival[row], free[here])
+        for edge in range(parent_start[row], parent_start[row + 1]):
+            parent = parents[edge]
+            start = max(start, finish[parent] + move_time(megabytes[edge], device[parent], here, view))
+        finish[row] = start + seconds[row, view.device_class[here]]
+        free[here] = finish[row]
+    return finish.max()
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def _walked(
+    seconds: Floats,
+    arrival: Floats,
+    memory: Floats,
+    missing: Ints,
+    parent_start: Ints,
+    parents: Ints,
+    megabytes: Floats,
+    child_start: Ints,
+    children: Ints,
+    view: View,
+) -> tuple[Ints, Ints, float]:
+    """Let every row start where it ends first, in the order in which rows become ready."""
+    count = len(arrival)
+    free, finish, ready = view.free.copy(), np.zeros(count), arrival.copy()
+    device, order = np.zeros(count, np.int64), np.empty(count, np.int64)
+    heap = [(ready[row], row) for row in range(count) if missing[row] == 0]
+    heapify(heap)
+    for position in range(count):
+        _, row = heappop(heap)
+        order[position], finish[row] = row, np.inf
+        for other in range(len(free)):
+            start = max(ready[row], free[other])
+            for edge in range(parent_start[row], parent_start[row + 1]):
+                moved = move_time(megabytes[edge], device[parents[edge]], other, view)
+                start = max(start, finish[parents[edge]] + moved)
+            end = start + seconds[row, view.device_class[other]]
+            if memory[row] <= view.memory[other] and end < finish[row]:
+                device[row], finish[row] = other, end
+        if finish[row] == np.inf:  # it fits nowhere and will be rejected
+            finish[row] = ready[row]
+        free[device[row]] = max(free[device[row]], finish[row])
+        for edge in range(child_start[row], child_start[row + 1]):
+            child = children[edge]
+            ready[child] = max(ready[child], finish[row])
+            missing[child] -= 1
+            if missing[child] == 0:
+                heappush(heap, (ready[child], child))
+    return device, order, finish.max()
+
 
 RULES = ("least", "earliest")
 

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import numpy as np
 
+from hybrid_scheduler.bounds.optimum import NODES, Effort, best_assignment
+from hybrid_scheduler.core.tasks import Ints
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.model.tasks import Ints
-from hybrid_scheduler.optimum import NODES, Effort, best_assignment
 from hybrid_scheduler.schedulers.search import BatchPlanner, Problem, checked_window
 
 PLACES = 4000

@@ -6,11 +6,11 @@ from typing import Annotated
 
 import numpy as np
 
-from hybrid_scheduler.compiling import compiled
+from hybrid_scheduler.core.cluster import GPU
+from hybrid_scheduler.core.compiling import compiled
+from hybrid_scheduler.core.view import TaskView, View, cpu_beside, finish_on, start_on
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.model.cluster import GPU
 from hybrid_scheduler.schedulers.scheduler import Scheduler
-from hybrid_scheduler.view import TaskView, View, cpu_beside, finish_on, start_on
 
 
 class Oracle(Scheduler):

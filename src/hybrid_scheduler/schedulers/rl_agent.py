@@ -1,12 +1,4 @@
-"""RL agent: a dueling double DQN that learns from rewards which device to take.
-
-The candidates are the device classes, each with its least-loaded device that can hold the task. The agent sees the
-task (size, intensity, memory), the candidate's public figures and the queues; it never sees times before deciding.
-What a decision earns is told in `learning/agent_lessons.py`, the network stands in `learning/dqn.py`.
-
-Taught on tasks that say more than that (columns of their own, or who waits for whom), it also sees learnt times and
-the place in the graph (`learning/agent_sight.py`); the candidates stay the same.
-"""
+"""What rl_agent sees of a decision, written down for its network and the lessons after, and how it scores it."""
 
 from __future__ import annotations
 
@@ -14,28 +6,154 @@ from collections import deque
 from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from hybrid_scheduler import registry
-from hybrid_scheduler.compiling import compiled
+from hybrid_scheduler.core.cluster import Cluster
+from hybrid_scheduler.core.compiling import compiled, jitable
+from hybrid_scheduler.core.placements import Placements
+from hybrid_scheduler.core.simulator import VirtualMultiGPU
+from hybrid_scheduler.core.tasks import Floats, Tasks
+from hybrid_scheduler.core.view import TaskView, View, start_on
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.learning.agent_lessons import REWARDS, Acts, AgentLessons, Knowledge
-from hybrid_scheduler.learning.agent_sight import MORE, Sight
-from hybrid_scheduler.learning.beside import Study
-from hybrid_scheduler.learning.dqn import Lessons, Replay, Weights, new_weights, q_values
+from hybrid_scheduler.learning.background import Study
+from hybrid_scheduler.learning.dqn import (
+    REWARDS,
+    Acts,
+    AgentLessons,
+    Knowledge,
+    Lessons,
+    Replay,
+    Singles,
+    Weights,
+    new_weights,
+    q_values,
+)
+from hybrid_scheduler.learning.durations import LearntTimes, SeenMore, TimesLessons
+from hybrid_scheduler.learning.features import Known, graph_features, way_to_the_end
 from hybrid_scheduler.learning.insight import NAN, POINTS, AgentHistory, AgentInsight, AgentPoint
-from hybrid_scheduler.learning.learnt_times import LearntTimes
-from hybrid_scheduler.learning.model_file import check_manifest, read_manifest, write_manifest
-from hybrid_scheduler.learning.times_lessons import SeenMore, TimesLessons
-from hybrid_scheduler.model.cluster import Cluster
-from hybrid_scheduler.model.placements import Placements
-from hybrid_scheduler.model.tasks import Floats, Tasks
-from hybrid_scheduler.schedulers.agent_looking import look, score
+from hybrid_scheduler.learning.model_files import check_manifest, read_manifest, write_manifest
 from hybrid_scheduler.schedulers.scheduler import Scheduler
-from hybrid_scheduler.simulator import VirtualMultiGPU
-from hybrid_scheduler.view import TaskView, View
+
+
+@jitable
+def look(agent: Any, task: TaskView, view: View) -> int:
+    """Find the candidates and write down what is seen of them; return how many there are."""
+    row, classes = task.row, agent.state.shape[1]
+    for candidate in range(classes):
+        agent.device[candidate] = -1
+    for device in range(len(view.free)):
+        candidate = view.device_class[device]
+        known = agent.device[candidate]
+        if task.memory_required <= view.memory[device] and (known < 0 or view.free[device] < view.free[known]):
+            agent.device[candidate] = device
+    number, total, shortest = 0, 0.0, np.inf
+    for candidate in range(classes):
+        device = agent.device[candidate]
+        agent.possible[row, candidate] = device >= 0
+        if device >= 0:
+            wait = max(view.free[device] - task.ready_time, 0.0)
+            agent.wait[row, candidate] = wait
+            number, total, shortest = number + 1, total + wait, min(shortest, wait)
+    if number == 0:  # fits no device whole: any answer will do, the loop finds a place or rejects it
+        agent.possible[row, view.device_class[0]] = True
+        agent.device[view.device_class[0]] = 0
+        return 1
+    for candidate in range(classes):
+        device = agent.device[candidate]
+        if device >= 0:
+            seen = agent.state[row, candidate]
+            seen[0] = task.size / 10000.0
+            seen[1] = np.sqrt(task.size / 10000.0)
+            seen[2] = task.compute_intensity
+            seen[3] = task.memory_required / 5000.0
+            seen[4] = view.kind[device]
+            seen[5] = view.watts[device] / 100.0
+            if agent.sees_queues:
+                wait = agent.wait[row, candidate]
+                seen[6] = np.log1p(wait / agent.typical) / 5.0
+                seen[7] = np.log1p(shortest / agent.typical) / 5.0
+                seen[8] = min(max((wait - total / number) / agent.typical / 50.0, -1.0), 1.0)
+    if agent.more:
+        look_further(agent, task, view)
+    return number
+
+
+@jitable
+def look_further(agent: Any, task: TaskView, view: View) -> None:
+    """Write down what a wide network sees too: learnt times, and the place in a graph."""
+    row, least, earliest = task.row, np.inf, np.inf
+    for candidate in range(agent.state.shape[1]):
+        if agent.device[candidate] >= 0:
+            seconds = agent.expected[row, candidate]
+            agent.ends[candidate] = start_on(task, view, agent.device[candidate]) + seconds
+            least, earliest = min(least, seconds), min(earliest, agent.ends[candidate])
+    for candidate in range(agent.state.shape[1]):
+        if agent.device[candidate] >= 0:
+            seen, seconds = agent.state[row, candidate], agent.expected[row, candidate]
+            seen[9] = np.log(seconds / agent.typical) / 5.0
+            seen[10] = np.log(seconds / least) / 5.0
+            seen[11] = np.log1p((agent.ends[candidate] - earliest) / agent.typical) / 5.0
+            for number in range(agent.place.shape[1]):
+                seen[12 + number] = agent.place[row, number]
+
+
+@jitable
+def score(agent: Any, seen: Singles) -> float:
+    """Return the advantage of a candidate; the state's value is the same for all."""
+    dense(seen, agent.w1, agent.b1, agent.first, True)
+    dense(agent.first, agent.w2, agent.b2, agent.second, True)
+    dense(agent.second, agent.w3, agent.b3, agent.out, False)
+    return agent.out[1]
+
+
+@jitable
+def dense(inputs: Singles, weights: Singles, bias: Singles, outputs: Singles, rectified: bool) -> None:
+    """Write one layer's outputs; inputs that a ReLU has set to 0 cost nothing."""
+    for j in range(len(outputs)):
+        outputs[j] = bias[j]
+    for k in range(len(inputs)):
+        if inputs[k] != 0.0:
+            for j in range(len(outputs)):
+                outputs[j] += inputs[k] * weights[k, j]
+    if rectified:
+        for j in range(len(outputs)):
+            outputs[j] = max(outputs[j], np.float32(0.0))
+
+
+PLACE = ("upward rank", "depth over chain", "log parents", "log children", "log MB in", "log MB out")
+MORE = ("log of learnt seconds", "learnt seconds over the best", "learnt end after the earliest", *PLACE)
+"""Names of the features that a wide network reads after those of a plain one; the ranks are in learnt seconds."""
+SHARPNESS = 4.0  # how fast a task's weight falls as its longest chain gets shorter than the longest of all
+
+
+class Sight:
+    """What is seen of a block of tasks: expected seconds by class, the place in the graph, and how critical it is."""
+
+    def __init__(self, learnt: LearntTimes, tasks: Tasks) -> None:
+        self.expected = learnt.predict(Known.of(tasks)).mean
+        self.place = np.zeros((len(tasks), len(PLACE)), np.float32)
+        self.critical = np.zeros(len(tasks))
+        if tasks.has_edges:
+            self._look_at_graph(tasks, self.expected.min(axis=1))
+
+    def _look_at_graph(self, tasks: Tasks, seconds: Floats) -> None:
+        depth, height, parents, children, moved_in, moved_out = graph_features(tasks).T
+        rank = way_to_the_end(tasks, seconds)
+        through = way_to_the_end(tasks, seconds, backwards=True) + rank - seconds
+        columns = (
+            rank / rank.max(),
+            depth / np.maximum(depth + height, 1.0),
+            np.log1p(parents) / 3.0,
+            np.log1p(children) / 3.0,
+            np.log1p(moved_in) / 10.0,
+            np.log1p(moved_out) / 10.0,
+        )
+        self.place = np.column_stack(columns).astype(np.float32)
+        self.critical = (through / through.max()) ** SHARPNESS
+
 
 FEATURES = (
     "size / 10000", "√(size / 10000)", "compute_intensity", "memory / 5000",

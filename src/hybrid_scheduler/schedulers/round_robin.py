@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from hybrid_scheduler.compiling import compiled
-from hybrid_scheduler.model.cluster import GPU
-from hybrid_scheduler.model.tasks import Floats, Tasks
+from hybrid_scheduler.core.cluster import GPU
+from hybrid_scheduler.core.compiling import compiled
+from hybrid_scheduler.core.tasks import Floats, Tasks
+from hybrid_scheduler.core.view import TaskView, View
 from hybrid_scheduler.schedulers.scheduler import Scheduler
-from hybrid_scheduler.view import TaskView, View
 
 
 class RoundRobin(Scheduler):

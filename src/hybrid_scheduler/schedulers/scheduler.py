@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from hybrid_scheduler.compiling import compiled, is_compiled
+from hybrid_scheduler.core.compiling import compiled, is_compiled
+from hybrid_scheduler.core.placements import Placements
+from hybrid_scheduler.core.tasks import Floats, Ints, Tasks
+from hybrid_scheduler.core.view import TaskView, View
 from hybrid_scheduler.errors import SchedulerError
-from hybrid_scheduler.model.placements import Placements
-from hybrid_scheduler.model.tasks import Floats, Ints, Tasks
-from hybrid_scheduler.view import TaskView, View
 
 if TYPE_CHECKING:
     from hybrid_scheduler.schedulers.explain import Explanation

@@ -6,12 +6,12 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from hybrid_scheduler.bounds.local_search import shortest_schedule, start_prices
+from hybrid_scheduler.core.loop import Batch
+from hybrid_scheduler.core.tasks import Floats, Ints
+from hybrid_scheduler.core.view import View
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.local_search import shortest_schedule, start_prices
-from hybrid_scheduler.loop import Batch
-from hybrid_scheduler.model.tasks import Floats, Ints
 from hybrid_scheduler.schedulers.scheduler import Scheduler
-from hybrid_scheduler.view import View
 
 
 class Problem(NamedTuple):

@@ -7,11 +7,11 @@ from typing import Annotated, Any
 
 from fastapi import HTTPException, Query, Request, Response
 
-from hybrid_scheduler.engine.snapshot import Analysis, Snapshot
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.server.errors import ConflictError
-from hybrid_scheduler.server.hub import to_bytes
-from hybrid_scheduler.server.manager import NOTHING, Manager
+from hybrid_scheduler.live.snapshot import Analysis, Snapshot
+from hybrid_scheduler.server.encoding import to_bytes
+from hybrid_scheduler.server.problems import ConflictError
+from hybrid_scheduler.server.race import NOTHING, Manager
 from hybrid_scheduler.server.schemas.base import LARGEST_ID, Schema
 from hybrid_scheduler.storage.store import Run
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import pkgutil
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -15,17 +17,19 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import Response
 
 from hybrid_scheduler import __version__
-from hybrid_scheduler.server import live, routes
-from hybrid_scheduler.server.autostart import begin
-from hybrid_scheduler.server.dashboard import mount_dashboard
+from hybrid_scheduler.errors import SchedulerError
+from hybrid_scheduler.server import routes, websocket
+from hybrid_scheduler.server.lifecycle import TTL
 from hybrid_scheduler.server.logs import show_logs_to
-from hybrid_scheduler.server.manager import Manager
 from hybrid_scheduler.server.metrics import Metrics
+from hybrid_scheduler.server.pages import add_reference, mount_dashboard
 from hybrid_scheduler.server.problems import add_handlers
-from hybrid_scheduler.server.reference import add_reference
-from hybrid_scheduler.server.remote import RemoteManager
+from hybrid_scheduler.server.race import Manager
+from hybrid_scheduler.server.run_summaries import CANNOT_REPEAT, is_measured
 from hybrid_scheduler.server.security import SAFE, Guard
+from hybrid_scheduler.server.web_workers import RemoteManager
 from hybrid_scheduler.settings import AppSettings, load_settings
+from hybrid_scheduler.storage.database import ClaimedError
 
 METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 
@@ -47,7 +51,7 @@ def create_app(settings: AppSettings | None = None) -> FastAPI:
     add_handlers(app)
     for module in pkgutil.iter_modules(routes.__path__):
         app.include_router(importlib.import_module(f"{routes.__name__}.{module.name}").router)
-    app.include_router(live.router)
+    app.include_router(websocket.router)
     app.api_route("/api/{path:path}", methods=METHODS, include_in_schema=False)(_nothing_here)
     add_reference(app)
     mount_dashboard(app)
@@ -105,3 +109,34 @@ def _describe_security(app: FastAPI) -> None:
         return schema
 
     app.openapi = described  # type: ignore[method-assign]  # FastAPI's documented way to extend the schema
+
+
+async def begin(manager: Manager) -> None:
+    """Start, or say why not; the claim of a server that has just died is waited for."""
+    patience = time.monotonic() + 2 * TTL
+    try:
+        while not await _begun(manager) and time.monotonic() < patience:
+            await asyncio.sleep(1.0)
+    except SchedulerError as error:
+        manager.notify(f"the simulation could not be started: {error}", "error")
+
+
+async def _begun(manager: Manager) -> bool:
+    try:
+        run_id = await _interrupted(manager) if manager.settings.resume else None
+        await (manager.start() if run_id is None else manager.resume_run(run_id))
+    except ClaimedError as error:
+        if not manager.hub.notice:
+            manager.notify(str(error), "error")
+        return False
+    return True
+
+
+async def _interrupted(manager: Manager) -> int | None:
+    """Return the newest run that was interrupted, None if there is none or it cannot be played again."""
+    runs = await manager.store.runs()
+    run = next((run for run in runs if run.kind == "live" and run.status == "interrupted"), None)
+    if run is not None and is_measured(run):
+        manager.notify(f"run {run.id} was {CANNOT_REPEAT}: a new one is started", "warning")
+        return None
+    return run.id if run else None

@@ -9,13 +9,13 @@ from typing import Any
 from loguru import logger
 
 from hybrid_scheduler.server.feed import Feed
-from hybrid_scheduler.server.hub import Hub
+from hybrid_scheduler.server.websocket import Hub
 from hybrid_scheduler.settings import AppSettings
 from hybrid_scheduler.storage.cache import Cache, open_cache
-from hybrid_scheduler.storage.errors import StorageError
+from hybrid_scheduler.storage.database import StorageError
 from hybrid_scheduler.storage.recorder import Pace, Recorder
 from hybrid_scheduler.storage.store import Store
-from hybrid_scheduler.workload.library import Library
+from hybrid_scheduler.workloads.library import Library
 
 
 class Connections:

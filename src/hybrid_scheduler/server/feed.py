@@ -10,14 +10,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hybrid_scheduler.engine.live_race import Placed, record
-from hybrid_scheduler.engine.settings import Change
-from hybrid_scheduler.engine.simulation import Block
-from hybrid_scheduler.engine.snapshot import TaskRecord, TaskResult
-from hybrid_scheduler.model.placements import Placements
-from hybrid_scheduler.model.tasks import Floats
+from hybrid_scheduler.core.placements import Placements
+from hybrid_scheduler.core.tasks import Floats
+from hybrid_scheduler.live.race import Placed, record
+from hybrid_scheduler.live.settings import Change
+from hybrid_scheduler.live.simulation import Block
+from hybrid_scheduler.live.snapshot import TaskRecord, TaskResult
 from hybrid_scheduler.schedulers.explain import Explanation
-from hybrid_scheduler.server.rounding import figure, moment
+from hybrid_scheduler.server.encoding import figure, moment
 
 RECENT = 2000  # tasks that are remembered until they are stored
 EXPLAINED = 500  # tasks of which it is remembered why they are where they are

@@ -11,7 +11,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from loguru import logger
 
-from hybrid_scheduler.server.hub import Hub
+from hybrid_scheduler.server.websocket import Hub
 from hybrid_scheduler.settings import AppSettings
 
 if TYPE_CHECKING:

@@ -8,13 +8,14 @@ from pydantic import Field, TypeAdapter
 
 from hybrid_scheduler.server.schemas.base import Number, Schema, without_titles
 from hybrid_scheduler.server.schemas.control import LiveSettings
-from hybrid_scheduler.server.schemas.insight import HISTORIES, Histories
 from hybrid_scheduler.server.schemas.race import (
     FEATURES,
+    HISTORIES,
     LOG_SIZES,
     MEASURED,
     SPEEDUP,
     Device,
+    Histories,
     Quantiles,
     SchedulerFigures,
 )

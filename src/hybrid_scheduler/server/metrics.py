@@ -11,7 +11,7 @@ from prometheus_client.registry import Collector
 from starlette.types import Scope
 
 if TYPE_CHECKING:
-    from hybrid_scheduler.server.manager import Manager
+    from hybrid_scheduler.server.race import Manager
 
 _BY_SCHEDULER = (  # name, meaning, attribute, counter?
     ("hms_placements", "Tasks that a scheduler placed", "tasks", True),

@@ -1,4 +1,4 @@
-"""The one shape of all errors: `{"error": {"kind", "message", "hint", "detail"}}`."""
+"""Errors of the live service beside those of the libraries below it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,17 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from hybrid_scheduler.errors import InputError, SchedulerError, UnknownNameError
-from hybrid_scheduler.server.errors import BusyError
-from hybrid_scheduler.server.hub import to_bytes
-from hybrid_scheduler.storage.errors import ClaimedError, StorageError
+from hybrid_scheduler.server.encoding import to_bytes
+from hybrid_scheduler.storage.database import ClaimedError, StorageError
+
+
+class ConflictError(SchedulerError):
+    """Something that cannot be done in the present state."""
+
+
+class BusyError(SchedulerError):
+    """Something that could not be done in time."""
+
 
 KINDS = {
     400: "invalid",

@@ -8,10 +8,10 @@ from collections import deque
 
 import numpy as np
 
-from hybrid_scheduler.engine.live_race import Placed
-from hybrid_scheduler.engine.settings import Change
-from hybrid_scheduler.engine.simulation import RUNNING, Block, ContinuousSimulation
-from hybrid_scheduler.model.placements import Placements
+from hybrid_scheduler.core.placements import Placements
+from hybrid_scheduler.live.race import Placed
+from hybrid_scheduler.live.settings import Change
+from hybrid_scheduler.live.simulation import RUNNING, Block, ContinuousSimulation
 from hybrid_scheduler.storage.recorder import Recorder
 from hybrid_scheduler.storage.rows import Batch, ResultRows, SettingsChange, TaskRows, TrainingRows
 

@@ -1,7 +1,4 @@
-"""How processes share one simulation: frames go out over one channel, orders come in over a second one.
-
-The third carries the answers. Everything is JSON, so nobody who can write to the channels can run code here.
-"""
+"""How web workers share one simulation: frames are published on one channel, commands come in over another."""
 
 from __future__ import annotations
 
@@ -13,19 +10,25 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from hybrid_scheduler.core.tasks import Task
 from hybrid_scheduler.errors import SchedulerError
-from hybrid_scheduler.model.tasks import Task
-from hybrid_scheduler.server.errors import ConflictError
-from hybrid_scheduler.server.hub import to_bytes
-from hybrid_scheduler.server.problems import status_of
+from hybrid_scheduler.server.encoding import to_bytes
+from hybrid_scheduler.server.problems import ConflictError, status_of
 from hybrid_scheduler.storage.cache import Cache
 
 if TYPE_CHECKING:
-    from hybrid_scheduler.server.manager import Manager
+    from hybrid_scheduler.server.race import Manager
+
 
 FRAMES, ORDERS, ANSWERS = "frames", "orders", "answers"
+
+
 EXPERIMENTS = ("ask_experiment", "cancel_experiment")
+
+
 KNOWN = ("start", "resume_run", "stop", "pause", "resume", "step", "change", "submit", *EXPERIMENTS)
+
+
 LOOKS = ("recall",)  # nothing is different after them, so no frame has to show it
 
 

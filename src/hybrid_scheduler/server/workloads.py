@@ -10,17 +10,16 @@ from datetime import datetime
 import orjson
 from starlette.requests import ClientDisconnect
 
+from hybrid_scheduler.core.cluster import Cluster
+from hybrid_scheduler.core.tasks import Tasks
 from hybrid_scheduler.errors import InputError, UnknownNameError
-from hybrid_scheduler.model.cluster import Cluster
-from hybrid_scheduler.model.tasks import Tasks
-from hybrid_scheduler.server.errors import ConflictError
-from hybrid_scheduler.server.hub import to_bytes
-from hybrid_scheduler.server.manager import Manager
+from hybrid_scheduler.server.encoding import to_bytes
+from hybrid_scheduler.server.problems import ConflictError
+from hybrid_scheduler.server.race import Manager
 from hybrid_scheduler.server.schemas.workloads import WorkloadLine, WorkloadShape
-from hybrid_scheduler.workload.generator import WorkloadGenerator
-from hybrid_scheduler.workload.library import Entry, is_upload, name_of
-from hybrid_scheduler.workload.presets import PRESETS
-from hybrid_scheduler.workload.shape import shape_of
+from hybrid_scheduler.workloads.generator import PRESETS, WorkloadGenerator
+from hybrid_scheduler.workloads.library import Entry, is_upload, name_of
+from hybrid_scheduler.workloads.statistics import shape_of
 
 SHAPE_TASKS = 2000  # of a preset
 SHAPE_KEPT = 3600.0  # seconds; a file of the same SHA-256 has the same shape

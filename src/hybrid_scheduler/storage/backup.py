@@ -13,8 +13,7 @@ from pathlib import Path
 from sqlalchemy import URL
 
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.storage.connect import read_url, shown, troubles
-from hybrid_scheduler.storage.errors import ClaimedError, StorageError
+from hybrid_scheduler.storage.database import ClaimedError, StorageError, read_url, shown, troubles
 from hybrid_scheduler.storage.store import Store
 
 _CHECK = 1.0  # seconds for which the simulation is claimed to see that nobody runs it

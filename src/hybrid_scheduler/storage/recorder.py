@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 from loguru import logger
 
-from hybrid_scheduler.storage.errors import RefusedError, StorageError
+from hybrid_scheduler.storage.database import RefusedError, StorageError
 from hybrid_scheduler.storage.rows import Batch, merged
 from hybrid_scheduler.storage.store import Store
 

@@ -12,10 +12,10 @@ from uuid import uuid4
 import numpy as np
 import numpy.typing as npt
 
+from hybrid_scheduler.core.placements import Placements
+from hybrid_scheduler.core.tasks import Tasks
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.model.placements import Placements
-from hybrid_scheduler.model.tasks import Tasks
-from hybrid_scheduler.storage.connect import to_json
+from hybrid_scheduler.storage.database import to_json
 
 Column: TypeAlias = "npt.NDArray[Any] | Sequence[float] | Sequence[int]"
 Record: TypeAlias = "tuple[Any, ...]"

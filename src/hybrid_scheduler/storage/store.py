@@ -1,4 +1,4 @@
-"""The store keeps runs, and is asked about them: the same on SQLite and on PostgreSQL."""
+"""A claim says who runs the simulation of a database; it ends by itself unless it is renewed."""
 
 from __future__ import annotations
 
@@ -7,21 +7,30 @@ import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias
 
-from sqlalchemy import Executable, Row, Update, delete, insert, text, update
+from sqlalchemy import ColumnElement, Executable, Row, Update, delete, exists, insert, or_, select, text, update
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from hybrid_scheduler import __version__
 from hybrid_scheduler.errors import InputError, unknown_name
-from hybrid_scheduler.storage import batch_means, bulk, claims, migrate, statements
+from hybrid_scheduler.storage import batch_means, database, statements
 from hybrid_scheduler.storage.batch_means import BatchMeans, Cut
-from hybrid_scheduler.storage.connect import connect, prepare, read_url, shown, troubles
-from hybrid_scheduler.storage.errors import DuplicateError
+from hybrid_scheduler.storage.database import (
+    ClaimedError,
+    DuplicateError,
+    connect,
+    prepare,
+    read_url,
+    shown,
+    troubles,
+)
 from hybrid_scheduler.storage.rows import Batch
 from hybrid_scheduler.storage.tables import (
     STATUSES,
+    claims,
     models,
     runs,
     scheduler_results,
@@ -29,6 +38,57 @@ from hybrid_scheduler.storage.tables import (
     tasks,
     training_data,
 )
+
+_NAME = "simulation"
+
+
+async def now(connection: AsyncConnection) -> datetime:
+    """Return the database's time: servers on several machines need one clock, a file has one machine."""
+    if connection.dialect.name == "sqlite":
+        return datetime.now(UTC)
+    moment: datetime = (await connection.execute(text("SELECT clock_timestamp()"))).scalar_one()
+    return moment
+
+
+async def claim(connection: AsyncConnection, owner: str, ttl: float) -> None:
+    """Take or renew the claim, in one statement, so that of two servers one wins."""
+    moment = await now(connection)
+    dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
+    wanted = dialect.insert(claims).values(name=_NAME, owner=owner, expires_at=moment + timedelta(seconds=ttl))
+    taken = await connection.execute(
+        wanted.on_conflict_do_update(
+            index_elements=[claims.c.name],
+            set_={"owner": wanted.excluded.owner, "expires_at": wanted.excluded.expires_at},
+            where=or_(claims.c.owner == owner, claims.c.expires_at <= moment),
+        )
+    )
+    if not taken.rowcount:
+        other = (await connection.execute(select(claims).where(claims.c.name == _NAME))).one()
+        raise ClaimedError(other.owner, (other.expires_at - moment).total_seconds())
+    await connection.execute(update(runs).where(_running(), runs.c.owner == owner).values(heartbeat_at=moment))
+
+
+async def release(connection: AsyncConnection, owner: str) -> None:
+    """Give the claim up; nothing happens if it is another's by now."""
+    await connection.execute(claims.delete().where(claims.c.name == _NAME, claims.c.owner == owner))
+
+
+async def mark_interrupted(connection: AsyncConnection) -> list[int]:
+    """Mark live runs whose owner holds no claim any more; return their ids."""
+    moment = await now(connection)
+    alive = exists().where(claims.c.name == _NAME, claims.c.owner == runs.c.owner, claims.c.expires_at > moment)
+    marked = await connection.execute(
+        update(runs)
+        .where(_running(), runs.c.kind == "live", ~alive)
+        .values(status="interrupted", ended_at=runs.c.heartbeat_at)
+        .returning(runs.c.id)
+    )
+    return sorted(marked.scalars())
+
+
+def _running() -> ColumnElement[bool]:
+    return runs.c.status == "running"
+
 
 Fields: TypeAlias = "dict[str, Any]"
 COMPARISON = "comparison"
@@ -69,7 +129,7 @@ class Store:
         try:
             with troubles(store.where):
                 await asyncio.to_thread(prepare, store.engine.url, patience)
-                await migrate.upgrade(store.engine)
+                await database.upgrade(store.engine)
         except BaseException:
             await store.close()
             raise
@@ -99,7 +159,7 @@ class Store:
     ) -> int:
         """Add a run that is running from now on; return its id."""
         async with self._transaction() as connection:
-            moment = await claims.now(connection)
+            moment = await now(connection)
             fields = {"kind": kind, "status": "running", "seed": seed, "version": __version__, "owner": owner}
             fields |= {"started_at": moment, "heartbeat_at": moment, "cluster": cluster, "settings": settings}
             fields |= {"title": title, "progress": progress}
@@ -117,7 +177,7 @@ class Store:
         if status not in STATUSES:
             raise unknown_name("status", status, STATUSES)
         async with self._transaction() as connection:
-            moment = await claims.now(connection)
+            moment = await now(connection)
             fields: Fields = {"status": status, "summary": summary, "ended_at": moment, "heartbeat_at": moment}
             if progress is not None:
                 fields["progress"] = progress
@@ -126,7 +186,7 @@ class Store:
     async def note_progress(self, run_id: int, progress: Mapping[str, Any]) -> None:
         """Note how far a run is, and that whoever runs it lives."""
         async with self._transaction() as connection:
-            fields: Fields = {"progress": progress, "heartbeat_at": await claims.now(connection)}
+            fields: Fields = {"progress": progress, "heartbeat_at": await now(connection)}
             await self._change(connection, run_id, update(runs).values(fields))
 
     async def rename_run(self, run_id: int, title: str | None) -> None:
@@ -148,7 +208,7 @@ class Store:
         """Let a run go on that was interrupted."""
         async with self._transaction() as connection:
             fields: Fields = {"status": "running", "owner": owner, "ended_at": None, "summary": None}
-            fields["heartbeat_at"] = await claims.now(connection)
+            fields["heartbeat_at"] = await now(connection)
             await self._change(connection, run_id, update(runs).values(fields))
 
     async def _change(self, connection: AsyncConnection, run_id: int, change: Update) -> None:
@@ -184,7 +244,7 @@ class Store:
     async def claim(self, owner: str, ttl: float) -> None:
         """Claim the simulation of this database for `ttl` seconds; `ClaimedError` if another server has it."""
         async with self._transaction() as connection:
-            await claims.claim(connection, owner, ttl)
+            await claim(connection, owner, ttl)
 
     async def heartbeat(self, owner: str, ttl: float) -> None:
         """Renew a claim; `ClaimedError` if it ran out and another server took it."""
@@ -193,12 +253,12 @@ class Store:
     async def release(self, owner: str) -> None:
         """Give a claim up, one's own or that of an owner known to be dead."""
         async with self._transaction() as connection:
-            await claims.release(connection, owner)
+            await release(connection, owner)
 
     async def mark_interrupted(self) -> list[int]:
         """Mark runs that a dead owner left running; return their ids."""
         async with self._transaction() as connection:
-            return await claims.mark_interrupted(connection)
+            return await mark_interrupted(connection)
 
     # --- rows ------------------------------------------------------------------------------------------------
 
@@ -211,8 +271,8 @@ class Store:
 
     async def _write(self, batch: Batch, there_already: bool = False) -> None:
         async with self._transaction() as connection:
-            if await bulk.mark(connection, batch):
-                await bulk.insert(connection, batch, there_already)
+            if await statements.mark(connection, batch):
+                await statements.insert(connection, batch, there_already)
 
     async def tasks_page(self, run_id: int, after: int | None = None, limit: int = 100) -> list[Fields]:
         """Return tasks in order of their ids; `after` is the last id of the page before."""
@@ -280,7 +340,7 @@ class Store:
         """Note a trained model; return its id."""
         async with self._transaction() as connection:
             fields: Fields = {"scheduler_name": scheduler_name, "path": path, "sha256": sha256, "training": training}
-            fields |= {"run_id": run_id, "created_at": await claims.now(connection)}
+            fields |= {"run_id": run_id, "created_at": await now(connection)}
             added = await connection.execute(insert(models).values(fields).returning(models.c.id))
             return int(added.scalar_one())
 

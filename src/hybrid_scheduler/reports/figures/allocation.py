@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hybrid_scheduler.reports.look import axes, label, legend_beside, light_grid, looks, styled
-from hybrid_scheduler.reports.replay import Replay, replayed
+from hybrid_scheduler.reports.material import Replay, replayed
+from hybrid_scheduler.reports.style import axes, label, legend_beside, light_grid, looks, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from hybrid_scheduler.model.placements import Placements
-    from hybrid_scheduler.model.tasks import Floats
-    from hybrid_scheduler.race import Result
+    from hybrid_scheduler.core.placements import Placements
+    from hybrid_scheduler.core.tasks import Floats
+    from hybrid_scheduler.studies.compare import Result
 
 STRETCHES = 24
 

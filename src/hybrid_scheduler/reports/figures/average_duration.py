@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hybrid_scheduler.reports.figures.bars import height_of, write_beside
-from hybrid_scheduler.reports.look import axes, label, light_grid, log_x, looks, styled
 from hybrid_scheduler.reports.numbers import quantity
+from hybrid_scheduler.reports.style import axes, label, light_grid, log_x, looks, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from hybrid_scheduler.race import Result
+    from hybrid_scheduler.studies.compare import Result
 
 
 @styled

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from hybrid_scheduler.metrics import MEASURES, Interval
-from hybrid_scheduler.reports.look import INK, LIMIT, axes, label, looks
+from hybrid_scheduler.core.metrics import MEASURES, Interval
 from hybrid_scheduler.reports.numbers import plain
+from hybrid_scheduler.reports.style import INK, LIMIT, axes, label, looks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from hybrid_scheduler.race import Result
+    from hybrid_scheduler.studies.compare import Result
 
 
 def height_of(bars: int) -> float:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hybrid_scheduler.metrics import Interval
+from hybrid_scheduler.core.metrics import Interval
 from hybrid_scheduler.reports.figures.bars import height_of, write_beside
-from hybrid_scheduler.reports.look import LIMIT, axes, label, light_grid, looks, styled
 from hybrid_scheduler.reports.numbers import percent
+from hybrid_scheduler.reports.style import LIMIT, axes, label, light_grid, looks, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from hybrid_scheduler.race import Result
+    from hybrid_scheduler.studies.compare import Result
 
 
 def behind_the_best(result: Result) -> dict[str, Interval]:

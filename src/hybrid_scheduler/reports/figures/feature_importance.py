@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hybrid_scheduler.metrics import Interval, bootstrap
-from hybrid_scheduler.reports.forest_check import Check, checked
-from hybrid_scheduler.reports.look import INK, axes, looks, styled
+from hybrid_scheduler.core.metrics import Interval, bootstrap
+from hybrid_scheduler.reports.material import Check, checked
+from hybrid_scheduler.reports.style import INK, axes, looks, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from hybrid_scheduler.race import Result
+    from hybrid_scheduler.studies.compare import Result
 
 
 def importances(check: Check) -> dict[str, Interval]:

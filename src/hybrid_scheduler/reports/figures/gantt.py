@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hybrid_scheduler.reports.look import INK, axes, label, looks, styled
-from hybrid_scheduler.reports.replay import Replay, replayed
+from hybrid_scheduler.reports.material import Replay, replayed
+from hybrid_scheduler.reports.style import INK, axes, label, looks, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from hybrid_scheduler.model.placements import Placements
-    from hybrid_scheduler.race import Result
+    from hybrid_scheduler.core.placements import Placements
+    from hybrid_scheduler.studies.compare import Result
 
 TASKS, ROWS = 60, 24  # what can be told apart on a page
 Strip = tuple[float, float, bool]  # from, seconds, split

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hybrid_scheduler.reports.look import axes, label, looks, styled
-from hybrid_scheduler.reports.replay import Replay, replayed
+from hybrid_scheduler.reports.material import Replay, replayed
+from hybrid_scheduler.reports.style import axes, label, looks, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from hybrid_scheduler.race import Result
+    from hybrid_scheduler.studies.compare import Result
 
 BINS = 20
 

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hybrid_scheduler.reports.look import axes, label, legend_beside, light_grid, log_x, looks, styled
-from hybrid_scheduler.reports.replay import Replay, replayed
+from hybrid_scheduler.reports.material import Replay, replayed
+from hybrid_scheduler.reports.style import axes, label, legend_beside, light_grid, log_x, looks, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from hybrid_scheduler.race import Result
+    from hybrid_scheduler.studies.compare import Result
 
 MARKS = 6  # per line: enough to tell lines apart in grey
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hybrid_scheduler.errors import SchedulerError
-from hybrid_scheduler.reports.look import axes, looks, styled
+from hybrid_scheduler.reports.style import axes, looks, styled
 from hybrid_scheduler.schedulers.rl_agent import CurvePoint
 
 if TYPE_CHECKING:

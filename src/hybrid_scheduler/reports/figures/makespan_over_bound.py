@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hybrid_scheduler.reports.figures.bars import draw_measure, mark_limit
-from hybrid_scheduler.reports.look import styled
+from hybrid_scheduler.reports.style import styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from hybrid_scheduler.race import Result
+    from hybrid_scheduler.studies.compare import Result
 
 
 @styled

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hybrid_scheduler.metrics import bootstrap
-from hybrid_scheduler.reports.forest_check import Check, checked
-from hybrid_scheduler.reports.look import INK, LIMIT, light_grid, looks, panels, styled
+from hybrid_scheduler.core.metrics import bootstrap
+from hybrid_scheduler.reports.material import Check, checked
 from hybrid_scheduler.reports.numbers import with_interval
+from hybrid_scheduler.reports.style import INK, LIMIT, light_grid, looks, panels, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from hybrid_scheduler.race import Result
+    from hybrid_scheduler.studies.compare import Result
 
 
 def quality(check: Check) -> str:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hybrid_scheduler.metrics import Interval
-from hybrid_scheduler.reports.look import axes, label, light_grid, log_x, looks, styled
+from hybrid_scheduler.core.metrics import Interval
+from hybrid_scheduler.reports.style import axes, label, light_grid, log_x, looks, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from hybrid_scheduler.experiments import Study
-    from hybrid_scheduler.race import Result
+    from hybrid_scheduler.studies.compare import Result
+    from hybrid_scheduler.studies.experiments import Study
 
 Point = tuple[Interval, Interval]
 TIME, COSTS = "mean_turnaround", "energy"
@@ -19,7 +19,7 @@ TIME, COSTS = "mean_turnaround", "energy"
 
 def points_of(found: Result | Study) -> dict[str, Point]:
     """Return time and energy of every scheduler of a comparison, or of every setting of an experiment."""
-    from hybrid_scheduler.race import Result
+    from hybrid_scheduler.studies.compare import Result
 
     if isinstance(found, Result):
         specs = found.comparison.schedulers
@@ -63,7 +63,7 @@ def plot_pareto(found: Result | Study, ax: Axes | None = None) -> Axes:
         log_x(ax, times)
     ax.margins(0.08)
     light_grid(ax, "y")
-    from hybrid_scheduler.race import Result
+    from hybrid_scheduler.studies.compare import Result
 
     how = found.comparison.how if isinstance(found, Result) else "simulated"
     ax.set_xlabel(f"mean time from arrival to finish (s), {how}")

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hybrid_scheduler.metrics import Interval, bootstrap
+from hybrid_scheduler.core.metrics import Interval, bootstrap
 from hybrid_scheduler.reports.figures.bars import draw_bars, mark_limit
-from hybrid_scheduler.reports.look import label, styled
+from hybrid_scheduler.reports.style import label, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from hybrid_scheduler.race import Result
+    from hybrid_scheduler.studies.compare import Result
 
 
 def baseline_of(result: Result) -> str:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hybrid_scheduler.metrics import MEASURES
+from hybrid_scheduler.core.metrics import MEASURES
 from hybrid_scheduler.reports.figures.bars import draw_bars, height_of
-from hybrid_scheduler.reports.look import axes, label, legend_beside, light_grid, looks, new_figure, styled
 from hybrid_scheduler.reports.numbers import count
+from hybrid_scheduler.reports.style import axes, label, legend_beside, light_grid, looks, new_figure, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from hybrid_scheduler.experiments import Study
+    from hybrid_scheduler.studies.experiments import Study
 
 UNITS = {
     "over_optimum": "×",

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hybrid_scheduler.reports.look import axes, label, styled
+from hybrid_scheduler.reports.style import axes, label, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from hybrid_scheduler.race import Result
+    from hybrid_scheduler.studies.compare import Result
 
 MOST = 12  # devices that can be told apart on a page; more are averaged by class
 

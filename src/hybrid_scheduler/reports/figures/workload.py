@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hybrid_scheduler.reports.look import INK, light_grid, panels, styled
-from hybrid_scheduler.reports.replay import Replay, replayed
+from hybrid_scheduler.reports.material import Replay, replayed
+from hybrid_scheduler.reports.style import INK, light_grid, panels, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from hybrid_scheduler.model.tasks import Floats, Tasks
-    from hybrid_scheduler.race import Result
+    from hybrid_scheduler.core.tasks import Floats, Tasks
+    from hybrid_scheduler.studies.compare import Result
 
 FILL = "#8fa3b8"
 

@@ -13,13 +13,11 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 
 from hybrid_scheduler import registry
-from hybrid_scheduler.engine.live_lane import LOOK_BACK
-from hybrid_scheduler.engine.snapshot import Analysis, DeviceState, SchedulerState, Snapshot
 from hybrid_scheduler.learning.insight import History
+from hybrid_scheduler.live.lane import LOOK_BACK
+from hybrid_scheduler.live.snapshot import Analysis, DeviceState, SchedulerState, Snapshot
 from hybrid_scheduler.server.answers import cached, manager_of, required_analysis, required_snapshot
-from hybrid_scheduler.server.schemas.base import Schema
-from hybrid_scheduler.server.schemas.errors import errors
-from hybrid_scheduler.server.schemas.insight import told
+from hybrid_scheduler.server.schemas.base import Schema, errors
 from hybrid_scheduler.server.schemas.race import (
     Comparison,
     CorrelationMatrix,
@@ -33,6 +31,7 @@ from hybrid_scheduler.server.schemas.race import (
     SizeDistribution,
     Utilization,
     WinMatrix,
+    told,
 )
 
 router = APIRouter(prefix="/api", tags=["comparison"])

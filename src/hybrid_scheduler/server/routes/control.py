@@ -8,9 +8,10 @@ from typing import Annotated, cast
 from fastapi import APIRouter, Body, Query, Request
 
 from hybrid_scheduler import registry
-from hybrid_scheduler.engine.settings import MOST_GPUS
+from hybrid_scheduler.live.settings import MOST_GPUS
 from hybrid_scheduler.server.answers import manager_of
-from hybrid_scheduler.server.manager import Manager
+from hybrid_scheduler.server.race import Manager
+from hybrid_scheduler.server.schemas.base import ORDER, errors
 from hybrid_scheduler.server.schemas.control import (
     ChangeAnswer,
     Choices,
@@ -22,8 +23,7 @@ from hybrid_scheduler.server.schemas.control import (
     Status,
     StepOrder,
 )
-from hybrid_scheduler.server.schemas.errors import ORDER, errors
-from hybrid_scheduler.workload.presets import PRESETS
+from hybrid_scheduler.workloads.generator import PRESETS
 
 router = APIRouter(prefix="/api", tags=["simulation"])
 Paused = Annotated[bool, Query(description="Halt before the first task, to go on step by step.")]

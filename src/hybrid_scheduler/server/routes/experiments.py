@@ -7,13 +7,11 @@ from typing import Annotated
 from fastapi import APIRouter, HTTPException, Path, Query, Request
 
 from hybrid_scheduler.server.answers import known_run, manager_of
-from hybrid_scheduler.server.desk import MOST_WAITING
-from hybrid_scheduler.server.errors import ConflictError
-from hybrid_scheduler.server.experiments import experiment_of, state_of
-from hybrid_scheduler.server.manager import Manager
-from hybrid_scheduler.server.schemas.base import LARGEST_ID
-from hybrid_scheduler.server.schemas.errors import ORDER, errors
-from hybrid_scheduler.server.schemas.experiments import Experiment, ExperimentCreate, ExperimentPage
+from hybrid_scheduler.server.jobs import MOST_WAITING, experiment_of, state_of
+from hybrid_scheduler.server.problems import ConflictError
+from hybrid_scheduler.server.race import Manager
+from hybrid_scheduler.server.schemas.base import LARGEST_ID, ORDER, errors
+from hybrid_scheduler.server.schemas.runs import Experiment, ExperimentCreate, ExperimentPage
 from hybrid_scheduler.storage.store import COMPARISON, Run
 
 router = APIRouter(prefix="/api/experiments", tags=["experiments"])

@@ -9,11 +9,10 @@ from fastapi import APIRouter, Query, Request
 
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.server.answers import known_run, manager_of
-from hybrid_scheduler.server.figures import figures_of, sample_of
 from hybrid_scheduler.server.routes.runs import RunId
-from hybrid_scheduler.server.schemas.errors import errors
-from hybrid_scheduler.server.schemas.figures import RunComparison, RunFigures
-from hybrid_scheduler.server.side_by_side import differences, notes
+from hybrid_scheduler.server.runs import differences, figures_of, notes, sample_of
+from hybrid_scheduler.server.schemas.base import errors
+from hybrid_scheduler.server.schemas.runs import RunComparison, RunFigures
 
 MOST_RUNS = 8
 router = APIRouter(prefix="/api", tags=["experiments"])

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 
 from hybrid_scheduler.server.answers import RunQuery, manager_of, meant_run, plain
-from hybrid_scheduler.server.schemas.errors import errors
+from hybrid_scheduler.server.schemas.base import errors
 from hybrid_scheduler.server.schemas.tasks import HistoryRow, TrainingRecord
 
 LATEST = 1000

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from fastapi import APIRouter, Request, Response
 
-from hybrid_scheduler.compiling import cache_directory
+from hybrid_scheduler.core.compiling import cache_directory
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.learning.model_file import list_models
+from hybrid_scheduler.learning.model_files import list_models
 from hybrid_scheduler.server.answers import cached, manager_of
-from hybrid_scheduler.server.schemas.errors import errors
+from hybrid_scheduler.server.schemas.base import errors
 from hybrid_scheduler.server.schemas.runs import ModelFile, Models, StoredModel
 
 router = APIRouter(tags=["models"])

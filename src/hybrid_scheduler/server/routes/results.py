@@ -5,9 +5,9 @@ from __future__ import annotations
 from fastapi import APIRouter, HTTPException, Request
 
 from hybrid_scheduler.server.answers import RunQuery, manager_of, meant_run
-from hybrid_scheduler.server.errors import ConflictError
+from hybrid_scheduler.server.problems import ConflictError
 from hybrid_scheduler.server.routes.tasks import NO_TASK, TaskId, stored
-from hybrid_scheduler.server.schemas.errors import ORDER, errors
+from hybrid_scheduler.server.schemas.base import ORDER, errors
 from hybrid_scheduler.server.schemas.tasks import SchedulerResult, SchedulerResultCreate, Task
 from hybrid_scheduler.storage.rows import Batch, ResultRows
 

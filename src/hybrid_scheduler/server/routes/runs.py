@@ -9,11 +9,10 @@ from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import StreamingResponse
 
 from hybrid_scheduler.server.answers import known_run, manager_of
-from hybrid_scheduler.server.errors import ConflictError
 from hybrid_scheduler.server.export import MEDIA_TYPES, export
-from hybrid_scheduler.server.run_lines import about, lines_of
-from hybrid_scheduler.server.schemas.base import LARGEST_ID
-from hybrid_scheduler.server.schemas.errors import ORDER, errors
+from hybrid_scheduler.server.problems import ConflictError
+from hybrid_scheduler.server.run_summaries import about, lines_of
+from hybrid_scheduler.server.schemas.base import LARGEST_ID, ORDER, errors
 from hybrid_scheduler.server.schemas.runs import (
     ExportFormat,
     Resumed,

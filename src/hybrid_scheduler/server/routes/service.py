@@ -11,11 +11,11 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from hybrid_scheduler import __version__
 from hybrid_scheduler.server import messages
 from hybrid_scheduler.server.answers import manager_of
-from hybrid_scheduler.server.manager import Manager
 from hybrid_scheduler.server.metrics import Metrics
+from hybrid_scheduler.server.race import Manager
+from hybrid_scheduler.server.schemas.base import errors
 from hybrid_scheduler.server.schemas.control import Health, Part
-from hybrid_scheduler.server.schemas.errors import errors
-from hybrid_scheduler.storage.errors import StorageError
+from hybrid_scheduler.storage.database import StorageError
 
 router = APIRouter(prefix="/api", tags=["service"])
 _BEGIN = time.monotonic()

@@ -8,14 +8,14 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, HTTPException, Path, Query, Request
 
-from hybrid_scheduler.engine.snapshot import TaskRecord, TaskResult
-from hybrid_scheduler.model.tasks import Task as ModelTask
+from hybrid_scheduler.core.tasks import Task as ModelTask
+from hybrid_scheduler.live.snapshot import TaskRecord, TaskResult
 from hybrid_scheduler.schedulers import explain
 from hybrid_scheduler.server.answers import RunQuery, manager_of, meant_run, required_snapshot
 from hybrid_scheduler.server.feed import Recalled
-from hybrid_scheduler.server.manager import Manager
-from hybrid_scheduler.server.schemas.base import LARGEST_ID
-from hybrid_scheduler.server.schemas.errors import ORDER, errors
+from hybrid_scheduler.server.race import Manager
+from hybrid_scheduler.server.rationale import why
+from hybrid_scheduler.server.schemas.base import LARGEST_ID, ORDER, errors
 from hybrid_scheduler.server.schemas.tasks import (
     Candidate,
     Explanation,
@@ -27,7 +27,6 @@ from hybrid_scheduler.server.schemas.tasks import (
     TaskPage,
     Verdict,
 )
-from hybrid_scheduler.server.why import why
 
 NO_TASK = "task {task_id} is not stored, or no longer: GET /api/tasks lists what is there"
 router = APIRouter(prefix="/api/tasks", tags=["tasks"])

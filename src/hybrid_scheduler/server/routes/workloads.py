@@ -12,13 +12,13 @@ from fastapi.responses import FileResponse
 
 from hybrid_scheduler.errors import UnknownNameError
 from hybrid_scheduler.server.answers import manager_of
-from hybrid_scheduler.server.errors import ConflictError
-from hybrid_scheduler.server.schemas.errors import ORDER, errors
+from hybrid_scheduler.server.problems import ConflictError
+from hybrid_scheduler.server.schemas.base import ORDER, errors
 from hybrid_scheduler.server.schemas.workloads import Removed, WorkloadLine, Workloads, WorkloadShape
 from hybrid_scheduler.server.workloads import entry_line, preset_line, received, require_known, shape, used_files
-from hybrid_scheduler.workload.formats.reader import formats
-from hybrid_scheduler.workload.library import NAME
-from hybrid_scheduler.workload.presets import PRESETS
+from hybrid_scheduler.workloads.formats.reader import formats
+from hybrid_scheduler.workloads.generator import PRESETS
+from hybrid_scheduler.workloads.library import NAME
 
 router = APIRouter(prefix="/api/workloads", tags=["workloads"])
 PATTERN = f"^{NAME}$"

@@ -1,14 +1,157 @@
-"""Runs and models."""
+"""What runs have measured, with intervals, and several runs side by side."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
+from hybrid_scheduler.live.settings import MOST_GPUS
 from hybrid_scheduler.server.schemas.base import Number, Request, Schema
-from hybrid_scheduler.server.schemas.experiments import Headline, Title
+from hybrid_scheduler.server.schemas.control import MOST_SEED, known_schedulers
+
+Method = Literal["seeds", "batch_means"]
+
+
+class MeasureInfo(Schema):
+    """What a measure says."""
+
+    name: str = Field(examples=["mean_turnaround"])
+    unit: str = Field(examples=["s"])
+    meaning: str = Field(examples=["mean time from arrival to finish"])
+    less_is_better: bool
+
+
+class Estimate(Schema):
+    """A measure with its 95 % interval."""
+
+    mean: Number
+    low: Number = Field(description="null: there is no interval, as of one single number.")
+    high: Number
+    n: int = Field(description="Seeds or batches that it is made of.")
+
+
+class SchedulerEstimates(Schema):
+    """One scheduler of a run."""
+
+    scheduler: str = Field(examples=["eft"])
+    estimates: dict[str, Estimate] = Field(description="By measure; what is not known is left out.")
+
+
+class RunFigures(Schema):
+    """What a run has measured."""
+
+    run_id: int
+    title: str | None
+    kind: str = Field(examples=["comparison"])
+    status: str = Field(examples=["finished"])
+    workload: str = Field(examples=["mixed"])
+    load: Number
+    rate: Number
+    num_gpus: int | None
+    seeds: list[int] = Field(description="Seeds of a comparison; of a live run its one.")
+    tasks: int = Field(description="Tasks of a seed, or of a live run those that are stored.")
+    method: Method = Field(
+        description="seeds: mean over the seeds, percentile bootstrap of 2000 resamples. batch_means: the tasks in "
+        "their order are cut into batches of equal size, the first is dropped as warm-up, and the means of the "
+        "others are resampled in the same way."
+    )
+    explanation: str = Field(description="How the intervals were made, for people.")
+    measures: list[MeasureInfo]
+    schedulers: list[SchedulerEstimates] = Field(description="Best mean turnaround first.")
+
+
+class Difference(Schema):
+    """How one scheduler differs between a run and the baseline."""
+
+    scheduler: str
+    measure: str
+    run_id: int
+    baseline: int
+    mean: Number = Field(description="Of the run minus that of the baseline.")
+    low: Number
+    high: Number
+    relative: Number = Field(description="The difference against the baseline's mean, 0.1 is 10 % more.")
+    paired: bool = Field(description="Whether the same seeds drew the same tasks for both, so that luck cancels.")
+    differs: bool = Field(description="Whether the interval excludes 0.")
+
+
+class RunComparison(Schema):
+    """Several runs side by side."""
+
+    baseline: int = Field(description="The first run that was named.")
+    runs: list[RunFigures]
+    differences: list[Difference]
+    notes: list[str] = Field(description="What to keep in mind, such as runs on different workloads.")
+
+
+MOST_SEEDS, MOST_TASKS, MOST_TITLE = 30, 100_000, 200
+ExperimentState = Literal["queued", "running", "finished", "failed", "cancelled", "interrupted"]
+Mode = Literal["queued", "isolated"]
+Seed = Annotated[int, Field(ge=0, le=MOST_SEED)]
+Title = Annotated[str, Field(min_length=1, max_length=MOST_TITLE, pattern=r"\S", description="A name for people.")]
+
+
+class ExperimentCreate(Request):
+    """What to compare."""
+
+    title: Title | None = Field(None, examples=["a night of long tails"])
+    schedulers: list[str] = Field(
+        min_length=1, max_length=20, description="Who is compared.", examples=[["greedy", "eft"]]
+    )
+    workload: str = Field("mixed", max_length=200, description="A preset, or `upload:NAME`.", examples=["long_tail"])
+    load: float | None = Field(None, gt=0.0, le=100.0, description="Offered load; or give a rate.", examples=[0.8])
+    rate: float | None = Field(None, gt=0.0, le=1e6, description="Tasks per simulated second.", examples=[None])
+    num_gpus: int = Field(4, ge=0, le=MOST_GPUS, description="Number of GPUs.")
+    tasks: int | None = Field(
+        None, ge=1, le=MOST_TASKS, description="Tasks of a seed; null: as many as the preset or file has."
+    )
+    seeds: (
+        Annotated[int, Field(ge=1, le=MOST_SEEDS)] | Annotated[list[Seed], Field(min_length=1, max_length=MOST_SEEDS)]
+    ) = Field(10, description="How many seeds, counted from 0, or a list of them.", examples=[10])
+    mode: Mode = Field("queued", description="queued: devices have queues; isolated: every task has them to itself.")
+
+    _known = field_validator("schedulers")(known_schedulers)
+
+
+class Headline(Schema):
+    """Who did best, by mean turnaround."""
+
+    scheduler: str = Field(examples=["eft"])
+    mean_turnaround: Number = Field(description="Seconds from arrival to finish.")
+
+
+class Experiment(Schema):
+    """A comparison and how far it is; its results are the figures of the run with the same number."""
+
+    id: int = Field(description="Number of its run.")
+    title: str | None
+    state: ExperimentState
+    done: int = Field(description="Seeds that are done.")
+    of: int = Field(description="Seeds in all.")
+    ahead: int | None = Field(description="Experiments that come before it; null if it does not wait.")
+    error: str = Field(description="Why it failed; empty: it did not.", examples=[""])
+    schedulers: list[str]
+    workload: str = Field(examples=["long_tail"])
+    load: Number
+    rate: Number
+    num_gpus: int
+    tasks: int | None = Field(description="Tasks of a seed; null: as many as the preset or file has.")
+    seeds: list[int]
+    mode: Mode
+    asked_at: datetime
+    ended_at: datetime | None
+    headline: Headline | None = Field(description="null until it is finished")
+
+
+class ExperimentPage(Schema):
+    """Some experiments, newest first."""
+
+    experiments: list[Experiment]
+    next: int | None = Field(description="Pass it as `after` for the next page; null: this is the last one.")
+    waiting: int = Field(description="Experiments that wait or run.")
+    most_waiting: int = Field(description="More are refused.")
 
 
 class RunLine(Schema):

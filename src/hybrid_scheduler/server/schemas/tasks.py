@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from hybrid_scheduler.model.placements import REASONS
+from hybrid_scheduler.core.placements import REASONS
 from hybrid_scheduler.server.schemas.base import LARGEST_MEMORY, LARGEST_SIZE, Id, Number, Request, Schema
 
 _STATUS = "0 it ran; 1 it ran elsewhere than the scheduler said, because it does not fit there; " + "; ".join(

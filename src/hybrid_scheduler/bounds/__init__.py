@@ -1,0 +1,1 @@
+"""Certified lower bounds of makespans, the exact optimum of small batches, and local search for short schedules."""

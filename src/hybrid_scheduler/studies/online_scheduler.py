@@ -1,0 +1,88 @@
+"""`OnlineScheduler` takes tasks one by one, decides with a trained model and keeps the devices' clocks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from hybrid_scheduler.core.cluster import Cluster
+from hybrid_scheduler.core.metrics import device_utilisation
+from hybrid_scheduler.core.placements import Placements, joined
+from hybrid_scheduler.core.simulator import VirtualMultiGPU
+from hybrid_scheduler.core.tasks import Task, Tasks
+from hybrid_scheduler.learning.predictors import Predictor
+from hybrid_scheduler.schedulers.hybrid_ml import HybridML
+
+
+@dataclass(frozen=True)
+class SchedulingDecision:
+    """What was decided for a task, and what became of it in simulated time."""
+
+    task_id: int
+    gpu_fraction: float
+    gpu_id: int  # counts the GPUs from 0; -1: no GPU
+    start: float
+    finish: float
+    energy: float
+    cost: float
+
+
+class OnlineScheduler:
+    """Queue of submitted tasks before a simulated cluster; `model` predicts the GPU share."""
+
+    def __init__(
+        self,
+        model: Predictor | None = None,
+        num_gpus: int = 4,
+        *,
+        cluster: Cluster | None = None,
+        mode: str = "queued",
+        energy_weight: float = 0.5,
+        online: bool = False,
+    ) -> None:
+        self.machine = VirtualMultiGPU(num_gpus, cluster=cluster, mode=mode)
+        self.policy = HybridML(energy_weight=energy_weight, online=online or model is None)
+        if model is not None:
+            self.policy.use(model)
+        self._waiting: list[Task] = []
+        self._done: list[Placements] = []
+
+    def submit_task(self, task: Task) -> None:
+        """Put a task into the queue."""
+        self._waiting.append(task)
+
+    def process_queue(self) -> list[SchedulingDecision]:
+        """Schedule everything in the queue, in order of arrival; return the decisions in order of submission."""
+        if not self._waiting:
+            return []
+        placements = self.machine.step(Tasks.of(self._waiting), self.policy)
+        if self.policy.learn_every:
+            self.policy.learn(placements)
+        self._waiting = []
+        self._done.append(placements)
+        return [self._decision(placements, row) for row in range(len(placements))]
+
+    def _decision(self, placements: Placements, row: int) -> SchedulingDecision:
+        gpus = self.machine.cluster.gpus.tolist()
+        gpu = int(placements.gpu[row])
+        return SchedulingDecision(
+            task_id=int(placements.tasks.task_id[row]),
+            gpu_fraction=float(placements.gpu_fraction[row]),
+            gpu_id=gpus.index(gpu) if gpu in gpus else -1,
+            start=float(placements.start[row]),
+            finish=float(placements.finish[row]),
+            energy=float(placements.energy[row]),
+            cost=float(placements.cost[row]),
+        )
+
+    def get_utilization(self) -> dict[str, Any]:
+        """Return the busy share of every GPU so far, and their mean."""
+        gpus = self.machine.cluster.gpus
+        if not self._done or not len(gpus):
+            shares = [0.0] * len(gpus)
+        else:
+            whole = joined(self._done, self._done[0].tasks) if len(self._done) > 1 else self._done[0]
+            shares = device_utilisation(whole)[gpus].tolist()
+        result: dict[str, Any] = {f"gpu_{number}": {"utilization": share} for number, share in enumerate(shares)}
+        result["average_utilization"] = sum(shares) / len(shares) if shares else 0.0
+        return result

@@ -1,5 +1,0 @@
-"""Where tasks come from: drawn by lot from a preset, or read from a file."""
-
-from hybrid_scheduler.workload.generator import WorkloadGenerator
-
-__all__ = ["WorkloadGenerator"]

@@ -1,0 +1,272 @@
+"""Presets: named kinds of workload, each a table row of distributions or a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hybrid_scheduler.bounds.makespan import batch_work
+from hybrid_scheduler.core.cluster import Cluster
+from hybrid_scheduler.core.tasks import Floats, Tasks, edges_from_ids
+from hybrid_scheduler.errors import InputError, unknown_name
+from hybrid_scheduler.workloads.formats import csv
+from hybrid_scheduler.workloads.graphs import Graph, GraphBuilder, cholesky, fork_join, layered
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Sizes = Callable[[np.random.Generator, int, tuple[float, float]], Floats]
+Range = tuple[float, float]
+
+
+def uniform(generator: np.random.Generator, count: int, between: Range) -> Floats:
+    """Draw evenly from a range."""
+    return generator.uniform(*between, count)
+
+
+def log_normal(generator: np.random.Generator, count: int, between: Range) -> Floats:
+    """Draw log-normal sizes with median 600 and σ 1.0, clipped to the range."""
+    return np.clip(generator.lognormal(np.log(600.0), 1.0, count), *between)
+
+
+def pareto(generator: np.random.Generator, count: int, between: Range) -> Floats:
+    """Draw Pareto sizes from 300 up with α = 1.2, clipped to the range."""
+    return np.clip(300.0 * (1.0 + generator.pareto(1.2, count)), *between)
+
+
+def poisson(generator: np.random.Generator, count: int) -> Floats:
+    """Draw exponential gaps of mean 1."""
+    return generator.exponential(1.0, count)
+
+
+def bursty(generator: np.random.Generator, count: int) -> Floats:
+    """Draw gaps of mean 1 from two states, one nine times as fast, that last 50 tasks on average."""
+    stays = generator.geometric(1 / 50, size=max(8, count // 10))
+    while stays.sum() < count:
+        stays = np.concatenate([stays, generator.geometric(1 / 50, size=count)])
+    fast = np.repeat(np.arange(len(stays)) % 2 == 0, stays)[:count]
+    return generator.exponential(1.0, count) * np.where(fast, 0.2, 1.8)
+
+
+@dataclass(frozen=True)
+class Preset:
+    """What a kind of workload is drawn from."""
+
+    summary: str
+    sizes: Sizes = uniform
+    size_range: Range = (100.0, 5000.0)
+    intensity_range: Range = (0.0, 1.0)
+    memory_range: Range = (10.0, 500.0)
+    gaps: Callable[[np.random.Generator, int], Floats] = poisson
+    graph: GraphBuilder | None = None
+    num_tasks: int = 2000
+
+
+PRESETS: dict[str, Preset] = {
+    "mixed": Preset("sizes spread evenly from 100 to 5000"),
+    "long_tail": Preset("log-normal sizes: many small tasks, a few huge ones", sizes=log_normal),
+    "pareto": Preset("Pareto sizes: an even heavier tail", sizes=pareto),
+    "gpu_friendly": Preset(
+        "large, compute-intensive, little to transfer",
+        size_range=(1000.0, 5000.0),
+        intensity_range=(0.8, 1.0),
+        memory_range=(10.0, 50.0),
+    ),
+    "cpu_friendly": Preset(
+        "small, light on compute, gigabytes to transfer",
+        size_range=(100.0, 1500.0),
+        intensity_range=(0.0, 0.2),
+        memory_range=(2000.0, 8000.0),
+    ),
+    "bursty": Preset("mixed tasks that come in bursts (two-state modulated Poisson)", gaps=bursty),
+    "heavy": Preset("a stress test of 10 000 mixed tasks", num_tasks=10_000),
+    "layered": Preset("a random graph in layers", graph=layered, num_tasks=500),
+    "fork_join": Preset("stages of parallel tasks between a fork and a join", graph=fork_join, num_tasks=500),
+    "cholesky": Preset("the graph of a tiled Cholesky factorisation", graph=cholesky, num_tasks=816),
+}
+
+
+def preset(name: str) -> Preset:
+    """Return a preset by name."""
+    if name not in PRESETS:
+        raise unknown_name("preset", name, PRESETS, "hms generate --help lists them")
+    return PRESETS[name]
+
+
+DEFAULT_LOAD = 0.9
+
+
+class WorkloadGenerator:
+    """Draws workloads and keeps the last one in `tasks`."""
+
+    def __init__(self, seed: int = 42) -> None:
+        if seed < 0:
+            raise InputError(f"seed is {seed}, expected a whole number, 0 or more")
+        self.seed = seed
+        self.tasks: Tasks | None = None
+        self._calls = 0
+
+    def generate_workload(
+        self,
+        num_tasks: int = 1000,
+        task_size_range: Range = (100, 5000),
+        compute_intensity_range: Range = (0.1, 1.0),
+        memory_range: Range = (10, 500),
+        arrival_rate: float = 100.0,
+    ) -> Tasks:
+        """Draw tasks evenly from ranges, arriving as a Poisson stream of `arrival_rate` tasks a second."""
+        kind = Preset(
+            "ranges",
+            size_range=_range("task_size_range", task_size_range),
+            intensity_range=_range("compute_intensity_range", compute_intensity_range),
+            memory_range=_range("memory_range", memory_range),
+        )
+        return self._keep(at_rate(self._draw(kind, num_tasks), arrival_rate))
+
+    def generate_preset(
+        self,
+        name: str = "mixed",
+        num_tasks: int | None = None,
+        *,
+        rate: float | None = None,
+        load: float | None = None,
+        cluster: Cluster | None = None,
+    ) -> Tasks:
+        """Draw a preset that arrives at a rate (tasks a second) or offered load (1 = all the cluster can do).
+
+        Graphs are all there at time 0 unless a rate or load is given; other presets then have load 0.9.
+        """
+        kind = preset(name)
+        tasks = self._draw(kind, kind.num_tasks if num_tasks is None else num_tasks)
+        return self._keep(
+            paced(tasks, cluster or Cluster.default(), rate=rate, load=load, batch=kind.graph is not None)
+        )
+
+    def _draw(self, kind: Preset, count: int) -> Tasks:
+        """Draw tasks with gaps of mean 1 s; every column has its own stream of random numbers."""
+        if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
+            raise InputError(f"number of tasks is {count!r}, expected a whole number above 0")
+        self._calls += 1
+        size, intensity, memory, gap, shape = (
+            np.random.default_rng([self.seed, self._calls, column]) for column in range(5)
+        )
+        graph = kind.graph(shape, count) if kind.graph else Graph([])
+        count = len(graph.parents) if kind.graph else count
+        low, high = kind.intensity_range
+        sizes = kind.sizes(size, count, kind.size_range)
+        intensities = intensity.uniform(low, high, count)
+        return Tasks.build(
+            size=sizes if graph.size is None else _within(kind.size_range, graph.size),
+            compute_intensity=intensities if graph.intensity is None else _within((low, high), graph.intensity),
+            memory_required=memory.uniform(*kind.memory_range, count),
+            arrival_time=np.cumsum(kind.gaps(gap, count)),
+            edges=edges_from_ids(list(range(count)), graph.parents) if kind.graph else None,
+        )
+
+    def _keep(self, tasks: Tasks) -> Tasks:
+        self.tasks = tasks
+        return tasks
+
+    @property
+    def _current(self) -> Tasks:
+        if self.tasks is None:
+            raise InputError("there is no workload yet: call generate_workload or load first")
+        return self.tasks
+
+    def save_workload(self, path: str | Path) -> None:
+        """Write the last workload as CSV."""
+        csv.write(self._current, path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> WorkloadGenerator:
+        """Return a generator whose last workload is the one in a CSV file."""
+        generator = cls()
+        generator.tasks = csv.read(path)
+        return generator
+
+    def to_dataframe(self) -> pd.DataFrame:
+        """Return the last workload as a table; `task_size` is another name for `size`."""
+        frame = csv.to_frame(self._current)
+        frame["task_size"] = frame["size"]
+        return frame
+
+    def get_statistics(self) -> dict[str, float]:
+        """Return counts, means and the arrival rate of the last workload."""
+        return statistics(self._current)
+
+
+def statistics(tasks: Tasks) -> dict[str, float]:
+    """Return counts, means and the arrival rate of a workload."""
+    if len(tasks) == 0:
+        return {"num_tasks": 0}
+    duration = float(tasks.arrival_time.max())
+    return {
+        "num_tasks": len(tasks),
+        "avg_size": float(tasks.size.mean()),
+        "min_size": float(tasks.size.min()),
+        "max_size": float(tasks.size.max()),
+        "avg_intensity": float(tasks.compute_intensity.mean()),
+        "avg_memory": float(tasks.memory_required.mean()),
+        "avg_duration": float(tasks.duration_estimate.mean()),
+        "total_duration": duration,
+        "arrival_rate": len(tasks) / duration if duration else float("inf"),
+        "num_dependencies": len(tasks.edges.parents),
+    }
+
+
+def paced(
+    tasks: Tasks,
+    cluster: Cluster,
+    *,
+    rate: float | None = None,
+    load: float | None = None,
+    batch: bool = False,
+) -> Tasks:
+    """Stretch the arrivals of tasks to a rate or an offered load; neither is load 0.9, or 0 s for a batch."""
+    if rate is not None and load is not None:
+        raise InputError("both a rate and a load were given: give one of them")
+    if rate is not None:
+        return at_rate(tasks, rate)
+    if load is None and batch:
+        return tasks.arriving_at(np.zeros(len(tasks)))
+    return at_rate(tasks, full_rate(tasks, cluster) * _positive("load", DEFAULT_LOAD if load is None else load))
+
+
+def full_rate(tasks: Tasks, cluster: Cluster) -> float:
+    """Return tasks a second at offered load 1: as fast as the LP optimum of the cluster does this work."""
+    work = batch_work(tasks, cluster)
+    if not work > 0:
+        raise InputError("no task of this workload fits the cluster: offered load has no meaning, give a rate")
+    return len(tasks) / work
+
+
+def at_rate(tasks: Tasks, rate: float) -> Tasks:
+    """Stretch the arrivals so that the tasks come at `rate` tasks a second on average, gaps in proportion."""
+    arrival = tasks.arrival_time
+    last = float(arrival.max())
+    _positive("rate", rate)
+    if last == 0:
+        raise InputError("all tasks arrive at time 0, so there are no gaps to stretch: give them arrival times")
+    return replace(tasks, arrival_time=arrival / last * len(tasks) / rate)
+
+
+def _positive(name: str, value: float) -> float:
+    if not (isinstance(value, int | float) and 0 < value < float("inf")):
+        raise InputError(f"{name} is {value!r}, expected a number above 0")
+    return value
+
+
+def _range(name: str, values: Iterable[float]) -> Range:
+    pair = tuple(values)
+    if len(pair) != 2 or not -np.inf < pair[0] <= pair[1] < np.inf:
+        raise InputError(f"{name} is ({', '.join(map(str, pair))}), expected the smaller number first")
+    low, high = pair
+    return float(low), float(high)
+
+
+def _within(between: Range, share: Floats) -> Floats:
+    return between[0] + (between[1] - between[0]) * share

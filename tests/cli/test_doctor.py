@@ -1,0 +1,110 @@
+"""The doctor says what is missing and how to get it, and touches nothing."""
+
+from __future__ import annotations
+
+import json
+import socket
+from importlib.metadata import PackageNotFoundError
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from hybrid_scheduler.cli import doctor
+from hybrid_scheduler.cli.doctor import Check, looked_at
+from hybrid_scheduler.cli.main import app
+from hybrid_scheduler.settings import load_settings
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PORT", "0")
+
+
+def examined(code: int) -> dict[str, dict[str, Any]]:
+    done = CliRunner().invoke(app, ["doctor", "--json"])
+    assert done.exit_code == code, done.output
+    found = json.loads(done.stdout)
+    assert found["ok"] is (code == 0)
+    return {each["name"]: each for each in found["checks"]}
+
+
+def test_a_machine_that_runs_the_tests_is_well_and_nothing_is_left_behind(tmp_path: Path) -> None:
+    found = examined(0)
+    assert {each["state"] for each in found.values()} <= {"ok", "note"}
+    assert "to the last bit" in found["compiled loop"]["found"]
+    assert found["database"]["found"].startswith("SQLite, data/hms.db will be made")
+    assert {f"[{name}]" for name in doctor.NEEDED_FOR} <= set(found)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_keeps_it_from_working_is_told_with_a_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "TASKS", 1000)
+    monkeypatch.setenv("DATABASE_URL", "postgresql://hms:secret@127.0.0.1:1/hms")
+    monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
+    done = CliRunner().invoke(app, ["doctor"])
+    assert done.exit_code == 1
+    lines = done.stdout.splitlines()
+    assert lines[-1] == "put right: database, Redis"
+    database = next(number for number, line in enumerate(lines) if line.startswith("NO  database"))
+    assert "cannot be reached" in lines[database]
+    assert "start it or correct the address" in lines[database + 1]
+    assert "secret" not in done.stdout
+
+
+def test_wrong_settings_are_one_finding_and_the_other_checks_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PRESET", "mixd")
+    settings, check = doctor.check_settings()
+    assert settings is None
+    assert (check.state, "did you mean 'mixed'?" in check.found) == ("fail", True)
+
+
+def test_a_port_that_another_program_has_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))  # taken, but it does not even listen
+        number = other.getsockname()[1]
+        found = doctor.port(load_settings(port=number))
+    assert found == Check(
+        f"port {number}",
+        "fail",
+        f"port {number} is taken by another program",
+        "choose another with --port, 0 takes a free one",
+    )
+
+
+def test_too_little_of_anything_is_told(tmp_path: Path) -> None:
+    assert doctor.python((3, 10, 4)).state == "fail"
+    assert doctor.memory(1900.0).state == "fail"
+    assert doctor.memory(2100.0).state == "ok"
+    assert "lower KEEP_TASKS" in doctor.disk(tmp_path, least_mb=1e12).advice
+    assert "make dashboard" in doctor.dashboard(tmp_path / "index.html").advice
+    assert doctor.compiled_loop(count=1000, slow=1e12).state == "note"
+
+
+def test_a_missing_extra_is_a_note_with_its_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> str:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(doctor, "version", missing)
+    found = doctor.of_extra("postgres")
+    assert (found.state, found.found) == ("note", "asyncpg not installed")
+    assert found.advice == "only for storing in PostgreSQL: pip install 'hybrid-ml-scheduler[postgres]'"
+    monkeypatch.setattr("shutil.which", lambda _: None)
+    assert (doctor.node().state, "only needed to work on the dashboard" in doctor.node().advice) == ("note", True)
+
+
+def test_every_extra_of_users_is_looked_at() -> None:
+    import tomllib
+
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
+    assert set(doctor.NEEDED_FOR) == set(project["project"]["optional-dependencies"]) - {"all", "bench", "dev"}
+
+
+def test_a_look_that_breaks_is_a_finding() -> None:
+    def broken() -> Check:
+        raise RuntimeError("no such thing\nand more")
+
+    found = looked_at("thing", broken)
+    assert (found.name, found.state, found.found) == ("thing", "fail", "RuntimeError: no such thing")

@@ -1,0 +1,146 @@
+"""Compiled policies: one decorator, same results, never stale, and clear words when it cannot be done."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hybrid_scheduler.core import compiling as module
+from hybrid_scheduler.core.compiling import cache_directory, compiled, fingerprint, is_compiled
+from hybrid_scheduler.core.simulator import VirtualMultiGPU
+from hybrid_scheduler.core.view import TaskView, View, least_loaded_gpu
+from hybrid_scheduler.errors import PolicyError
+from hybrid_scheduler.schedulers.scheduler import Scheduler, from_function
+from instances import workload
+
+
+class Threshold(Scheduler):
+    """Small tasks stay on the CPU; counts its decisions in an array."""
+
+    name = "threshold"
+
+    def __init__(self, cut: float = 1000.0) -> None:
+        self.cut = cut
+        self.count = np.zeros(2, np.int64)
+        self._hidden = "not part of the compiled self"
+
+    @compiled
+    def choose(self, task: TaskView, view: View) -> tuple[float, int]:
+        big = task.size > self.cut
+        self.count[int(big)] += 1
+        return (1.0, least_loaded_gpu(view)) if big else (0.0, 0)
+
+
+def test_a_compiled_method_reads_the_objects_numbers_and_changes_its_arrays() -> None:
+    tasks = workload("mixed", 300)
+    one, other = Threshold(2500.0), Threshold(2500.0)
+    fast = VirtualMultiGPU().run(tasks, one)
+    slow = VirtualMultiGPU().run(tasks, other, interpreted=True)
+    assert np.array_equal(fast.finish, slow.finish)
+    assert one.count.tolist() == other.count.tolist() == [(tasks.size <= 2500).sum(), (tasks.size > 2500).sum()]
+
+
+def test_options_of_a_compiled_policy_take_effect_without_compiling_again() -> None:
+    tasks = workload("mixed", 50)
+    assert (VirtualMultiGPU().run(tasks, Threshold(0.0)).gpu_fraction == 1.0).all()
+    before = len(module._loops)
+    assert (VirtualMultiGPU().run(tasks, Threshold(1e9)).gpu_fraction == 0.0).all()
+    assert len(module._loops) == before
+
+
+def test_a_compiled_policy_may_allocate_arrays() -> None:
+    @compiled
+    def spread(task: Any, view: Any) -> tuple[float, int]:
+        waits = np.zeros(len(view.gpus))
+        for k, gpu in enumerate(view.gpus):
+            waits[k] = view.free[gpu]
+        return 1.0, view.gpus[np.argmin(waits)]
+
+    tasks = workload("mixed", 100)
+    scheduler = from_function(spread)
+    fast = VirtualMultiGPU().run(tasks, scheduler)
+    assert np.array_equal(fast.finish, VirtualMultiGPU().run(tasks, scheduler, interpreted=True).finish)
+
+
+def test_what_cannot_be_compiled_is_explained_in_one_line() -> None:
+    class Assigns(Scheduler):
+        name = "assigns"
+
+        def __init__(self) -> None:
+            self.turn = 0
+
+        @compiled
+        def choose(self, task: TaskView, view: View) -> tuple[float, int]:
+            self.turn = self.turn + 1
+            return 0.0, 0
+
+    with pytest.raises(PolicyError) as error:
+        VirtualMultiGPU().run(workload("mixed", 5), Assigns())
+    assert "cannot be compiled" in str(error.value)
+    assert "remove @compiled" in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_the_fingerprint_follows_the_code_its_constants_and_what_it_calls() -> None:
+    def build(number: float) -> Any:
+        source = f"def helper(x):\n    return x + {number}\ndef choose(task, view):\n    return helper(task), 0\n"
+        names: dict[str, Any] = {}
+        exec(source, names)  # noqa: S102  # two versions of one policy
+        return names["choose"]
+
+    assert fingerprint(build(1.0)) == fingerprint(build(1.0))
+    assert fingerprint(build(1.0)) != fingerprint(build(2.0))
+
+
+def test_plain_methods_are_not_compiled() -> None:
+    assert is_compiled(Threshold.choose)
+    assert not is_compiled(Scheduler.choose)
+
+
+def test_the_cache_directory_can_be_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HMS_CACHE_DIR", str(tmp_path / "here"))
+    assert cache_directory() == tmp_path / "here"
+
+
+def test_an_unusable_cache_directory_falls_back_to_a_temporary_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("HMS_CACHE_DIR", str(tmp_path / "file" / "cache"))
+    assert cache_directory().is_dir()
+
+
+@pytest.mark.parametrize("theirs", ["writable by all", "a link"])
+def test_a_temporary_folder_that_others_may_fill_is_not_used(
+    theirs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HMS_CACHE_DIR", str(tmp_path / "file" / "cache"))
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    spare = cache_directory()
+    assert spare.parent == tmp_path
+    assert spare.stat().st_mode & 0o077 == 0
+    if theirs == "a link":
+        spare.rename(tmp_path / "elsewhere")
+        spare.symlink_to(tmp_path / "elsewhere")
+    else:
+        spare.chmod(0o777)
+    with pytest.raises(PolicyError, match="no writable folder"):
+        cache_directory()
+
+
+def test_a_torn_file_in_the_cache_is_compiled_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HMS_CACHE_DIR", str(tmp_path))
+    tasks = workload("mixed", 20)
+    makespans = []
+    for _ in range(2):
+        monkeypatch.setattr(module, "_loops", {})
+        makespans.append(VirtualMultiGPU().run(tasks, Threshold()).makespan)
+        files = list(tmp_path.rglob("*.nbc"))
+        assert files
+        for file in files:
+            file.write_bytes(b"torn")
+    assert makespans[0] == makespans[1]

@@ -1,0 +1,43 @@
+"""The formulas of the model, figure by figure."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hybrid_scheduler.core import Cluster, Tasks
+from hybrid_scheduler.core.physics import class_times, fastest
+from instances import TWO_NODES
+
+
+@given(size=st.floats(1, 1e5), intensity=st.floats(0, 1), memory=st.floats(0, 1e5))
+def test_times_of_the_default_cluster_follow_the_formula(size: float, intensity: float, memory: float) -> None:
+    times = class_times(Tasks.build([size], [intensity], [memory]), Cluster.default())
+    base = 1e-6 * size**1.5 / (intensity + 0.5)
+    assert np.isclose(times[0, 0], base, rtol=1e-12)
+    assert np.isclose(times[0, 1], base / (1 + 3 * intensity) + memory / 16000, rtol=1e-12)
+
+
+def test_speed_of_a_class_divides_the_computing_and_not_the_transfer() -> None:
+    times = class_times(Tasks.build([10_000.0], [0.0], [800.0]), TWO_NODES)
+    assert np.allclose(times[0], [2.0, 2.0 / 2.0 + 0.1, 2.0 / 0.7 + 0.05])
+
+
+def test_a_given_duration_estimate_is_the_base_duration() -> None:
+    times = class_times(Tasks.build([100.0], [1.0], [0.0], duration_estimate=[8.0]), Cluster.default())
+    assert times.tolist() == [[8.0, 2.0]]
+
+
+def test_the_fastest_split_ends_on_both_sides_together() -> None:
+    tasks = Tasks.build([10_000.0], [0.5], [1600.0])
+    times = class_times(tasks, Cluster.default())
+    best = fastest(times, Cluster.default())[0]
+    share = best / times[0, 1]
+    assert np.isclose((1 - share) * times[0, 0], best)
+
+
+def test_the_fastest_time_without_gpus_is_the_cpu_time() -> None:
+    tasks = Tasks.build([10_000.0], [0.5], [1600.0])
+    cluster = Cluster.default(gpus=0)
+    assert fastest(class_times(tasks, cluster), cluster).tolist() == [1.0]

@@ -1,0 +1,103 @@
+"""Learnt times: right where they were seen, unsure where they were not, and never from a task that still runs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hybrid_scheduler.core import Cluster, Node, Tasks
+from hybrid_scheduler.learning.durations import LearntTimes, SeenMore, TimesLessons
+from hybrid_scheduler.learning.features import Known
+
+CLUSTER = Cluster.default(gpus=1)
+
+
+def kernels(count: int, seed: int = 0, unknown: float = 0.0) -> Tasks:
+    """Tasks whose times follow from two columns and from nothing else."""
+    generator = np.random.default_rng(seed)
+    work, moved = (10.0 ** generator.uniform(0, 4, count) for _ in range(2))
+    times = {"cpu": 1e-3 * work, "gpu": 1e-4 * work + 1e-3 * moved}
+    hidden = np.where(generator.random(count) < unknown, np.nan, moved)
+    same = np.full(count, 500.0)
+    return Tasks.build(
+        same, np.full(count, 0.5), same, measured=times, features={"work": work, "moved": hidden, "constant": same}
+    )
+
+
+def fitted(tasks: Tasks, seed: int = 0) -> LearntTimes:
+    seen = SeenMore.known_of(tasks, CLUSTER)
+    return LearntTimes.fitted(seen.known, seen.times, CLUSTER, seed)
+
+
+def test_times_are_learnt_from_the_columns_that_tasks_carry() -> None:
+    unseen = kernels(500, seed=1)
+    said = fitted(kernels(1000)).predict(Known.of(unseen))
+    true = np.column_stack([unseen.measured["cpu"], unseen.measured["gpu"]])
+    assert np.median(np.abs(np.log(said.mean / true))) < 0.15
+    assert np.mean(said.mean.argmin(axis=1) == true.argmin(axis=1)) > 0.9
+
+
+def test_a_cluster_of_one_class_is_learnt_without_a_warning() -> None:
+    tasks = kernels(50)
+    only = Tasks.build(tasks.size, tasks.compute_intensity, tasks.size, measured={"cpu": tasks.measured["cpu"]},
+                       features={"work": tasks.features["work"]})  # fmt: skip
+    cluster = Cluster((CLUSTER.classes[0],), (Node({"cpu": 4}),))
+    seen = SeenMore.known_of(only, cluster)
+    said = LearntTimes.fitted(seen.known, seen.times, cluster, 0).predict(Known.of(only))
+    assert np.allclose(said.mean[:, 0], only.measured["cpu"])
+
+
+def test_trees_that_disagree_expect_a_larger_square() -> None:
+    said = fitted(kernels(300)).predict(Known.of(kernels(300)))
+    assert np.allclose(said.square, said.mean**2)  # seen before: all trees agree
+    unsure = fitted(kernels(30)).predict(Known.of(kernels(300, seed=1)))
+    assert np.mean(unsure.square / unsure.mean**2) > 1.2
+
+
+def test_only_columns_that_tell_tasks_apart_are_demanded_and_importances_add_up() -> None:
+    learnt = fitted(kernels(200))
+    assert "feature_work" in learnt.names
+    assert not {"feature_constant", "size", "depth"} & set(learnt.names)
+    assert np.isclose(sum(learnt.feature_importance().values()), 1.0)
+
+
+def test_unknown_values_are_a_case_of_their_own() -> None:
+    learnt = fitted(kernels(1000, unknown=0.3))
+    said = learnt.predict(Known.of(kernels(400, seed=1, unknown=0.3)))
+    assert np.isfinite(said.mean).all()
+    assert (said.mean > 0).all()
+
+
+def test_the_best_use_of_the_cluster_is_learnt_beside_the_times() -> None:
+    same = np.full(100, 1.0)
+    tasks = Tasks.build(
+        same, np.full(100, 0.5), same, measured={"cpu": 4 * same, "gpu": same}, features={"n": np.arange(100.0)}
+    )
+    learnt = fitted(tasks)
+    assert np.isclose(learnt.work, 0.8)  # a CPU and a GPU together: 1/4 + 1 tasks a second
+    assert learnt.typical == 1.0
+
+
+def test_a_class_that_cannot_run_a_task_is_expected_to_take_long() -> None:
+    size = np.array([1.0, 2.0] * 20)
+    measured = {"cpu": np.ones(40), "gpu": np.where(size > 1, np.inf, 0.5)}
+    tasks = Tasks.build(np.ones(40), np.ones(40), np.ones(40), measured=measured, features={"kind": size})
+    said = fitted(tasks).predict(Known.of(tasks)).mean
+    assert said[0].tolist() == [1.0, 0.5]
+    assert np.allclose(said[1], [1.0, 10.0])
+
+
+def test_the_same_seed_gives_the_same_trees() -> None:
+    known = Known.of(kernels(50, seed=3))
+    one, other, third = (fitted(kernels(100), seed).predict(known).mean for seed in (4, 4, 5))
+    assert np.array_equal(one, other)
+    assert not np.array_equal(one, third)
+
+
+def test_nothing_is_learnt_from_tasks_that_have_not_ended() -> None:
+    seen = SeenMore.known_of(kernels(40), CLUSTER)
+    running = seen._replace(finish=np.r_[np.zeros(10), np.full(30, 7.0)], now=5.0)
+    lessons = TimesLessons(interval=10, seed=0)
+    assert lessons.study(running) is None  # ten have ended, the first fit takes twenty
+    later = lessons.study(running.part(slice(0, 0))._replace(now=7.0))
+    assert later is not None
+    assert np.isclose(later.typical, seen.times.min(axis=1).mean())

@@ -1,0 +1,224 @@
+"""`HybridScheduler` is an executor that people know: futures, map, cancel, timeouts, exceptions, await."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import CancelledError, Future, as_completed, wait
+from concurrent.futures import TimeoutError as Late
+from pathlib import Path
+
+import pytest
+
+import real_tasks
+from hybrid_scheduler import Command, HybridScheduler, registry
+from hybrid_scheduler.errors import InputError, PolicyError, SchedulerError
+from hybrid_scheduler.runtime.calls import RemoteTraceback, WorkerLostError
+from hybrid_scheduler.runtime.user_tasks import CommandError
+from hybrid_scheduler.schedulers.scheduler import from_function
+
+
+@pytest.fixture(scope="module")
+def scheduler() -> Iterator[HybridScheduler]:
+    with HybridScheduler("eft", devices="cpu,gpu=emulated:slowdown=1") as made:
+        yield made
+
+
+def test_a_future_gets_the_result(scheduler: HybridScheduler) -> None:
+    future = scheduler.submit(real_tasks.double, 21)
+    assert isinstance(future, Future)
+    assert future.result(timeout=20) == 42
+
+
+def test_map_keeps_the_order(scheduler: HybridScheduler) -> None:
+    assert list(scheduler.map(real_tasks.double, range(40))) == list(range(0, 80, 2))
+
+
+def test_as_completed_and_wait_of_the_standard_library_work(scheduler: HybridScheduler) -> None:
+    futures = [scheduler.submit(real_tasks.double, x) for x in range(10)]
+    assert sorted(each.result() for each in as_completed(futures, timeout=20)) == list(range(0, 20, 2))
+    assert wait(futures).not_done == set()
+
+
+def test_an_exception_reaches_the_caller_with_the_workers_traceback(scheduler: HybridScheduler) -> None:
+    with pytest.raises(KeyError, match="aubergine") as raised:
+        scheduler.submit(real_tasks.complain, "aubergine").result(timeout=20)
+    assert isinstance(raised.value.__cause__, RemoteTraceback)
+    assert "in complain" in str(raised.value.__cause__)
+
+
+def test_an_exception_that_cannot_travel_is_told_in_words(scheduler: HybridScheduler) -> None:
+    with pytest.raises(SchedulerError, match="PickyError: 1 and 2") as raised:
+        scheduler.submit(real_tasks.raise_picky).result(timeout=20)
+    assert "in raise_picky" in str(raised.value.__cause__)
+
+
+def test_a_result_that_cannot_be_pickled_is_an_error_of_that_task_alone(scheduler: HybridScheduler) -> None:
+    import threading
+
+    with pytest.raises(TypeError, match="pickle"):
+        scheduler.submit(threading.Lock).result(timeout=20)
+    with pytest.raises(TypeError, match="pickle"):
+        scheduler.submit(real_tasks.double, threading.Lock()).result(timeout=20)
+    assert scheduler.submit(real_tasks.double, 1).result(timeout=20) == 2
+
+
+def test_closures_and_functions_of_the_main_script_work(scheduler: HybridScheduler) -> None:
+    three = 3
+    assert scheduler.submit(lambda x: x * three, 5).result(timeout=20) == 15
+
+
+def test_a_result_can_be_waited_for_no_longer_than_a_timeout(scheduler: HybridScheduler) -> None:
+    future = scheduler.submit(real_tasks.nap, 0.4, "done")
+    with pytest.raises(Late):
+        future.result(timeout=0.01)
+    assert future.result(timeout=20) == "done"
+
+
+def test_what_has_not_begun_can_be_cancelled(scheduler: HybridScheduler) -> None:
+    busy = [scheduler.submit(real_tasks.nap, 0.2) for _ in range(4)]
+    last = scheduler.submit(real_tasks.double, 1)
+    assert last.cancel()
+    with pytest.raises(CancelledError):
+        last.result()
+    assert wait([*busy, last], timeout=20).not_done == set()
+
+
+def test_futures_among_the_arguments_are_waited_for(scheduler: HybridScheduler) -> None:
+    slow = scheduler.submit(real_tasks.nap, 0.1, 5)
+    other = scheduler.submit(real_tasks.double, slow)
+    assert scheduler.submit(real_tasks.add, slow, other, 1).result(timeout=20) == 16
+
+
+def test_the_child_of_a_failed_call_raises_what_its_parent_raised(scheduler: HybridScheduler) -> None:
+    child = scheduler.submit(real_tasks.double, scheduler.submit(real_tasks.complain, "leek"))
+    with pytest.raises(KeyError, match="leek"):
+        child.result(timeout=20)
+
+
+def test_calls_can_be_awaited(scheduler: HybridScheduler) -> None:
+    async def both() -> list[int]:
+        return list(await asyncio.gather(*(scheduler.run(real_tasks.double, x) for x in (1, 2))))
+
+    assert asyncio.run(both()) == [2, 4]
+
+
+def test_a_large_argument_and_a_large_result_pass_at_the_same_time(scheduler: HybridScheduler) -> None:
+    blob = b"x" * 3_000_000
+    futures = [scheduler.submit(real_tasks.nap, 0.0, blob) for _ in range(6)]
+    assert all(each.result(timeout=30) == blob for each in futures)
+
+
+def test_each_kind_of_device_runs_its_own_implementation(scheduler: HybridScheduler) -> None:
+    futures = [scheduler.submit(real_tasks.cook, 0.02, 4.0) for _ in range(12)]
+    assert {each.result(timeout=20) for each in futures} == {"cpu", "gpu"}
+    assert scheduler.submit(real_tasks.gpu_only).result(timeout=20) == "gpu"
+
+
+def test_a_task_can_still_be_called_as_a_function() -> None:
+    assert real_tasks.total([1, 2, 3]) == 6
+
+
+def test_workers_are_pinned_and_have_the_threads_they_were_given(scheduler: HybridScheduler) -> None:
+    allowed = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+    found = scheduler.submit(real_tasks.cores).result(timeout=20)
+    assert len(found) == 1
+    assert set(found) <= set(allowed)
+    assert scheduler.submit(real_tasks.threads).result(timeout=20) == "1"
+
+
+def test_a_command_line_is_a_task(scheduler: HybridScheduler) -> None:
+    command = Command([sys.executable, "-c", "import sys; print('hello', sys.argv[1])"])
+    assert scheduler.submit(command, 7).result(timeout=20) == "hello 7\n"
+    with pytest.raises(CommandError, match="ended with 3"):
+        scheduler.submit(Command([sys.executable, "-c", "raise SystemExit(3)"])).result(timeout=20)
+    with pytest.raises(CommandError, match="cannot be run"):
+        scheduler.submit(Command(["no-such-program"])).result(timeout=20)
+    with pytest.raises(InputError, match="list of words"):
+        Command("rm -rf")
+
+
+def test_explanations_name_every_device_and_what_was_learnt(scheduler: HybridScheduler) -> None:
+    for _ in range(6):
+        scheduler.submit(real_tasks.cook, 0.02, 4.0).result(timeout=20)
+    told = scheduler.explain(real_tasks.cook, 0.02, 4.0)
+    cpu, gpu = told.candidates
+    assert told.device == 1
+    assert 0.018 < cpu.seconds < 0.2
+    assert gpu.seconds < cpu.seconds
+
+
+def test_shares_of_a_split_task_run_on_two_devices_side_by_side() -> None:
+    half = from_function(lambda task, view: (0.5, 1))
+    with HybridScheduler(half, devices="cpu,gpu=emulated:slowdown=1") as scheduler:
+        scheduler._dispatcher.decider.looks = False  # from the first call on
+        (gpu_sum, gpu_pid), (cpu_sum, cpu_pid) = scheduler.submit(real_tasks.total, list(range(100))).result(
+            timeout=20
+        )
+        assert (gpu_sum, cpu_sum) == (sum(range(50)), sum(range(50, 100)))
+        assert gpu_pid != cpu_pid
+        assert scheduler.submit(real_tasks.double, 4).result(timeout=20) == 8  # cannot be split: runs whole
+
+
+def test_a_policys_mistake_reaches_whoever_waits() -> None:
+    wrong = from_function(lambda task, view: (1.0, 7))
+    with HybridScheduler(wrong, devices="cpu") as scheduler, pytest.raises(PolicyError, match="devices are 0 to 0"):
+        scheduler.submit(real_tasks.double, 1).result(timeout=20)
+
+
+def test_a_task_that_kills_its_worker_is_tried_three_times_and_hurts_nobody_else() -> None:
+    with HybridScheduler("round_robin", devices="cpu") as scheduler:
+        others = [scheduler.submit(real_tasks.double, x) for x in range(5)]
+        with pytest.raises(WorkerLostError, match="tried 3 times"):
+            scheduler.submit(real_tasks.kill_worker).result(timeout=30)
+        assert [each.result(timeout=20) for each in others] == [0, 2, 4, 6, 8]
+        assert scheduler.submit(real_tasks.double, 9).result(timeout=20) == 18
+
+
+def test_a_task_whose_worker_dies_once_runs_again(tmp_path: Path) -> None:
+    with HybridScheduler("round_robin", devices="cpu") as scheduler:
+        assert scheduler.submit(real_tasks.die_once, str(tmp_path / "mark")).result(timeout=30) == "survived"
+    assert (tmp_path / "mark").read_text() == "tried\ntried\n"
+
+
+def test_shutdown_waits_or_cancels() -> None:
+    scheduler = HybridScheduler("round_robin", devices="cpu")
+    futures = [scheduler.submit(real_tasks.nap, 0.05, x) for x in range(30)]
+    futures[0].result(timeout=20)
+    scheduler.shutdown(cancel_futures=True)
+    ended = [each for each in futures if not each.cancelled()]
+    assert all(each.done() for each in futures)
+    assert [each.result() for each in ended] == list(range(len(ended)))
+    assert len(ended) < 30
+    with pytest.raises(SchedulerError, match="shut down"):
+        scheduler.submit(real_tasks.double, 1)
+
+
+def test_a_script_without_a_guard_works(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from hybrid_scheduler import HybridScheduler\n"
+        "def square(x):\n    return x * x\n"
+        "with HybridScheduler('round_robin', devices='cpu') as s:\n"
+        "    print(sum(s.map(square, range(5))))\n",
+        encoding="utf-8",
+    )
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.stdout, done.stderr) == ("30\n", "")
+
+
+def test_no_worker_outlives_its_scheduler() -> None:
+    with HybridScheduler("round_robin", devices="cpu") as scheduler:
+        number = scheduler.submit(real_tasks.worker_number).result(timeout=20)
+    deadline = time.monotonic() + 5
+    while time.monotonic() < deadline and Path(f"/proc/{number}").exists():
+        time.sleep(0.01)
+    assert not Path(f"/proc/{number}").exists()
+
+
+def test_every_backend_is_in_the_registry() -> None:
+    assert [each.name for each in registry.backends] == ["local", "ray"]

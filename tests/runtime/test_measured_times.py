@@ -1,0 +1,171 @@
+"""Learnt times: robust to spikes and warm-up, follow sizes, notice change, try the unknown a few times."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hybrid_scheduler.errors import InputError
+from hybrid_scheduler.runtime.measured_times import TRIES, WINDOW, MeasuredTimes, load_times, save_times, times_path
+
+CLASSES = ["cpu", "gpu"]
+
+
+def taught(
+    seconds: list[float], sizes: list[float] | None = None, kind: str = "f", name: str = "gpu"
+) -> MeasuredTimes:
+    times = MeasuredTimes()
+    for size, second in zip(sizes or [100.0] * len(seconds), seconds, strict=True):
+        times.observe(kind, name, f"{name}0", size, second)
+    return times
+
+
+def test_the_first_call_of_a_type_on_a_worker_is_warm_up() -> None:
+    times = taught([5.0])
+    assert times.predict("f", ["gpu"], 100.0)[0] == pytest.approx(5.0)  # better than nothing
+    times.observe("f", "gpu", "gpu0", 100.0, 0.1)
+    assert times.predict("f", ["gpu"], 100.0)[0] == pytest.approx(0.1)
+    times.cool("gpu0")  # a new worker
+    times.observe("f", "gpu", "gpu0", 100.0, 5.0)
+    assert times.predict("f", ["gpu"], 100.0)[0] == pytest.approx(0.1)
+
+
+def test_a_single_spike_does_not_idle_a_gpu() -> None:
+    times = taught([9.0] + [0.1] * 12)
+    times.observe("f", "gpu", "gpu0", 100.0, 60.0)
+    assert times.predict("f", ["gpu"], 100.0)[0] == pytest.approx(0.1, rel=1e-6)
+
+
+def test_noise_with_outliers_is_seen_through() -> None:
+    draw = np.random.default_rng(3)
+    samples = 0.2 * draw.lognormal(0.0, 0.05, 60)
+    samples[::7] *= 20.0
+    assert taught(samples.tolist()).predict("f", ["gpu"], 100.0)[0] == pytest.approx(0.2, rel=0.05)
+
+
+@pytest.mark.parametrize("power", [0.5, 1.0, 1.5, 3.0])
+def test_times_grow_with_sizes_as_they_were_seen_to(power: float) -> None:
+    draw = np.random.default_rng(1)
+    sizes = draw.uniform(100, 5000, 60)
+    seconds = 1e-6 * sizes**power * draw.lognormal(0.0, 0.05, 60)
+    times = taught(seconds.tolist(), sizes.tolist())
+    for size in (200.0, 1000.0, 4000.0, 10_000.0):
+        assert times.predict("f", ["gpu"], size)[0] == pytest.approx(1e-6 * size**power, rel=0.15)
+
+
+def test_a_bend_in_the_curve_is_followed() -> None:
+    sizes = np.random.default_rng(2).uniform(10, 5000, 60)
+    times = taught((1e-3 + 1e-9 * sizes**2).tolist(), sizes.tolist())
+    assert times.predict("f", ["gpu"], 3000.0)[0] == pytest.approx(1e-3 + 9e-3, rel=0.25)
+
+
+def test_a_lasting_change_makes_it_forget() -> None:
+    times = taught([0.1] * WINDOW)
+    for _ in range(12):
+        times.observe("f", "gpu", "gpu0", 100.0, 0.3)
+    assert times.predict("f", ["gpu"], 100.0)[0] == pytest.approx(0.3, rel=0.01)
+    assert times.tracks["f", "gpu"].changes == 1
+
+
+def test_noise_is_no_change() -> None:
+    samples = 0.1 * np.random.default_rng(5).lognormal(0.0, 0.3, 600)
+    assert taught(samples.tolist()).tracks["f", "gpu"].changes <= 1
+
+
+def test_what_was_never_measured_is_guessed_from_other_types() -> None:
+    times = MeasuredTimes()
+    for kind in ("a", "b", "c"):
+        for _ in range(4):
+            times.observe(kind, "cpu", "cpu0", 100.0, 0.4)
+            times.observe(kind, "gpu", "gpu0", 100.0, 0.1)
+    for _ in range(4):
+        times.observe("d", "cpu", "cpu0", 100.0, 0.8)
+    assert times.predict("d", CLASSES, 100.0).tolist() == pytest.approx([0.8, 0.2])
+    assert np.isfinite(times.predict("never", CLASSES, 1.0)).all()
+    assert np.isfinite(MeasuredTimes().predict("never", CLASSES, 1.0)).all()
+
+
+def test_unknown_pairs_are_tried_a_bounded_number_of_times() -> None:
+    times = MeasuredTimes()
+    tries = [times.wants("f", CLASSES) for _ in range(20)]
+    assert [tries.count(column) for column in (0, 1, -1)] == [TRIES, TRIES, 20 - 2 * TRIES]
+
+
+def test_a_class_that_was_left_alone_for_long_is_tried_once_more() -> None:
+    times = taught([0.1] * 10, name="cpu")
+    for _ in range(TRIES):
+        times.observe("f", "gpu", "gpu0", 100.0, 3.0)
+    for _ in range(2 * TRIES):
+        times.wants("f", CLASSES)
+    wanted = []
+    for _ in range(700):
+        times.observe("f", "cpu", "cpu0", 100.0, 0.1)
+        wanted.append(times.wants("f", CLASSES))
+    assert wanted.count(1) == 2
+    assert wanted.count(0) == 0
+
+
+def test_times_are_kept_per_machine_and_come_back_the_same(tmp_path: Path) -> None:
+    draw = np.random.default_rng(7)
+    sizes = draw.uniform(100, 1000, 40)
+    times = taught((sizes * 1e-4).tolist(), sizes.tolist())
+    path = tmp_path / "kept" / "times.json"
+    save_times(times, path)
+    again = load_times(path)
+    assert again.predict("f", ["gpu"], 321.0) == pytest.approx(times.predict("f", ["gpu"], 321.0), rel=1e-6)
+    assert [each.name for each in path.parent.iterdir()] == ["times.json"]
+
+
+def test_files_that_are_missing_or_of_another_machine_teach_nothing(tmp_path: Path) -> None:
+    assert load_times(tmp_path / "none.json").tracks == {}
+    path = tmp_path / "times.json"
+    save_times(taught([0.1, 0.1]), path)
+    path.write_text(path.read_text().replace('"cores":', '"cores": 1000, "c":'))
+    assert load_times(path).tracks == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("{", "torn or no JSON"),
+        ("[]", "holds no measured times"),
+        ('{"kind": "measured_times", "schema": 99}', "holds no measured times"),
+    ],
+)
+def test_files_that_are_no_times_are_refused(tmp_path: Path, text: str, says: str) -> None:
+    path = tmp_path / "times.json"
+    path.write_text(text)
+    with pytest.raises(InputError, match=says):
+        load_times(path)
+
+
+def test_a_track_with_something_else_than_numbers_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "times.json"
+    save_times(taught([0.1, 0.1]), path)
+    path.write_text(
+        path.read_text().replace('"seen"', '"unseen"').replace('"log_seconds": [', '"log_seconds": ["x",')
+    )
+    with pytest.raises(InputError, match="not what it should be"):
+        load_times(path)
+
+
+def test_the_file_of_a_machine_is_named_after_it() -> None:
+    assert times_path() == times_path()
+    assert times_path().suffix == ".json"
+
+
+def test_two_measurements_together_hold_all_observations() -> None:
+    first, second = taught([0.01] * 4), taught([0.03] * 5)
+    both = first.and_also(second)
+    assert sorted(np.exp(both.tracks["f", "gpu"].log_seconds)) == pytest.approx([0.01] * 3 + [0.03] * 4)
+    assert len(first.tracks["f", "gpu"].log_seconds) == 3, "the first one was changed"
+    assert both.predict("f", ["gpu"], 100.0) == pytest.approx([0.03])
+
+
+def test_the_level_of_a_class_counts_the_slow_moments_that_medians_leave_out() -> None:
+    times = taught([0.01] * 9 + [0.02] * 3)
+    assert times.predict("f", ["gpu"], 100.0) == pytest.approx([0.01])
+    assert times.level("gpu") == pytest.approx((8 * 0.01 + 3 * 0.02) / (11 * 0.01))
+    assert times.level("cpu") == 1.0

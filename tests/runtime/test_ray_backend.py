@@ -1,0 +1,44 @@
+"""The same on Ray: real nodes, a killed actor, a killed node; every call ends once."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+import real_tasks
+from hybrid_scheduler import HybridScheduler
+from hybrid_scheduler.runtime.calls import RemoteTraceback
+from ray_nodes import RayCluster
+
+
+def test_calls_survive_the_death_of_an_actor_and_of_a_node(ray_cluster: RayCluster, tmp_path: Path) -> None:
+    second = ray_cluster.add("--address", ray_cluster.address, "--num-cpus", "0", "--num-gpus", "1")
+    devices = "cpu,gpu=emulated:slowdown=1,gpu=emulated:slowdown=1"  # one GPU on each node
+    with HybridScheduler("round_robin", "ray", devices, address=ray_cluster.address) as scheduler:
+        scheduler.backend.grace = 0.5
+        assert sorted(scheduler.map(real_tasks.double, range(20))) == list(range(0, 40, 2))
+        with pytest.raises(KeyError, match="plum") as raised:
+            scheduler.submit(real_tasks.complain, "plum").result(timeout=30)
+        assert isinstance(raised.value.__cause__, RemoteTraceback)
+
+        one = set(scheduler.map(real_tasks.worker_number, range(8)))
+        assert len(one) == 3, "one actor for each device"
+        futures = [scheduler.submit(real_tasks.nap, 0.01, number) for number in range(60)]
+        futures[5].result(timeout=30)
+        os.kill(min(one), 9)
+        assert [each.result(timeout=60) for each in futures] == list(range(60))
+        assert scheduler.backend.restarts == 1
+
+        again = scheduler.submit(real_tasks.die_once, str(tmp_path / "mark"))
+        assert again.result(timeout=60) == "survived"
+
+        futures = [scheduler.submit(real_tasks.nap, 0.01, number) for number in range(100)]
+        futures[5].result(timeout=60)
+        ray_cluster.kill(second)
+        assert [each.result(timeout=60) for each in futures] == list(range(100))
+        begin = time.monotonic()
+        assert list(scheduler.map(real_tasks.double, range(10))) == list(range(0, 20, 2))
+        assert time.monotonic() - begin < 20, "what is left of the cluster works on"

@@ -1,0 +1,133 @@
+"""A small file of every format, made here: what the conformance tests read, pack, cut off and garble.
+
+A sample writes its files into a folder and returns their paths, the main file first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from hybrid_scheduler.core import Tasks
+from hybrid_scheduler.core.tasks import edges_from_ids
+from hybrid_scheduler.workloads.formats import csv, parquet
+from workloads.formats import instances
+
+Sample = Callable[[Path], list[Path]]
+
+
+def own_tasks() -> Tasks:
+    """Return tasks with every kind of column."""
+    return Tasks.build(
+        size=[100.0, 250.5, 1e3],
+        compute_intensity=[0.1, 0.5, 1.0],
+        memory_required=[10.0, 20.0, 0.1 + 0.2],
+        arrival_time=[0.0, 1.5, 2.0],
+        task_id=[7, 8, 9],
+        edges=edges_from_ids([7, 8, 9], [[], [7], [7, 8]], [[], [0.5], [0.25, 3.0]]),
+        measured={"cpu": [0.1, 0.2, float("inf")], "gpu": [float("nan"), 0.1, 0.3]},
+        expected={"cpu": [0.2, 0.2, 0.2]},
+        features={"bytes": [1.0, float("nan"), 3.0]},
+    )
+
+
+def csv_file(folder: Path) -> list[Path]:
+    """Write our own tasks as text."""
+    csv.write(own_tasks(), folder / "tasks.csv")
+    return [folder / "tasks.csv"]
+
+
+def parquet_file(folder: Path) -> list[Path]:
+    """Write the same as Parquet."""
+    parquet.write(own_tasks(), folder / "tasks.parquet")
+    return [folder / "tasks.parquet"]
+
+
+PODS = """\
+name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time
+p0,12000,16384,1,1000,,LS,Running,100,1100,100
+p1,6000,12288,1,500,V100|T4,LS,Running,150,350,250
+p2,32000,65536,4,1000,,BE,Failed,200,300,200
+p3,8000,4096,0,0,,LS,Succeeded,210,310,210
+p4,6000,12288,1,460,,LS,Pending,220,900,
+p5,1000,1024,1,1000,,LS,Succeeded,230,400,400
+p6,1000,1024,1,1000,A100,LS,Succeeded,240,440,400
+"""
+NODES = """sn,cpu_milli,memory_mib,gpu,model
+n0,32000,262144,0,
+n1,64000,131072,4,V100
+n2,16000,65536,2,T4
+n3,64000,131072,4,V100
+"""
+
+
+def alibaba_files(folder: Path) -> list[Path]:
+    """Write a few pods and nodes."""
+    return [_written(folder / "pods.csv", PODS), _written(folder / "nodes.csv", NODES)]
+
+
+SWF = """; Version: 2.2
+; MaxNodes: 4
+; MaxProcs: 16
+;
+1   10  5  100   4   90  1024   4   200  2048  1   1 1 1 1 -1 -1 -1
+2   20  5  50    8   40  -1     8   -1   -1    -1  2 1 1 1 -1 -1 -1
+3   30  5  60    2   50  -1     2   100  -1    0   2 1 1 1 -1 -1 -1
+4   40  5  -1    -1  -1  -1     2   100  -1    5   2 1 1 1 -1 -1 -1
+5   50  0  0     1   0   -1     1   100  -1    1   2 1 1 1 -1 -1 -1
+6   60  0  10    -1  -1  -1     3   20   -1    1   2 1 1 1 -1 -1 -1
+7   70  0  -1    2   -1  -1     3   20   -1    1   2 1 1 1 -1 -1 -1
+"""
+
+
+def swf_file(folder: Path) -> list[Path]:
+    """Write a log of seven jobs, four of which are skipped."""
+    return [_written(folder / "log.swf", SWF)]
+
+
+PHILLY = """jobid,vc,user,status,submitted_time,duration,num_gpus
+a,v1,u1,Pass,2017-10-03 08:00:00,120,1
+b,v1,u1,Killed,2017-10-03 08:01:00,30.5,4
+c,v2,u2,Failed,2017-10-03 08:02:30,0,1
+d,v2,u2,Pass,2017-10-03 08:03:00,,2
+e,v2,u3,Pass,2017-10-03 08:04:00,60,0
+"""
+
+
+def philly_file(folder: Path) -> list[Path]:
+    """Write five jobs."""
+    return [_written(folder / "jobs.csv", PHILLY)]
+
+
+REQUESTS = """app,func,end_timestamp,duration,memory
+a,f,10.5,0.5,128
+a,g,11.0,0.25,
+b,f,11.5,0,64
+b,f,12.0,2.0,256
+"""
+
+
+def requests_file(folder: Path) -> list[Path]:
+    """Write four requests."""
+    return [_written(folder / "requests.csv", REQUESTS)]
+
+
+def _written(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+SAMPLES: dict[str, Sample] = {
+    "csv": csv_file,
+    "parquet": parquet_file,
+    "alibaba": alibaba_files,
+    "swf": swf_file,
+    "philly": philly_file,
+    "requests": requests_file,
+    "wfcommons": instances.wfcommons_file,
+    "etc": instances.etc_file,
+    "kernels": instances.kernels_file,
+    "starpu": instances.starpu_file,
+    "gavel": instances.gavel_file,
+}
+"""By name of the format; a test fails if a format of the registry has none."""

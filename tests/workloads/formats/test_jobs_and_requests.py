@@ -1,0 +1,88 @@
+"""Tables of GPU jobs and traces of requests are read under the names that people give their columns."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hybrid_scheduler.errors import InputError
+from hybrid_scheduler.workloads.formats import reader
+from hybrid_scheduler.workloads.formats.format import Imported
+from workloads.formats.samples import PHILLY, REQUESTS
+
+
+def _read(tmp_path: Path, text: str) -> Imported:
+    (tmp_path / "trace.csv").write_text(text, encoding="utf-8")
+    return reader.read_all([tmp_path / "trace.csv"])
+
+
+def test_a_job_of_four_gpus_is_four_tasks_on_gpus(tmp_path: Path) -> None:
+    found = _read(tmp_path, PHILLY)
+    assert (found.rows, found.skipped) == (5, {"duration not known": 1, "ran for 0 s": 1})
+    assert found.tasks.measured["gpu"].tolist() == [120.0, *[30.5] * 4, math.inf]
+    assert found.tasks.measured["cpu"].tolist() == [math.inf] * 5 + [60.0]
+    assert found.tasks.arrival_time.tolist() == [0.0, *[60.0] * 4, 240.0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "job_id,user,gpu_num,state,submit_time,start_time,end_time\n1,u,2,COMPLETED,0,10,20\n2,u,1,FAILED,5,6,36\n",
+        "Job ID,Num GPUs,Submit Time,Duration\n1,2,2020-01-01T00:00:00,10\n2,1,2020-01-01T00:00:05,30\n",
+        "id,gpus,submitted_at,run_time_ms\n1,2,2020-01-01T00:00:00Z,10000\n2,1,2020-01-01T00:00:05Z,30000\n",
+        "id,gpus,submitted,duration\n1,2,2020-01-01 01:00:00+01:00,10\n2,1,2020-01-01 00:00:05,30\n",
+        'id,gpus,submitted,duration\n"1","2","100","10"\n"2","1","105","30"\n',
+    ],
+)
+def test_columns_may_go_by_the_usual_names_and_units(text: str, tmp_path: Path) -> None:
+    tasks = _read(tmp_path, text).tasks
+    assert np.allclose(tasks.measured["gpu"], [10.0, 10.0, 30.0])
+    assert tasks.arrival_time.tolist() == [0.0, 0.0, 5.0]
+
+
+def test_requests_arrive_their_duration_before_their_end(tmp_path: Path) -> None:
+    found = _read(tmp_path, REQUESTS)
+    assert (found.rows, found.skipped) == (4, {"took 0 s": 1})
+    assert found.tasks.arrival_time.tolist() == [0.0, 0.75, 0.0]
+    assert found.tasks.measured["cpu"].tolist() == [0.5, 0.25, 2.0]
+    assert np.isinf(found.tasks.measured["gpu"]).all()
+    assert found.tasks.memory_required.tolist() == [128.0, 0.0, 256.0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "arrival,duration\n3,0.5\n4.5,2\n",
+        "timestamp,latency_ms\n2024-05-01 00:00:00.000,500\n2024-05-01 00:00:01.500,2000\n",
+        "Timestamp_ms,Duration_us,user\n1000,500000,x\n2500,2000000,y\n",
+    ],
+)
+def test_arrivals_and_durations_may_have_units_or_be_dates(text: str, tmp_path: Path) -> None:
+    tasks = _read(tmp_path, text).tasks
+    assert np.allclose(tasks.arrival_time, [0.0, 1.5])
+    assert np.allclose(tasks.measured["cpu"], [0.5, 2.0])
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (
+            PHILLY.replace("08:04:00", "8 o'clock"),
+            "line 6: submitted_time is '2017-10-03 8 o'clock', expected seconds",
+        ),
+        (PHILLY.replace("30.5,4", "-30.5,4"), r"line 3: duration is -30\.5, expected seconds, 0 or more"),
+        (PHILLY.replace("30.5,4", "30.5,-4"), "line 3: num_gpus is -4, expected a whole number from 0"),
+        (PHILLY.replace("30.5,4", "30.5,4,5"), "line 3: there are 8 fields, expected 7"),
+        (REQUESTS.replace("0.25,", "-0.25,"), r"line 3: duration is -0\.25, expected 0 or more"),
+        (REQUESTS.replace("0.25,", "soon,"), "line 3: duration is 'soon', expected seconds or a date"),
+        (REQUESTS.replace("128", "-128"), "line 2: memory is -128, expected MB, 0 or more"),
+        ("arrival,duration\n-1,2\n", "line 2: arrival is -1, expected seconds, 0 or more"),
+        ("arrival,duration\n1,0\n2,0\n", r"no row becomes a task \(2 took 0 s\): give a file with finished work"),
+    ],
+)
+def test_a_wrong_line_is_named(text: str, why: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=rf"trace\.csv:? {why}"):
+        _read(tmp_path, text)
