@@ -68,7 +68,7 @@ test('a server with a token asks for it, once', async ({ page }) => {
     const dialog = page.getByRole('dialog', { name: /control token/ });
     await expect(dialog).toBeVisible();
     await dialog.getByLabel('Token').fill('open-sesame-of-the-tests');
-    await dialog.getByRole('button', { name: 'Give the order' }).click();
+    await dialog.getByRole('button', { name: 'Send the command' }).click();
     await expect(page.getByText('● PAUSED')).toBeVisible();
     await race.getByRole('button', { name: 'Resume' }).click();
     await expect(page.getByText('● RUNNING')).toBeVisible();

@@ -1,8 +1,8 @@
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
-import '@/look/theme.css';
+import '@/theme/theme.css';
 import { App } from '@/app/App';
-import { applyTheme, useTheme } from '@/look/theme';
+import { applyTheme, useTheme } from '@/theme/theme';
 
 applyTheme(useTheme.getState().theme);
 createRoot(document.getElementById('root')!).render(

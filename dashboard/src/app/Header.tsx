@@ -1,18 +1,16 @@
-/** The line on top: where we are, how the race stands, and the orders that are needed most. */
+/** The line on top: where we are, how the race stands, and the commands that are needed most. */
 import { useState } from 'react';
 import { Bell, LayoutGrid, Moon, Pause, Play, SkipForward, Square, Sun, Wifi, WifiOff } from 'lucide-react';
-import { formatClock } from '@/look/format';
-import { MeasuredBadge } from '@/look/Measured';
-import { Button, Chip } from '@/look/parts';
-import { SchedulerName } from '@/look/Shape';
-import { useTheme } from '@/look/theme';
+import { MeasuredBadge } from '@/components/badges';
+import { Button, Chip, EmptyState, Link } from '@/components/controls';
+import { Dialog } from '@/components/Dialog';
+import { SchedulerName } from '@/components/Scheduler';
 import { useConnectionStatus, useRace } from '@/live/store';
-import { usePreferences } from './choices';
-import { NoticesDialog } from './Notes';
-import { pause, resume, start, step, stop, useCommands } from './orders';
-import { navigate, pagePath, PAGES, useRouter, type Page } from './router';
-
-const TITLES: Record<Page, string> = { race: 'Live race', experiments: 'Experiments', workloads: 'Workloads', models: 'Models', tour: 'Tour' };
+import { pause, resume, start, step, stop, useCommands } from '@/state/commands';
+import { usePreferences } from '@/state/preferences';
+import { PAGE_TITLES, PAGES, pagePath, useRouter } from '@/state/router';
+import { useTheme } from '@/theme/theme';
+import { formatClock, formatTimeOfDay } from '@/utils/format';
 
 export function Header() {
   const page = useRouter((state) => state.route.page);
@@ -39,21 +37,15 @@ function Brand() {
   }, 'slow');
   const measured = useRace((race) => race.frame?.measured ?? null, 'slow');
   return (
-    <a href="/" onClick={(event) => follow(event, '/')} className="flex items-center gap-2.5">
+    <Link to="/" className="flex items-center gap-2.5">
       <img src="/icon.svg" width={34} height={34} alt="" />
       <span>
         <span className="block leading-tight font-semibold">Scheduler race</span>
         <span className="hidden text-xs text-quiet sm:block">{cluster}</span>
       </span>
       {measured !== null && <MeasuredBadge measured={measured} />}
-    </a>
+    </Link>
   );
-}
-
-export function follow(event: { preventDefault: () => void; metaKey?: boolean; ctrlKey?: boolean }, path: string): void {
-  if (event.metaKey || event.ctrlKey) return;
-  event.preventDefault();
-  navigate(path);
 }
 
 function PageNav() {
@@ -61,15 +53,14 @@ function PageNav() {
   return (
     <nav aria-label="Pages" className="order-last flex w-full gap-1 overflow-x-auto xl:order-none xl:w-auto">
       {PAGES.map((each) => (
-        <a
+        <Link
           key={each}
-          href={pagePath(each)}
+          to={pagePath(each)}
           aria-current={each === page ? 'page' : undefined}
-          onClick={(event) => follow(event, pagePath(each))}
           className="rounded-lg px-2.5 py-1.5 text-sm whitespace-nowrap text-quiet hover:text-ink aria-[current]:bg-raised aria-[current]:font-semibold aria-[current]:text-ink"
         >
-          {TITLES[each]}
-        </a>
+          {PAGE_TITLES[each]}
+        </Link>
       ))}
     </nav>
   );
@@ -154,5 +145,23 @@ function HeaderActions() {
       </span>
       {open && <NoticesDialog onClose={() => setOpen(false)} />}
     </div>
+  );
+}
+
+/** What the server wanted people to notice, newest first. */
+function NoticesDialog({ onClose }: { onClose: () => void }) {
+  const notes = useRace((race) => race.notes, 'read');
+  return (
+    <Dialog title="Notices" side onClose={onClose}>
+      {!notes.length && <EmptyState title="Nothing to notice yet">Changed settings, failures and new models are listed here.</EmptyState>}
+      <ol className="space-y-2">
+        {notes.toReversed().map((note) => (
+          <li key={`${note.time}-${note.id}`} className="rounded-lg border border-edge px-3 py-2 text-sm">
+            <span className="num mr-2 text-xs text-quiet">{formatTimeOfDay(note.time)}</span>
+            <span className={note.level === 'error' ? 'text-bad' : note.level === 'warning' ? 'text-warn' : ''}>{note.message}</span>
+          </li>
+        ))}
+      </ol>
+    </Dialog>
   );
 }

@@ -1,6 +1,13 @@
 /** What happened in the race between two frames, as lines of the log. */
 import type { SchedulerFigures, SimulationUpdate } from './messages';
-import type { LogLine } from './state';
+
+export interface LogLine {
+  id: number;
+  time: number;
+  level: string;
+  source: string;
+  message: string;
+}
 
 type EventText = [level: string, message: string];
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Message } from './messages';
-import { socketUrl, Connection, backoff, type ConnectionStatus } from './socket';
+import { backoff, Connection, socketUrl, type ConnectionStatus } from './socket';
 
 class FakeSocket {
   static all: FakeSocket[] = [];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { record, scheduler, update } from '@/testing/frames';
 import type { Message } from './messages';
-import { applyMessage, LIMITS, emptyRace, type Race } from './state';
+import { applyMessage, emptyRace, LIMITS, type Race } from './state';
 
 const after = (...messages: Message[]): Race => messages.reduce(applyMessage, emptyRace);
 

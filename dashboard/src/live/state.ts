@@ -1,5 +1,5 @@
 /** What the page knows of the race, folded from messages. `fold` is pure: the same messages give the same picture. */
-import { detectEvents } from './events';
+import { detectEvents, type LogLine } from './events';
 import type { LiveRecord, Mark, Message, Pictures, SimulationUpdate } from './messages';
 
 export const LIMITS = { points: 600, records: 500, spans: 3000, marks: 60, lines: 500, notes: 50 } as const;
@@ -20,14 +20,6 @@ export interface Series {
   overBound: number[];
   backlog: number[];
   p95: number[];
-}
-
-export interface LogLine {
-  id: number;
-  time: number;
-  level: string;
-  source: string;
-  message: string;
 }
 
 export interface Race {

@@ -1,8 +1,8 @@
 /** One race for the whole page, and hooks that look at it no more often than a widget needs. */
 import { useEffect, useRef, useState } from 'react';
 import { create } from 'zustand';
-import { applyMessage, emptyRace, type Race } from './state';
 import { Connection, type ConnectionStatus } from './socket';
+import { applyMessage, emptyRace, type Race } from './state';
 
 interface LiveState {
   race: Race;

@@ -1,5 +1,5 @@
 /** Audits for tests: tasks arrive at 10 s. */
-import type { Audit, Candidate, Explanation, Result } from '@/widgets/auditFacts';
+import type { Audit, Candidate, Explanation, Result } from '@/widgets/decisions';
 
 export const auditResult = (scheduler_name: string, turnaround: number | null, change: Partial<Result> = {}): Result => ({
   task_id: 7, scheduler_name, attempt: 1, gpu_fraction: 1, device: 1, status: 0, start_time: 10, finish_time: turnaround === null ? null : 10 + turnaround, actual_time: turnaround === null ? null : turnaround / 2,

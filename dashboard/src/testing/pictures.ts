@@ -1,8 +1,8 @@
 /** Slow pictures for tests: three schedulers, three sizes, two intensities. */
 import { vi } from 'vitest';
 import type { Pictures, SchedulerFigures } from '@/live/messages';
-import { scheduler, update } from '@/testing/frames';
-import { showFrames } from '@/testing/race';
+import { scheduler, update } from './frames';
+import { showFrames } from './race';
 
 export const analysis = (change: Partial<Pictures> = {}): Pictures => ({
   tasks: 100,

@@ -1,11 +1,11 @@
 import { cleanup, render, screen, within } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { usePreferences } from '@/app/choices';
-import { navigate, useRouter } from '@/app/router';
-import { AuditDialog, AuditPanel, DecisionAudit } from './Audit';
-import { respondWith, audit, auditResult } from '@/testing/audit';
+import { usePreferences } from '@/state/preferences';
+import { navigate, useRouter } from '@/state/router';
+import { audit, auditResult, respondWith } from '@/testing/audit';
 import { frame, record, result, showFrames } from '@/testing/race';
+import { AuditDialog, AuditPanel, DecisionAudit } from './Audit';
 
 const asked = vi.fn<typeof fetch>();
 

@@ -1,22 +1,21 @@
 /** Everything about one task: what all schedulers made of it, and why. */
 import { useEffect, useRef, useState, type FormEvent, type ReactNode } from 'react';
 import { Maximize2, Route, Search } from 'lucide-react';
-import { useFetch } from '@/api/useGet';
 import type { ApiError } from '@/api/client';
-import { resolveScheduler, usePreferences } from '@/app/choices';
-import { setQuery, useRouter } from '@/app/router';
+import { useFetch } from '@/api/useFetch';
+import { Button, EmptyState, ErrorMessage, INPUT_CLASS } from '@/components/controls';
+import { Dialog } from '@/components/Dialog';
+import { Tile } from '@/components/Panel';
+import { PlacementText, SplitBar } from '@/components/Placement';
+import { SchedulerName } from '@/components/Scheduler';
 import { useRace } from '@/live/store';
-import { Dialog } from '@/look/Dialog';
-import { formatNumber, formatMegabytes, formatRatio, formatSeconds } from '@/look/format';
-import { Button, EmptyState, ErrorMessage, INPUT_CLASS } from '@/look/parts';
-import { schedulerStyle } from '@/look/schedulers';
-import { SchedulerName } from '@/look/Shape';
-import { Tile } from '@/look/Tile';
-import { usePauseOnHover } from '@/look/useHold';
-import { buildAuditRows, findNewestExplained, humanizeSentence, computeRegret, predictionRatio, parseTaskNumber, type Audit } from './auditFacts';
-import { DecisionTable, PredictionError } from './DecisionTable';
-import { PlacementText, SplitBar } from './PlacedOn';
-import { Reasons } from './Reasons';
+import { resolveScheduler, usePreferences } from '@/state/preferences';
+import { setQuery, useRouter } from '@/state/router';
+import { schedulerStyle } from '@/theme/schedulers';
+import { formatMegabytes, formatNumber, formatRatio, formatSeconds } from '@/utils/format';
+import { usePauseOnHover } from '@/utils/hooks';
+import { DecisionTable, PredictionError, Reasons } from './DecisionDetail';
+import { buildAuditRows, computeRegret, findNewestExplained, humanizeSentence, parseTaskNumber, predictionRatio, type Audit } from './decisions';
 
 /** Opened by a link such as /?task=12. */
 export function AuditDialog() {

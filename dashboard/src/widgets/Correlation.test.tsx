@@ -1,8 +1,8 @@
 import { cleanup, render, screen } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { formatCell, visibleColumns, Correlation, featureLabel, describeStrength, describeStrongest } from './Correlation';
 import { analysis, showAnalysis } from '@/testing/pictures';
+import { Correlation, describeStrength, describeStrongest, featureLabel, formatCell, visibleColumns } from './Correlation';
 
 const headers = (table: HTMLElement) => [...table.querySelectorAll('thead th')].map((each) => each.textContent);
 

@@ -1,18 +1,18 @@
 /** What goes with what: Pearson's r between features of tasks and the turnarounds of schedulers. */
 import { useState } from 'react';
 import { Grid3x3 } from 'lucide-react';
-import { useRace } from '@/live/store';
+import { ColourRamp } from '@/components/chartParts';
+import { EmptyState, Select } from '@/components/controls';
+import { Matrix, type MatrixCell, type MatrixHead } from '@/components/Matrix';
+import { Tile } from '@/components/Panel';
+import { SchedulerName } from '@/components/Scheduler';
 import type { Pictures } from '@/live/messages';
-import { isKnown } from '@/look/format';
-import { EmptyState, Select } from '@/look/parts';
-import { schedulerStyle } from '@/look/schedulers';
-import { SchedulerName } from '@/look/Shape';
-import { useTheme, type Theme } from '@/look/theme';
-import { Tile } from '@/look/Tile';
-import { usePauseOnHover } from '@/look/useHold';
-import { mixColours, parseHex, type Rgb } from './draw';
-import { ColourRamp } from './drawParts';
-import { Matrix, type MatrixCell, type MatrixHead } from './Matrix';
+import { useRace } from '@/live/store';
+import { schedulerStyle } from '@/theme/schedulers';
+import { useTheme, type Theme } from '@/theme/theme';
+import { isKnown } from '@/utils/format';
+import { usePauseOnHover } from '@/utils/hooks';
+import { mixColours, parseHex, type Rgb } from '@/utils/colour';
 
 const STOPS: Record<Theme, Rgb[]> = {
   dark: [parseHex('#3f7ff0'), parseHex('#414a5e'), parseHex('#ef4b4b')],

@@ -1,10 +1,10 @@
 import { act, cleanup, fireEvent, render, screen } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { usePreferences } from '@/app/choices';
-import { navigate, useRouter } from '@/app/router';
-import { DeviceLanes } from './DeviceLanes';
+import { usePreferences } from '@/state/preferences';
+import { navigate, useRouter } from '@/state/router';
 import { device, frame, record, result, showFrames } from '@/testing/race';
+import { DeviceLanes } from './DeviceLanes';
 
 type Call = [string, ...unknown[]];
 const calls: Call[] = [];

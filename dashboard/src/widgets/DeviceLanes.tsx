@@ -1,21 +1,19 @@
 /** Who ran what: a lane for each device, with idle gaps on the left of now and queued work on its right. */
 import { useEffect, useMemo, useRef, useState, type KeyboardEvent, type MouseEvent, type RefObject } from 'react';
 import { ChartNoAxesGantt } from 'lucide-react';
-import { resolveScheduler, usePreferences } from '@/app/choices';
-import { setQuery } from '@/app/router';
-import type { Race } from '@/live/state';
+import { Chip, EmptyState, Select } from '@/components/controls';
+import { Tile } from '@/components/Panel';
+import { SchedulerSelect } from '@/components/Scheduler';
+import type { Race, Span } from '@/live/state';
 import { useRace } from '@/live/store';
-import { formatPercent, formatSeconds as written } from '@/look/format';
-import { Chip, EmptyState, Select } from '@/look/parts';
-import { schedulerStyle } from '@/look/schedulers';
-import { deviceColour, useTheme, type Theme } from '@/look/theme';
-import { Tile } from '@/look/Tile';
-import { useSize } from '@/look/useSize';
-import { formatDevice } from './devices';
-import { buildLanes, durationLimits, findSpan, summarizeLanes, makeView, moveSelection, WINDOWS, type Lane, type Limits, type SelectedSpan, type View } from './lanes';
-import { LaneTooltip } from './LaneTip';
-import { AXIS_HEIGHT, drawLanes, rowHeight, SHADES, type LanesDrawing } from './lanesPicture';
-import { SchedulerSelect } from './SchedulerSelect';
+import { resolveScheduler, usePreferences } from '@/state/preferences';
+import { setQuery } from '@/state/router';
+import { schedulerStyle } from '@/theme/schedulers';
+import { deviceColour, useTheme, type Theme } from '@/theme/theme';
+import { formatDevice, formatNumber, formatPercent, formatSeconds, formatSeconds as written } from '@/utils/format';
+import { useSize } from '@/utils/hooks';
+import { buildLanes, dropRoundoff, durationLimits, findSpan, makeView, moveSelection, summarizeLanes, timeToPosition, WINDOWS, type Lane, type Limits, type SelectedSpan, type View } from './lanes';
+import { AXIS_HEIGHT, drawLanes, rowHeight, SHADES, type LanesDrawing } from './lanesCanvas';
 
 const MIN_ROW = 26;
 /** A span that is this near to the pointer is meant, for many are thinner than a pixel. */
@@ -186,3 +184,52 @@ function LaneNames({ lanes, colours, height }: { lanes: readonly Lane[]; colours
     </ul>
   );
 }
+
+export interface LaneTooltipProps {
+  picked: SelectedSpan;
+  lane: Lane | undefined;
+  view: View;
+  race: Race;
+  scheduler: string;
+  width: number;
+  rowHigh: number;
+  height: number;
+}
+
+/** What is known of the span under the pointer or the keyboard. */
+export function LaneTooltip({ picked: { row, span }, lane, view, race, scheduler, width, rowHigh, height }: LaneTooltipProps) {
+  if (!lane) return null;
+  const middle = Math.min(1, Math.max(0, timeToPosition(view, (span.start + span.end) / 2)));
+  const below = row * rowHigh < height / 2;
+  return (
+    <dl
+      className="pointer-events-none absolute z-10 grid grid-cols-[auto_auto] gap-x-3 rounded-lg border border-strong bg-raised px-2.5 py-1.5 text-xs whitespace-nowrap shadow-lg"
+      style={{ [middle > 0.5 ? 'right' : 'left']: middle > 0.5 ? (1 - middle) * width + 8 : middle * width + 8, [below ? 'top' : 'bottom']: below ? (row + 1) * rowHigh + 3 : height - row * rowHigh + 3 }}
+    >
+      {spanFacts(span, lane, view, race, scheduler).map(([name, value]) => (
+        <div key={name} className="contents">
+          <dt className="text-quiet">{name}</dt>
+          <dd className="num text-right">{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** Shares and sizes are those of the ledger's tasks; of older ones only the times are known. */
+export function spanFacts(span: Span, lane: Lane, view: View, race: Race, scheduler: string): [string, string][] {
+  const record = race.records.findLast((each) => each.task_id === span.task);
+  const share = record?.results[scheduler]?.gpu_fraction ?? null;
+  const here = share === null ? null : lane.device.kind === 'gpu' ? share : 1 - share;
+  const facts: [string, string][] = [
+    ['task', `#${span.task} on ${formatDevice(lane.device)}`],
+    ['start', `${formatOffset(dropRoundoff(span.start - view.now))}, at ${span.start.toFixed(2)} s`],
+    ['length', formatSeconds(span.end - span.start)],
+    ['share here', formatPercent(here)],
+  ];
+  if (record) facts.push(['size', formatNumber(record.size)], ['intensity', record.compute_intensity.toFixed(2)]);
+  if (span.attempt > 1) facts.push(['attempt', String(span.attempt)]);
+  return facts;
+}
+
+const formatOffset = (value: number): string => (value < 0 ? `−${formatSeconds(-value)}` : `+${formatSeconds(value)}`);

@@ -1,9 +1,9 @@
 import { render, screen, within } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { usePreferences } from '@/app/choices';
 import { applyMessage, emptyRace } from '@/live/state';
 import { useLiveStore } from '@/live/store';
+import { usePreferences } from '@/state/preferences';
 import { scheduler, update } from '@/testing/frames';
 import { barScale, GlobalComparison } from './GlobalComparison';
 

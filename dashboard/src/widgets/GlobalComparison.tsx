@@ -1,16 +1,16 @@
 /** The race: a bar for each scheduler, shorter is better, with the line that nobody crosses. */
 import { useState } from 'react';
 import { AlertTriangle, Trophy } from 'lucide-react';
-import { usePreferences } from '@/app/choices';
-import { useRace } from '@/live/store';
+import { Chip, Select } from '@/components/controls';
+import { Tile } from '@/components/Panel';
+import { SchedulerMarker } from '@/components/Scheduler';
 import type { SchedulerFigures } from '@/live/messages';
-import { isKnown, formatRatio } from '@/look/format';
-import { Chip, Select } from '@/look/parts';
-import { schedulerStyle } from '@/look/schedulers';
-import { SchedulerMarker } from '@/look/Shape';
-import { useTheme } from '@/look/theme';
-import { Tile } from '@/look/Tile';
-import { isReference, MEASURES, rankSchedulers, type Measure } from './figures';
+import { useRace } from '@/live/store';
+import { usePreferences } from '@/state/preferences';
+import { schedulerStyle } from '@/theme/schedulers';
+import { useTheme } from '@/theme/theme';
+import { formatRatio, isKnown } from '@/utils/format';
+import { isReference, MEASURES, rankSchedulers, type Measure } from './ranking';
 
 /** Beyond this ratio short bars would vanish, so the axis is logarithmic. */
 const LINEAR_UP_TO = 8;

@@ -1,9 +1,8 @@
 import { act, cleanup, render, screen } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { findBorder, describeCell, LAYERS, describeMap, valueReach } from './heatCells';
-import { HeatMap } from './HeatMap';
-import { stubSize, analysis, showAnalysis } from '@/testing/pictures';
+import { analysis, showAnalysis, stubSize } from '@/testing/pictures';
+import { describeCell, describeMap, findBorder, HeatMap, LAYERS, valueReach } from './HeatMap';
 
 beforeEach(() => {
   stubSize();

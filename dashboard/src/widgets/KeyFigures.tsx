@@ -1,13 +1,13 @@
 /** Six figures that say at a glance who leads, by how much, and whether somebody is drowning. */
 import type { ReactNode } from 'react';
 import { AlertTriangle, BrainCircuit, Crown, Gauge, Target, Timer, Zap } from 'lucide-react';
-import { useRace } from '@/live/store';
+import { Sparkline } from '@/components/chartParts';
 import type { Race } from '@/live/state';
-import { formatCount, formatNumber, formatRatio, formatSeconds } from '@/look/format';
-import { schedulerStyle } from '@/look/schedulers';
-import { Sparkline } from '@/look/Sparkline';
-import { CHART_COLOURS, useTheme } from '@/look/theme';
-import { findLeader, rankSchedulers } from './figures';
+import { useRace } from '@/live/store';
+import { schedulerStyle } from '@/theme/schedulers';
+import { CHART_COLOURS, useTheme } from '@/theme/theme';
+import { formatCount, formatNumber, formatRatio, formatSeconds } from '@/utils/format';
+import { findLeader, rankSchedulers } from './ranking';
 
 const POINTS = 60;
 const lastPoints = (values: number[] | undefined): number[] => values?.slice(-POINTS) ?? [];

@@ -2,9 +2,8 @@ import { act, cleanup, fireEvent, render, screen } from '@testing-library/react'
 import userEvent from '@testing-library/user-event';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { scheduler } from '@/testing/frames';
-import { buildCurves, shareWithin, timeAt } from './latencyCurves';
-import { LatencyCdf } from './LatencyCdf';
-import { stubSize, showSchedulers } from '@/testing/pictures';
+import { showSchedulers, stubSize } from '@/testing/pictures';
+import { buildCurves, LatencyCdf, shareWithin, timeAt } from './LatencyCdf';
 
 /** From `first` to a hundred times that, by factors. */
 const cdf = (first: number) => Array.from({ length: 21 }, (_, i) => first * 100 ** (i / 20));

@@ -1,18 +1,17 @@
 /** For every turnaround the share of tasks that were done by then, for every scheduler: the further left, the better. */
 import { useState, type KeyboardEvent, type PointerEvent } from 'react';
 import { ChartSpline } from 'lucide-react';
+import { Tooltip } from '@/components/chartParts';
+import { EmptyState } from '@/components/controls';
+import { Tile } from '@/components/Panel';
+import { SchedulerMarker } from '@/components/Scheduler';
+import type { SchedulerFigures } from '@/live/messages';
 import { useRace } from '@/live/store';
-import { formatPercent, formatSeconds } from '@/look/format';
-import { EmptyState } from '@/look/parts';
-import { schedulerStyle } from '@/look/schedulers';
-import { SchedulerMarker } from '@/look/Shape';
-import { useTheme } from '@/look/theme';
-import { Tile } from '@/look/Tile';
-import { usePauseOnHover } from '@/look/useHold';
-import { useSize } from '@/look/useSize';
-import { makeScale, trimZeros, smallTextSize, invertScale, type Axis } from './draw';
-import { Tooltip } from './drawParts';
-import { describeCdf, buildCurves, formatPercentile, shareWithin, TAIL, timeAt, timeAxis, type Curve } from './latencyCurves';
+import { schedulerStyle } from '@/theme/schedulers';
+import { useTheme } from '@/theme/theme';
+import { formatPercent, formatSeconds, isKnown } from '@/utils/format';
+import { usePauseOnHover, useSize } from '@/utils/hooks';
+import { invertScale, keepPositive, logAxis, makeScale, smallTextSize, trimZeros, type Axis } from '@/utils/scale';
 
 interface CursorPosition {
   share: number;
@@ -179,4 +178,49 @@ function CursorOverlay({ curves, area, axis, share, point }: CursorOverlayProps)
       onKeyDown={press}
     />
   );
+}
+
+/** Turnaround curves: reading them in both directions, and what they say. */
+export const TAIL = 0.95;
+
+export interface Curve {
+  name: string;
+  /** Turnaround at evenly spaced shares from 0 to 1. */
+  values: number[];
+}
+
+/** Who has done tasks, the shortest tail first. */
+export function buildCurves(schedulers: readonly SchedulerFigures[]): Curve[] {
+  return schedulers
+    .map(({ name, turnaround_cdf }) => ({ name, values: turnaround_cdf.filter(isKnown) }))
+    .filter((curve) => curve.values.length > 1)
+    .toSorted((a, b) => timeAt(a.values, TAIL) - timeAt(b.values, TAIL));
+}
+
+/** The time within which a share of the tasks was done. */
+export function timeAt(values: readonly number[], share: number): number {
+  const at = Math.min(1, Math.max(0, share)) * (values.length - 1);
+  const first = Math.min(values.length - 2, Math.floor(at + 1e-9));
+  return values[first]! + (values[first + 1]! - values[first]!) * (at - first);
+}
+
+/** The share of tasks that was done within a time. */
+export function shareWithin(values: readonly number[], time: number): number {
+  if (time < values[0]!) return 0;
+  const above = values.findIndex((value) => value > time);
+  if (above < 0) return 1;
+  const [low, high] = [values[above - 1]!, values[above]!];
+  return (above - 1 + (time - low) / (high - low)) / (values.length - 1);
+}
+
+export const formatPercentile = (share: number): string => `p${Math.round(share * 100)}`;
+
+export function describeCdf(curves: readonly Curve[]): string {
+  const parts = curves.map((curve) => `${schedulerStyle(curve.name).label} ${formatSeconds(timeAt(curve.values, TAIL))}`);
+  return `Turnaround within which 95 % of the last tasks were done: ${parts.join(', ')}`;
+}
+
+export function timeAxis(curves: readonly Curve[], most: number): Axis {
+  const values = keepPositive(curves.flatMap((curve) => curve.values));
+  return values.length ? logAxis(Math.min(...values), Math.max(...values), Math.max(2, most), true) : logAxis(0.001, 1, most, true);
 }

@@ -1,11 +1,11 @@
 import { act, cleanup, fireEvent, render, screen, within } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { usePreferences } from '@/app/choices';
-import { navigate, useRouter } from '@/app/router';
-import * as files from './download';
-import { Ledger } from './Ledger';
+import { usePreferences } from '@/state/preferences';
+import { navigate, useRouter } from '@/state/router';
 import { frame, record, result, showFrames } from '@/testing/race';
+import * as files from '@/utils/download';
+import { Ledger } from './Ledger';
 
 const records = [
   record(1, { hybrid_ml: result(1, 0.4), greedy: result(0, 0.2) }, { size: 500 }),

@@ -1,15 +1,13 @@
 /** What the server says, as it says it: newest at the bottom, still when it is paused or scrolled up. */
 import { memo, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { ArrowDownToLine, Copy, Download, Pause, Play, ScrollText } from 'lucide-react';
-import { showToast } from '@/app/toasts';
-import type { LogLine } from '@/live/state';
+import { Button, EmptyState, SearchBox, Select } from '@/components/controls';
+import { Tile } from '@/components/Panel';
+import type { LogLine } from '@/live/events';
 import { useRace } from '@/live/store';
-import { formatCount, formatTimeOfDay } from '@/look/format';
-import { Button, EmptyState, Select } from '@/look/parts';
-import { Tile } from '@/look/Tile';
-import { downloadFile } from './download';
-import { filterLines, countNewLines, getSeverity, linesToText, formatWaiting } from './logLines';
-import { SearchBox } from './SearchBox';
+import { showToast } from '@/state/toasts';
+import { downloadFile } from '@/utils/download';
+import { formatCount, formatTimeOfDay } from '@/utils/format';
 
 const MIN_SEVERITIES: [number, string][] = [[0, 'all'], [1, 'info'], [2, 'warnings'], [3, 'errors']];
 
@@ -101,3 +99,43 @@ const Entry = memo(function Entry({ line }: { line: LogLine }) {
     </li>
   );
 });
+
+export interface Severity {
+  word: string;
+  rank: number;
+  className: string;
+}
+
+const SEVERITIES: Record<string, Severity> = {
+  debug: { word: 'DEBUG', rank: 0, className: 'text-quiet' },
+  info: { word: 'INFO', rank: 1, className: 'text-accent' },
+  warning: { word: 'WARN', rank: 2, className: 'text-warn' },
+  error: { word: 'ERROR', rank: 3, className: 'text-bad font-semibold' },
+  critical: { word: 'FATAL', rank: 4, className: 'text-bad font-semibold' },
+};
+
+/** A level of a newer server counts as information. */
+export const getSeverity = (level: string): Severity => SEVERITIES[level] ?? { word: level.toUpperCase(), rank: 1, className: 'text-quiet' };
+
+export function filterLines(lines: readonly LogLine[], text: string, least: number): LogLine[] {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  return lines.filter((line) => {
+    const severity = getSeverity(line.level);
+    const all = `${severity.word} ${line.level} ${line.source} ${line.message}`.toLowerCase();
+    return severity.rank >= least && words.every((word) => all.includes(word));
+  });
+}
+
+/** Lines that came after those that are held; null: so many that the held ones are gone. */
+export function countNewLines(held: readonly LogLine[], live: readonly LogLine[]): number | null {
+  const last = held.at(-1);
+  if (!last) return live.length;
+  const at = live.lastIndexOf(last);
+  return at < 0 ? null : live.length - 1 - at;
+}
+
+export const formatWaiting = (waiting: number | null): string => (waiting === null ? 'many new' : `${waiting} new`);
+
+export function linesToText(lines: readonly LogLine[]): string {
+  return lines.map((line) => `${formatTimeOfDay(line.time)} ${getSeverity(line.level).word.padEnd(5)} ${line.source}: ${line.message}\n`).join('');
+}

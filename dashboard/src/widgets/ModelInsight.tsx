@@ -1,14 +1,14 @@
 /** What the learners look at, how wrong they are, and when they last learnt. */
 import { useState } from 'react';
 import { BrainCircuit } from 'lucide-react';
-import { useRace } from '@/live/store';
+import { Sparkline } from '@/components/chartParts';
+import { Chip, EmptyState, Select } from '@/components/controls';
+import { Tile } from '@/components/Panel';
 import type { AgentHistory, AgentInsight, ForestHistory, ForestInsight, OtherInsight, SchedulerFigures } from '@/live/messages';
-import { formatCount, formatNumber, isKnown, formatPercent, formatSeconds } from '@/look/format';
-import { Chip, EmptyState, Select } from '@/look/parts';
-import { schedulerStyle } from '@/look/schedulers';
-import { Sparkline } from '@/look/Sparkline';
-import { useTheme } from '@/look/theme';
-import { Tile } from '@/look/Tile';
+import { useRace } from '@/live/store';
+import { schedulerStyle } from '@/theme/schedulers';
+import { useTheme } from '@/theme/theme';
+import { formatCount, formatNumber, formatPercent, formatSeconds, isKnown } from '@/utils/format';
 
 export function ModelInsight() {
   const [wanted, setWanted] = useState('hybrid_ml');

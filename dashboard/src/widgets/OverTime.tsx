@@ -1,16 +1,16 @@
 /** Figures of all schedulers over simulated time; marks show where settings were changed. */
 import { useMemo, useState } from 'react';
 import { LineChart, TrendingUp } from 'lucide-react';
-import { useRace } from '@/live/store';
+import { Chip, Select } from '@/components/controls';
+import { Tile } from '@/components/Panel';
+import { SchedulerMarker } from '@/components/Scheduler';
+import { TimeChart, type ChartLine } from '@/components/TimeChart';
 import type { Race, Series } from '@/live/state';
-import { formatNumber, formatSeconds, formatSecondsTick } from '@/look/format';
-import { Chip, Select } from '@/look/parts';
-import { schedulerStyle } from '@/look/schedulers';
-import { SchedulerMarker } from '@/look/Shape';
-import { CHART_COLOURS, useTheme, type Theme } from '@/look/theme';
-import { Tile } from '@/look/Tile';
-import { TimeChart, type ChartLine } from '@/look/TimeChart';
-import { usePauseOnHover } from '@/look/useHold';
+import { useRace } from '@/live/store';
+import { schedulerStyle } from '@/theme/schedulers';
+import { CHART_COLOURS, useTheme, type Theme } from '@/theme/theme';
+import { formatNumber, formatSeconds, formatSecondsTick } from '@/utils/format';
+import { usePauseOnHover } from '@/utils/hooks';
 
 /** Turnaround on a log axis: a policy that drowns climbs, the others stay readable. */
 export function TurnaroundOverTime() {

@@ -1,10 +1,9 @@
 import { act, cleanup, render, screen } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { overlapArea } from './draw';
-import { Pareto } from './Pareto';
-import { chooseAxis, paretoFront, describeFront, placeLabels, buildPoints, stepPath } from './paretoFront';
-import { stubSize, windowFigures, showSchedulers } from '@/testing/pictures';
+import { showSchedulers, stubSize, windowFigures } from '@/testing/pictures';
+import { overlapArea } from '@/utils/scale';
+import { buildPoints, chooseAxis, describeFront, Pareto, paretoFront, placeLabels, stepPath } from './Pareto';
 
 /** Fast and dear, slow and cheap, worse than the first in both, and a reference that is best in both. */
 const all = () => [

@@ -1,10 +1,9 @@
 import { cleanup, render, screen } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { usePreferences } from '@/app/choices';
-import { Radar } from './Radar';
-import { compareToReference, radarScale, type Corner } from './radarCorners';
-import { stubSize, windowFigures, showSchedulers } from '@/testing/pictures';
+import { usePreferences } from '@/state/preferences';
+import { showSchedulers, stubSize, windowFigures } from '@/testing/pictures';
+import { compareToReference, Radar, radarScale, type Corner } from './Radar';
 
 const all = () => [
   windowFigures('hybrid_ml', { mean_turnaround: 0.3, avg_time: 0.1, energy: 4, cost: 8e-6 }),

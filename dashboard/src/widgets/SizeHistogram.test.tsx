@@ -1,9 +1,8 @@
 import { act, cleanup, render, screen } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { SizeHistogram } from './SizeHistogram';
-import { countAxis, quantileFromBins, stackLabels, getQuantiles } from './sizeBins';
-import { stubSize, analysis, showAnalysis } from '@/testing/pictures';
+import { analysis, showAnalysis, stubSize } from '@/testing/pictures';
+import { countAxis, getQuantiles, quantileFromBins, SizeHistogram, stackLabels } from './SizeHistogram';
 
 const NONE = { p50: null, p95: null, p99: null };
 

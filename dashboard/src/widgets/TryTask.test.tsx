@@ -1,10 +1,10 @@
 import { cleanup, fireEvent, render, screen, within } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { submitToken, useCommands } from '@/app/orders';
-import { navigate, useRouter } from '@/app/router';
-import { useToasts } from '@/app/toasts';
-import { respondWith, audit, explanation, auditResult } from '@/testing/audit';
+import { submitToken, useCommands } from '@/state/commands';
+import { navigate, useRouter } from '@/state/router';
+import { useToasts } from '@/state/toasts';
+import { audit, auditResult, explanation, respondWith } from '@/testing/audit';
 import { frame, showFrames } from '@/testing/race';
 import { TryTaskForm } from './TryTask';
 

@@ -2,13 +2,13 @@
 import { useState, type FormEvent, type ReactNode } from 'react';
 import { Crown, Send } from 'lucide-react';
 import { post, type Schemas } from '@/api/client';
-import { runCommand, useCommands } from '@/app/orders';
-import { setQuery } from '@/app/router';
-import { formatCount, formatPercent, formatSeconds } from '@/look/format';
-import { Button, Field, INPUT_CLASS } from '@/look/parts';
-import { SchedulerName } from '@/look/Shape';
-import { buildAuditRows, humanizeSentence, dropRoundoff, describeStatus, type AuditRow } from './auditFacts';
-import { PlacementText, SplitBar } from './PlacedOn';
+import { Button, Field, INPUT_CLASS } from '@/components/controls';
+import { PlacementText, SplitBar } from '@/components/Placement';
+import { SchedulerName } from '@/components/Scheduler';
+import { runCommand, useCommands } from '@/state/commands';
+import { setQuery } from '@/state/router';
+import { formatCount, formatPercent, formatSeconds } from '@/utils/format';
+import { buildAuditRows, describeStatus, dropRoundoff, humanizeSentence, type AuditRow } from './decisions';
 
 type Outcome = Schemas['TaskOutcome'];
 /** What the server takes; more is refused there too. */

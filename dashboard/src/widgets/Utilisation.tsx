@@ -1,15 +1,14 @@
 /** How busy the devices are under the chosen scheduler, last 60 simulated seconds. */
 import { useMemo } from 'react';
 import { Activity } from 'lucide-react';
-import { resolveScheduler, usePreferences } from '@/app/choices';
+import { Tile } from '@/components/Panel';
+import { TimeChart, type ChartLine } from '@/components/TimeChart';
 import { useRace } from '@/live/store';
-import { formatPercent } from '@/look/format';
-import { schedulerStyle } from '@/look/schedulers';
-import { deviceColour, useTheme } from '@/look/theme';
-import { Tile } from '@/look/Tile';
-import { TimeChart, type ChartLine } from '@/look/TimeChart';
-import { usePauseOnHover } from '@/look/useHold';
-import { formatDevice } from './devices';
+import { resolveScheduler, usePreferences } from '@/state/preferences';
+import { schedulerStyle } from '@/theme/schedulers';
+import { deviceColour, useTheme } from '@/theme/theme';
+import { formatDevice, formatPercent } from '@/utils/format';
+import { usePauseOnHover } from '@/utils/hooks';
 
 const WINDOW_SECONDS = 60;
 

@@ -1,9 +1,9 @@
 import { cleanup, render, screen } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { afterEach, expect, test } from 'vitest';
-import { showFrames } from '@/testing/race';
 import { analysis, showAnalysis } from '@/testing/pictures';
-import { countDuel, describeDuel, formatWholePercent, WinMatrix, rankByWins } from './WinMatrix';
+import { showFrames } from '@/testing/race';
+import { countDuel, describeDuel, formatWholePercent, rankByWins, WinMatrix } from './WinMatrix';
 
 afterEach(cleanup);
 

@@ -1,17 +1,17 @@
 /** Who ended more tasks before whom. */
 import { Swords } from 'lucide-react';
-import { useRace } from '@/live/store';
+import { ColourRamp } from '@/components/chartParts';
+import { EmptyState } from '@/components/controls';
+import { Matrix, type MatrixCell, type MatrixHead } from '@/components/Matrix';
+import { Tile } from '@/components/Panel';
+import { SchedulerMarker, SchedulerName } from '@/components/Scheduler';
 import type { Pictures } from '@/live/messages';
-import { formatCount } from '@/look/format';
-import { EmptyState } from '@/look/parts';
-import { schedulerStyle } from '@/look/schedulers';
-import { SchedulerName, SchedulerMarker } from '@/look/Shape';
-import { useTheme, type Theme } from '@/look/theme';
-import { Tile } from '@/look/Tile';
-import { usePauseOnHover } from '@/look/useHold';
-import { mixColours, parseHex, type Rgb } from './draw';
-import { ColourRamp } from './drawParts';
-import { Matrix, type MatrixCell, type MatrixHead } from './Matrix';
+import { useRace } from '@/live/store';
+import { schedulerStyle } from '@/theme/schedulers';
+import { useTheme, type Theme } from '@/theme/theme';
+import { formatCount } from '@/utils/format';
+import { usePauseOnHover } from '@/utils/hooks';
+import { mixColours, parseHex, type Rgb } from '@/utils/colour';
 
 /** Teal and orange, so that red never means good. */
 const STOPS: Record<Theme, Rgb[]> = {

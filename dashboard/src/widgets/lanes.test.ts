@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Span } from '@/live/state';
-import { describeBacklog, durationClass, buildLanes, durationLimits, timeToPosition, findSpan, summarizeLanes, axisTicks, makeView, moveSelection, type LaneInput } from './lanes';
 import { device } from '@/testing/race';
+import { axisTicks, buildLanes, describeBacklog, durationClass, durationLimits, findSpan, makeView, moveSelection, summarizeLanes, timeToPosition, type LaneInput } from './lanes';
 
 const span = (deviceIndex: number, start: number, end: number, task = Math.round(start * 10) + 1, attempt = 1): Span => ({ device: deviceIndex, start, end, task, attempt });
 const view = makeView(100, 10);

@@ -1,8 +1,7 @@
 /** The maths of the device lanes: which spans are seen where, what is under the pointer, where an arrow key leads. */
 import type { Device, Mark } from '@/live/messages';
 import type { Span } from '@/live/state';
-import { formatPercent, formatSeconds as written } from '@/look/format';
-import { formatDevice } from './devices';
+import { formatDevice, formatPercent, formatSeconds as written } from '@/utils/format';
 
 /** Seconds to show; real kernels take milliseconds, so a measured race begins with one second. */
 export const WINDOWS = [1, 5, 10, 15, 60] as const;

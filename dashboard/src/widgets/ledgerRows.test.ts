@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { describeCounts, toCsv, parseFilter, isSampled, toJson, toLedgerRow, type LedgerRow } from './ledgerRows';
 import { device, record, result } from '@/testing/race';
+import { describeCounts, isSampled, parseFilter, toCsv, toJson, toLedgerRow, type LedgerRow } from './ledgerRows';
 
 const devices = [device(0), device(1), device(2)];
 const row = (change: Partial<LedgerRow> = {}): LedgerRow => ({

@@ -1,8 +1,7 @@
 /** Rows of the ledger: what one scheduler made of a task, beside the best of all. */
 import type { Device, LiveRecord } from '@/live/messages';
-import { formatCount, isKnown } from '@/look/format';
-import { schedulerStyle } from '@/look/schedulers';
-import { formatDevice } from './devices';
+import { schedulerStyle } from '@/theme/schedulers';
+import { formatCount, formatDevice, isKnown } from '@/utils/format';
 
 /** Rows drawn at most: more are slow to draw and nobody reads them. */
 export const MAX_ROWS = 50; // more make the page heavy; a filter looks at all that are kept

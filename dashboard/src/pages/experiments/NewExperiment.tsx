@@ -2,17 +2,18 @@
 import { useState } from 'react';
 import { FlaskConical } from 'lucide-react';
 import { post, type ApiError, type Schemas } from '@/api/client';
-import { useFetch } from '@/api/useGet';
-import { navigate } from '@/app/router';
-import { showToast } from '@/app/toasts';
-import { Button, ErrorMessage, Field, INPUT_CLASS, Select } from '@/look/parts';
-import { tryCommand } from '../parts/attempt';
-import { Link } from '../parts/Link';
-import { PageHeader, Panel } from '../parts/Panel';
-import { parseForm, toRequest, describeSize, validateForm, type Form } from './form';
-import { SchedulerPicker } from './SchedulerChoice';
-import { WorkloadPicker } from './WorkloadChoice';
-import type { Experiment } from './rows';
+import { useFetch, type FetchResult } from '@/api/useFetch';
+import { AsyncContent, Skeleton } from '@/components/AsyncContent';
+import { Button, ErrorMessage, Field, INPUT_CLASS, Link, Select } from '@/components/controls';
+import { PageHeader, Panel } from '@/components/Panel';
+import { SchedulerName } from '@/components/Scheduler';
+import { pluralize } from '@/utils/format';
+import { workloadName, workloadPath } from '@/pages/labels';
+import { tryCommand } from '@/state/commands';
+import { navigate } from '@/state/router';
+import { showToast } from '@/state/toasts';
+import { describeSize, parseForm, toRequest, validateForm, type Form } from './form';
+import type { Experiment } from './runs';
 
 type SchedulerEntry = Schemas['SchedulerEntry'];
 
@@ -127,4 +128,65 @@ function SeedFields({ form, put }: FieldsProps) {
 
 function NumberInput({ value, onChange, step }: { value: string; onChange: (value: string) => void; step: string }) {
   return <input className={INPUT_CLASS} type="number" min={0} step={step} value={value} onChange={(event) => onChange(event.target.value)} />;
+}
+
+
+/** Checkboxes of all schedulers of the server, with what each does. */
+export function SchedulerPicker({ answer, chosen, onChange }: { answer: FetchResult<SchedulerEntry[]>; chosen: string[]; onChange: (names: string[]) => void }) {
+  return (
+    <AsyncContent answer={answer} skeleton={<Skeleton heights={Array<string>(10).fill('h-9')} label="Loading the schedulers" />}>
+      {(entries) => (
+        <fieldset>
+          <legend className="sr-only">Schedulers</legend>
+          <p className="mb-2 flex gap-2">
+            <Button onClick={() => onChange(entries.filter((each) => each.featured).map((each) => each.name))}>The usual ones</Button>
+            <Button onClick={() => onChange(entries.map((each) => each.name))}>All</Button>
+            <Button onClick={() => onChange([])}>None</Button>
+          </p>
+          <ul className="space-y-0.5">
+            {entries.map((entry) => (
+              <li key={entry.name}><SchedulerOption entry={entry} on={chosen.includes(entry.name)} onChange={(on) => onChange(entries.map(({ name }) => name).filter((name) => (name === entry.name ? on : chosen.includes(name))))} /></li>
+            ))}
+          </ul>
+        </fieldset>
+      )}
+    </AsyncContent>
+  );
+}
+
+function SchedulerOption({ entry, on, onChange }: { entry: SchedulerEntry; on: boolean; onChange: (on: boolean) => void }) {
+  return (
+    <label className="flex items-start gap-2.5 rounded-lg px-1.5 py-1.5 hover:bg-raised">
+      <input type="checkbox" className="mt-0.5 size-4 shrink-0 accent-[var(--accent)]" checked={on} onChange={(event) => onChange(event.target.checked)} aria-describedby={`about-${entry.name}`} />
+      <span className="min-w-0 text-sm">
+        <SchedulerName name={entry.name} />
+        <span id={`about-${entry.name}`} className="block text-xs text-quiet">{entry.summary}{entry.sighted === 'yes' ? '; knows the times beforehand' : ''}</span>
+      </span>
+    </label>
+  );
+}
+
+type WorkloadLine = Schemas['WorkloadLine'];
+
+/** Presets and uploaded files; one that came with the address is there even before the list is. */
+export function WorkloadPicker({ value, onChange }: { value: string; onChange: (spec: string) => void }) {
+  const { data, problem } = useFetch<Schemas['Workloads']>('/api/workloads');
+  const known = data?.workloads ?? [];
+  const option = (each: WorkloadLine) => <option key={each.spec} value={each.spec}>{each.kind === 'upload' ? `${each.name} (${pluralize(each.tasks, 'task')})` : each.name}</option>;
+  const files = known.filter((each) => each.kind === 'upload');
+  return (
+    <div>
+      <Field label="Workload" hint={problem ? 'the list cannot be read' : ''}>
+        <Select className="w-full" value={value} onChange={(event) => onChange(event.target.value)}>
+          {!known.some((each) => each.spec === value) && <option value={value}>{workloadName(value)}</option>}
+          {files.length > 0 && <optgroup label="Uploaded">{files.map(option)}</optgroup>}
+          <optgroup label="Built in">{known.filter((each) => each.kind === 'preset').map(option)}</optgroup>
+        </Select>
+      </Field>
+      <p className="mt-1 flex min-h-5 gap-3 text-xs text-quiet">
+        <span className="min-w-0 flex-1">{known.find((each) => each.spec === value)?.summary}</span>
+        <Link to={workloadPath(value)}>its shape</Link>
+      </p>
+    </div>
+  );
 }

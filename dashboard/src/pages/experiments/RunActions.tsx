@@ -1,15 +1,13 @@
 /** What can be done with a run. */
 import { useState } from 'react';
 import { Copy, Download, Pencil, RotateCcw, Trash2 } from 'lucide-react';
-import { post, remove, type Schemas } from '@/api/client';
-import { runCommand } from '@/app/orders';
-import { navigate } from '@/app/router';
-import { Button } from '@/look/parts';
-import { Confirm } from '../parts/Confirm';
-import { buttonClass, Link } from '../parts/Link';
+import { patch, post, remove, type ApiError, type Schemas } from '@/api/client';
+import { Button, buttonClass, ErrorMessage, INPUT_CLASS, Link } from '@/components/controls';
+import { Confirm } from '@/components/Dialog';
+import { runCommand, tryCommand } from '@/state/commands';
+import { navigate } from '@/state/router';
 import { newExperimentPath } from './form';
-import { runTitle, useRunList } from './rows';
-import type { RunDetail } from './RunView';
+import { runTitle, useRunList, type RunDetail } from './runs';
 
 export function RunActions({ run, state, onRename }: { run: RunDetail; state: string; onRename: () => void }) {
   const [asking, setAsking] = useState<'delete' | 'resume' | null>(null);
@@ -55,4 +53,28 @@ async function deleteRun(run: RunDetail): Promise<void> {
 async function resumeRun(id: number): Promise<void> {
   const answer = await runCommand('The run goes on', () => post<Schemas['Resumed']>(`/api/runs/${id}/resume`), (said) => `run ${said.run_id}`);
   if (answer) navigate('/');
+}
+
+export const MAX_TITLE = 200;
+
+/** A name for a run; an empty one takes the name away. */
+export function RenameForm({ run, onDone }: { run: RunDetail; onDone: () => void }) {
+  const [title, setTitle] = useState(run.title ?? '');
+  const [problem, setProblem] = useState<ApiError | null>(null);
+  const save = () => tryCommand(() => patch(`/api/runs/${run.id}`, { title: title.trim() || null }), onDone, setProblem);
+  return (
+    <form
+      className="flex flex-wrap items-center gap-2 text-base font-normal"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void save();
+      }}
+      onKeyDown={(event) => event.key === 'Escape' && onDone()}
+    >
+      <input className={`${INPUT_CLASS} w-72 max-w-full font-sans`} aria-label="Title of the run" autoFocus maxLength={MAX_TITLE} value={title} onChange={(event) => setTitle(event.target.value)} />
+      <Button kind="main" type="submit">Save</Button>
+      <Button onClick={onDone}>Cancel</Button>
+      {problem && <ErrorMessage message={problem.message} hint={problem.hint} />}
+    </form>
+  );
 }

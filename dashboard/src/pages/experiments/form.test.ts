@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { runLine } from '../testRuns';
-import { parseForm, newExperimentPath, toRequest, describeSize, validateForm, type Form } from './form';
-import { parseSeeds } from './seeds';
+import { runLine } from '@/testing/runs';
+import { describeSize, newExperimentPath, parseForm, parseSeeds, toRequest, validateForm, type Form } from './form';
 
 const good: Form = { ...parseForm(new URLSearchParams()), schedulers: ['greedy', 'eft'] };
 

@@ -1,16 +1,14 @@
 /** The schedulers of the live race that learn: how they stand now, and how their lessons went. */
 import { BrainCircuit } from 'lucide-react';
+import { EmptyState, Link } from '@/components/controls';
+import { FactList, Panel } from '@/components/Panel';
+import { SchedulerMarker } from '@/components/Scheduler';
 import type { AgentHistory, AgentInsight, ForestHistory, ForestInsight, OtherInsight, SchedulerFigures } from '@/live/messages';
 import { useRace } from '@/live/store';
-import { formatCount, formatNumber, formatPercent, formatSeconds } from '@/look/format';
-import { EmptyState } from '@/look/parts';
-import { schedulerStyle } from '@/look/schedulers';
-import { useTheme } from '@/look/theme';
-import { SchedulerMarker } from '@/look/Shape';
-import { Link } from '../parts/Link';
-import { FactList, Panel } from '../parts/Panel';
-import { formatValue, humanize } from '../parts/words';
-import { TrainingHistory } from './Lessons';
+import { schedulerStyle } from '@/theme/schedulers';
+import { useTheme } from '@/theme/theme';
+import { formatCount, formatNumber, formatPercent, formatSeconds, formatValue, humanize } from '@/utils/format';
+import { TrainingHistory } from './TrainingHistory';
 
 type Insight = ForestInsight | AgentInsight | OtherInsight;
 type History = ForestHistory | AgentHistory;

@@ -1,6 +1,6 @@
 /** How a quantity is spread: bars over bins, which may be spaced by factors, with the median and the tail marked. */
-import { useSize } from '@/look/useSize';
-import { logTicks, roundTicks } from '../parts/scale';
+import { logTicks, roundTicks } from '@/pages/axisScale';
+import { useSize } from '@/utils/hooks';
 
 interface Bins {
   edges: number[];

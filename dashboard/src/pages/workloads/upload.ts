@@ -27,3 +27,33 @@ function parseUploadError(status: number, text: string): ApiError {
     return new ApiError(`the server answered ${status}`, 'its log says why', status);
   }
 }
+
+/** Names that the server takes: small letters, digits, dot, dash and underscore, beginning with a letter or digit. */
+export const MAX_LENGTH = 100;
+
+/** A name made from that of a file: `My Trace (1).CSV` becomes `my-trace-1.csv`. */
+export function cleanName(file: string): string {
+  const plain = (file.split(/[/\\]/).pop() ?? '')
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .toLowerCase()
+    .replace(/[^a-z0-9._-]+/g, '-')
+    .replace(/-+/g, '-')
+    .replace(/-*\.-*/g, '.')
+    .replace(/^[^a-z0-9]+|[-_.]+$/g, '');
+  return truncateName(plain || 'trace');
+}
+
+/** Too long a name loses letters before its ending, not the ending. */
+function truncateName(name: string): string {
+  if (name.length <= MAX_LENGTH) return name;
+  const dot = name.lastIndexOf('.');
+  const ending = dot > 0 && name.length - dot <= 10 ? name.slice(dot) : '';
+  return name.slice(0, MAX_LENGTH - ending.length) + ending;
+}
+
+/** What is wrong with a name; empty: nothing. */
+export function validateName(name: string): string {
+  if (/^[a-z0-9][a-z0-9._-]{0,99}$/.test(name)) return '';
+  return `The name may have up to ${MAX_LENGTH} of a-z, 0-9, dot, dash and underscore; the first a letter or digit.`;
+}

@@ -1,0 +1,45 @@
+/** What was asked of the server: a skeleton while it is awaited, one line and a button when it failed, else the answer. */
+import type { ReactNode } from 'react';
+import type { ApiError } from '@/api/client';
+import type { FetchResult } from '@/api/useFetch';
+import { Button, ErrorMessage } from './controls';
+
+export function AsyncContent<T>({ answer, skeleton, children }: { answer: FetchResult<T>; skeleton: ReactNode; children: (data: T) => ReactNode }) {
+  const { data, problem, refetch } = answer;
+  if (data === null) return problem ? <RequestError problem={problem} again={refetch} /> : skeleton;
+  return (
+    <>
+      {problem && <RequestError problem={problem} again={refetch} />}
+      {children(data)}
+    </>
+  );
+}
+
+export function RequestError({ problem, again }: { problem: ApiError; again: () => void }) {
+  return (
+    <div className="flex flex-wrap items-center gap-2">
+      <div className="min-w-0 flex-1 basis-64 break-words"><ErrorMessage message={problem.message} hint={problem.hint} /></div>
+      <Button onClick={again}>Try again</Button>
+    </div>
+  );
+}
+
+/** Grey boxes of the height of what is to come, so that nothing jumps. */
+export function Skeleton({ heights, label }: { heights: string[]; label: string }) {
+  return (
+    <div role="status" className="space-y-3">
+      {heights.map((height, i) => <div key={i} className={`skeleton ${height}`} />)}
+      <span className="sr-only">{label}</span>
+    </div>
+  );
+}
+
+/** How much is done; `label` says of what, for people who do not see the bar. */
+export function ProgressBar({ done, of, label }: { done: number; of: number; label: string }) {
+  const share = of > 0 ? Math.min(1, done / of) : 0;
+  return (
+    <div role="progressbar" aria-label={label} aria-valuemin={0} aria-valuemax={of} aria-valuenow={done} className="h-2 overflow-hidden rounded-full bg-well ring-1 ring-edge">
+      <div className="h-full origin-left rounded-full bg-accent transition-transform" style={{ transform: `scaleX(${share})` }} />
+    </div>
+  );
+}

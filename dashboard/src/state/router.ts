@@ -1,0 +1,40 @@
+/** Pages by path, with links that can be shared: /?task=12 opens a task's audit. */
+import { create } from 'zustand';
+
+export const PAGES = ['race', 'experiments', 'workloads', 'models', 'tour'] as const;
+export type Page = (typeof PAGES)[number];
+export const PAGE_TITLES: Record<Page, string> = { race: 'Live race', experiments: 'Experiments', workloads: 'Workloads', models: 'Models', tour: 'Tour' };
+
+export interface Route {
+  page: Page;
+  query: URLSearchParams;
+}
+
+export function parseRoute(url: URL): Route {
+  const name = url.pathname.replace(/^\/|\/$/g, '');
+  const page = PAGES.find((each) => each === name) ?? 'race';
+  return { page, query: url.searchParams };
+}
+
+export const pagePath = (page: Page): string => (page === 'race' ? '/' : `/${page}`);
+
+export const useRouter = create<{ route: Route }>(() => ({ route: parseRoute(new URL(window.location.href)) }));
+
+/** Go to a page, or change the query of this one. */
+export function navigate(path: string): void {
+  window.history.pushState(null, '', path);
+  syncRoute();
+}
+
+function syncRoute(): void {
+  useRouter.setState({ route: parseRoute(new URL(window.location.href)) });
+}
+
+window.addEventListener('popstate', syncRoute);
+
+export function setQuery(name: string, value: string | null): void {
+  const url = new URL(window.location.href);
+  if (value === null) url.searchParams.delete(name);
+  else url.searchParams.set(name, value);
+  navigate(url.pathname + url.search);
+}

@@ -1,0 +1,42 @@
+/** The figures by which schedulers are compared, and who leads. */
+import type { SchedulerFigures } from '@/live/messages';
+import { formatNumber, isKnown, scaleCost, scaleEnergy, scaleSeconds, type Quantity } from '@/utils/format';
+
+export type Measure = 'turnaround' | 'execution' | 'makespan' | 'energy' | 'cost';
+
+export interface MeasureInfo {
+  label: string;
+  /** What it is, in the words of the page. */
+  description: string;
+  value: (state: SchedulerFigures) => number | null;
+  format: (value: number | null) => Quantity;
+}
+
+export const MEASURES: Record<Measure, MeasureInfo> = {
+  turnaround: { label: 'Turnaround', description: 'arrival to finish, mean of the last 1000 tasks', value: (s) => s.window.mean_turnaround, format: scaleSeconds },
+  execution: { label: 'Execution time', description: 'without waiting, mean of the last 1000 tasks', value: (s) => s.window.avg_time, format: scaleSeconds },
+  makespan: {
+    label: 'Makespan / bound',
+    description: 'time to finish everything, against the certified bound',
+    value: (s) => s.makespan_over_bound,
+    format: (value) => ({ number: formatNumber(value, 4), unit: '×' }),
+  },
+  energy: { label: 'Energy', description: 'per task, mean of the last 1000 tasks', value: (s) => s.window.energy, format: scaleEnergy },
+  cost: { label: 'Cost', description: 'per task, mean of the last 1000 tasks', value: (s) => s.window.cost, format: scaleCost },
+};
+
+/** Schedulers with a figure, best first; who has done nothing yet comes last. */
+export function rankSchedulers(schedulers: readonly SchedulerFigures[], measure: Measure): SchedulerFigures[] {
+  const value = (state: SchedulerFigures) => {
+    const found = MEASURES[measure].value(state);
+    return isKnown(found) && state.tasks > 0 ? found : Infinity;
+  };
+  return schedulers.toSorted((a, b) => value(a) - value(b));
+}
+
+export const isReference = (name: string): boolean => name === 'oracle';
+
+/** The best scheduler that could be used in practice: the oracle sees what nobody can. */
+export function findLeader(schedulers: readonly SchedulerFigures[], measure: Measure): SchedulerFigures | null {
+  return rankSchedulers(schedulers, measure).find((each) => !isReference(each.name)) ?? null;
+}
