@@ -1,5 +1,5 @@
 """`src.offline_trainer` of the guide: labels a workload, trains a model on it and saves it."""
 
-from hybrid_scheduler.learning.offline_trainer import OfflineTrainer
+from hybrid_scheduler.learning.predictors import OfflineTrainer
 
 __all__ = ["OfflineTrainer"]

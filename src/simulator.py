@@ -1,5 +1,5 @@
 """`src.simulator` of the guide: a cluster in simulated time."""
 
-from hybrid_scheduler.simulator import VirtualMultiGPU
+from hybrid_scheduler.core.simulator import VirtualMultiGPU
 
 __all__ = ["VirtualMultiGPU"]
