@@ -64,6 +64,12 @@ def test_the_wheel_holds_the_dashboard_and_nothing_of_the_tests(wheel: Path) -> 
     assert "hybrid_scheduler/storage/migrations/versions/r0001_first_tables.py" in names
 
 
+def test_the_sdist_holds_what_the_guide_names(shipped: Path) -> None:
+    with tarfile.open(next(shipped.glob("*.tar.gz"))) as archive:
+        names = {name.split("/", 1)[1] for name in archive.getnames()}
+    assert {"requirements.txt", "constraints.txt", "main.py", "src/simulator.py", "src/dashboard_server.py"} <= names
+
+
 def test_the_version_stands_in_one_place(wheel: Path) -> None:
     assert f"\nVersion: {__version__}\n" in metadata_of(wheel)
     assert "version" not in PROJECT["project"]
