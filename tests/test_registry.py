@@ -14,7 +14,7 @@ import pytest
 from helpers_cli import hms_process, python, refused
 from hybrid_scheduler import Scheduler, VirtualMultiGPU, WorkloadGenerator
 from hybrid_scheduler.errors import InputError, SchedulerError, UnknownNameError
-from hybrid_scheduler.registry import Registry, schedulers
+from hybrid_scheduler.registry import PLUGIN_STYLES, Registry, describe, schedulers, style_for
 from hybrid_scheduler.schedulers.oracle import Oracle
 from hybrid_scheduler.schedulers.random import Random
 
@@ -72,6 +72,54 @@ def test_every_built_in_policy_can_be_built_and_is_named_like_its_entry() -> Non
         assert built.name == entry.name
         assert entry.summary
         assert entry.sighted == ("yes" if built.sighted else "no")
+
+
+# --- labels and styles ---------------------------------------------------------------------------------------
+
+
+def _contrast_on_white(colour: str) -> float:
+    channels = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    linear = [each / 12.92 if each <= 0.03928 else ((each + 0.055) / 1.055) ** 2.4 for each in channels]
+    return 1.05 / (0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] + 0.05)
+
+
+def test_every_built_in_scheduler_has_its_own_label_colours_marker_and_dash() -> None:
+    found = describe(each.name for each in schedulers.entries)
+    for trait in ("label", "short"):
+        assert len({getattr(each, trait) for each in found.values()}) == len(found), trait
+    for trait in ("marker", "light", "dark", "dash"):
+        assert len({getattr(each.style, trait) for each in found.values()}) == len(found), trait
+
+
+def test_the_kind_of_a_built_in_scheduler_says_whether_it_knows_the_times() -> None:
+    found = describe(each.name for each in schedulers.entries)
+    assert all(found[each.name].clairvoyant == (each.sighted == "yes") for each in schedulers.entries)
+    assert "plug-in" not in {each.kind for each in found.values()}
+
+
+def test_every_colour_can_be_read_on_white() -> None:
+    styles = [*PLUGIN_STYLES, *(each.style for each in schedulers.entries if each.style)]
+    assert min(_contrast_on_white(each.light) for each in styles) >= 4.5
+
+
+def test_options_keep_name_kind_and_colour_of_their_scheduler_and_change_marker_and_dash() -> None:
+    specs = ["hybrid_ml", "hybrid_ml:retrain_interval=10", "hybrid_ml:model=runs/7/forest.model:seed=1"]
+    base, first, second = describe(specs).values()
+    assert [first.label, second.label] == ["Hybrid ML (retrain_interval=10)", "Hybrid ML (model=forest, seed=1)"]
+    assert {each.kind for each in (base, first, second)} == {"learner"}
+    assert {(each.style.light, each.style.dark) for each in (base, first, second)} == {("#0b7a96", "#0fd7ff")}
+    assert len({each.style.marker for each in (base, first, second)}) == 3
+    assert len({each.style.dash for each in (base, first, second)}) == 3
+    assert style_for(specs[1]) == first.style
+
+
+def test_plug_ins_and_files_get_the_next_free_styles_in_the_order_in_which_they_come() -> None:
+    specs = ["eft", "some/folder/mine.py:LastGpu:back=2", "shortest_queue", "some/folder/my_policy.py"]
+    found = describe(specs)
+    assert [each.label for each in found.values()] == ["EFT", "LastGpu (back=2)", "Shortest queue", "My policy"]
+    assert {each.kind for each in list(found.values())[1:]} == {"plug-in"}
+    assert len({each.style.light for each in found.values()}) == len(specs)
+    assert describe(specs) == found
 
 
 def test_every_name_of_the_package_can_be_imported_and_others_cannot() -> None:

@@ -7,14 +7,35 @@ import importlib.util
 import inspect
 import sys
 import zlib
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from hybrid_scheduler.errors import InputError, SchedulerError, unknown_name
+
+Kind = Literal[
+    "rule", "random", "learner", "clairvoyant rule", "clairvoyant search", "clairvoyant reference", "plug-in"
+]
+"""What sort of policy a scheduler is; a clairvoyant one knows the true times."""
+Marker = Literal[
+    "diamond", "hexagon", "triangle", "square", "circle", "star", "cross", "pentagon", "triangle_down", "bar", "ring",
+    "chevron", "triangle_right", "hourglass", "parallelogram", "bowtie", "octagon", "house", "trapezoid", "tee",
+    "notch", "kite",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Style:
+    """How a scheduler is drawn: by colour, marker and dash, never by colour alone."""
+
+    marker: Marker
+    light: str  # colour on white; its contrast is at least 4.5 : 1, so letters may use it too
+    dark: str  # colour on the dark theme
+    dash: tuple[float, ...] = ()  # lengths of dashes and gaps in line widths; empty: solid
+    dark_text: str = ""  # letters on the dark theme, where the colour is too dark for them
 
 
 @dataclass(frozen=True)
@@ -26,6 +47,10 @@ class Entry:
     summary: str = ""
     sighted: str = ""  # schedulers: what it knows of the true times
     featured: bool = False  # takes part when nothing else is asked for
+    label: str = ""  # schedulers: its name for people, and a few letters for narrow columns
+    short: str = ""
+    kind: Kind = "plug-in"
+    style: Style | None = None  # None: the next free one
 
     def load(self) -> Any:
         """Import the module and return the attribute."""
@@ -200,34 +225,194 @@ def _from_file(path: Path, attribute: str) -> Any:
     return next(iter(own.values()))
 
 
-def _builtin(name: str, target: str, sighted: str, summary: str, featured: bool = False) -> Entry:
-    return Entry(name, f"hybrid_scheduler.schedulers.{target}", summary, sighted, featured)
+def _builtin(
+    name: str,
+    target: str,
+    sighted: str,
+    summary: str,
+    label: tuple[str, str],
+    kind: Kind,
+    style: Style,
+    featured: bool = False,
+) -> Entry:
+    return Entry(name, f"hybrid_scheduler.schedulers.{target}", summary, sighted, featured, *label, kind, style)
 
 
 schedulers = Registry(
     "scheduler",
     "hybrid_scheduler.schedulers",
     (
-        _builtin("round_robin", "round_robin:RoundRobin", "no", "GPU, CPU, GPU, CPU …, over the GPUs in turn", True),
-        _builtin("random", "random:Random", "no", "a random share on a random GPU", True),
-        _builtin("greedy", "greedy:Greedy", "no", "GPU share = compute intensity, least-loaded GPU", True),
-        _builtin("hybrid_ml", "hybrid_ml:HybridML", "no", "random forest of the GPU share, retrained online", True),
-        _builtin("rl_agent", "rl_agent:RLAgent", "no", "dueling double DQN, learns from priced rewards", True),
-        _builtin("oracle", "oracle:Oracle", "yes", "every share in 5 % steps on every GPU, earliest finish", True),
-        _builtin("eft", "eft:EarliestFinish", "yes", "whole task where it ends first (StarPU's dm)", True),
-        _builtin("min_min", "batch:MinMin", "yes", "of the ready tasks, the one that ends first goes first"),
-        _builtin("max_min", "batch:MaxMin", "yes", "of the ready tasks, the one that ends last goes first"),
-        _builtin("sufferage", "batch:Sufferage", "yes", "the task that loses most without its best device first"),
-        _builtin("search", "search:Search", "yes", "the ready tasks as a batch: prices, then local search"),
-        _builtin("optimal", "optimal:Optimal", "yes", "the ready tasks as a batch: local search, then proved (MILP)"),
-        _builtin("heft", "heft:Heft", "yes", "upward rank, insertion into the earliest gap (graphs)"),
-        _builtin("peft", "heft:Peft", "yes", "optimistic cost table looks one step ahead (graphs)"),
-        _builtin("cpop", "cpop:Cpop", "yes", "critical path on one device, the rest where it ends first (graphs)"),
-        _builtin("price", "price:Price", "yes", "the device class with the smallest price · time", True),
+        _builtin(
+            "round_robin", "round_robin:RoundRobin", "no", "GPU, CPU, GPU, CPU …, round-robin over the GPUs",
+            ("Round robin", "RR"), "rule", Style("square", "#a8431f", "#d47454", (1.5, 2), "#e08a6c"), featured=True,
+        ),
+        _builtin(
+            "random", "random:Random", "no", "a random share on a random GPU",
+            ("Random", "RND"), "random", Style("circle", "#586475", "#8d97a5", (1, 3), "#a6afbc"), featured=True,
+        ),
+        _builtin(
+            "greedy", "greedy:Greedy", "no", "GPU share = compute intensity, least-loaded GPU",
+            ("Greedy", "GRD"), "rule", Style("triangle", "#7d6500", "#e8d030", (4, 3)), featured=True,
+        ),
+        _builtin(
+            "hybrid_ml", "hybrid_ml:HybridML", "no", "random forest of the GPU share, retrained online",
+            ("Hybrid ML", "ML"), "learner", Style("diamond", "#0b7a96", "#0fd7ff"), featured=True,
+        ),
+        _builtin(
+            "rl_agent", "rl_agent:RLAgent", "no", "dueling double DQN, learns from priced rewards",
+            ("RL agent", "RL"), "learner", Style("hexagon", "#6a35d0", "#9e66ff", (6, 2), "#c3a3ff"), featured=True,
+        ),
+        _builtin(
+            "oracle", "oracle:Oracle", "yes", "every share in 5 % steps on every GPU, earliest finish",
+            ("Oracle", "ORC"), "clairvoyant reference", Style("star", "#101a2b", "#f8fafc", (5, 2, 1.5, 2)),
+            featured=True,
+        ),
+        _builtin(
+            "eft", "eft:EarliestFinish", "yes", "whole task where it ends first (StarPU's dm)",
+            ("EFT", "EFT"), "clairvoyant rule", Style("cross", "#0c6b45", "#5ee6a8", (4, 2)), featured=True,
+        ),
+        _builtin(
+            "min_min", "batch:MinMin", "yes", "of the ready tasks, the one that ends first goes first",
+            ("Min-min", "MIM"), "clairvoyant rule", Style("triangle_down", "#8a4f00", "#ffb454", (3, 2)),
+        ),
+        _builtin(
+            "max_min", "batch:MaxMin", "yes", "of the ready tasks, the one that ends last goes first",
+            ("Max-min", "MAM"), "clairvoyant rule", Style("bar", "#1f4fb0", "#7aa8ff", (5, 1.5)),
+        ),
+        _builtin(
+            "sufferage", "batch:Sufferage", "yes", "the task that loses most without its best device first",
+            ("Sufferage", "SUFF"), "clairvoyant rule", Style("ring", "#566600", "#d0e86a", (3, 1, 1, 1)),
+        ),
+        _builtin(
+            "search", "search:Search", "yes", "the ready tasks as a batch: prices, then local search",
+            ("Search", "SRCH"), "clairvoyant search", Style("hourglass", "#7a2fa0", "#e3b5ff", (6, 1, 2, 1)),
+        ),
+        _builtin(
+            "optimal", "optimal:Optimal", "yes", "the ready tasks as a batch: local search, then proved (MILP)",
+            ("Optimal", "OPT"), "clairvoyant search", Style("parallelogram", "#6b4f1d", "#cdb891", (2, 2, 1, 2)),
+        ),
+        _builtin(
+            "heft", "heft:Heft", "yes", "upward rank, insertion into the earliest gap (graphs)",
+            ("HEFT", "HEFT"), "clairvoyant rule", Style("chevron", "#a92222", "#ff8f8f", (2, 1)),
+        ),
+        _builtin(
+            "peft", "heft:Peft", "yes", "optimistic cost table looks one step ahead (graphs)",
+            ("PEFT", "PEFT"), "clairvoyant rule", Style("triangle_right", "#00636b", "#a5f3fc", (7, 3)),
+        ),
+        _builtin(
+            "cpop", "cpop:Cpop", "yes", "critical path on one device, the rest where it ends first (graphs)",
+            ("CPOP", "CPOP"), "clairvoyant rule", Style("bowtie", "#4a3b8f", "#8f86ff", (1, 1)),
+        ),
+        _builtin(
+            "price", "price:Price", "yes", "the device class with the smallest price · time",
+            ("Price", "PRC"), "clairvoyant rule", Style("pentagon", "#a3216b", "#ff9ecb", (6, 2, 1, 2, 1, 2)),
+            featured=True,
+        ),
     ),
     hint="hms schedulers shows the table",
     adapter="hybrid_scheduler.schedulers.scheduler:from_function",
+)  # fmt: skip
+
+PLUGIN_STYLES = (
+    Style("octagon", "#0f766e", "#2fd3b5", (5, 2, 1, 2)),
+    Style("house", "#be185d", "#ff6fa5", (3, 3)),
+    Style("trapezoid", "#33658a", "#86bbd8", (6, 3)),
+    Style("tee", "#7b4a2f", "#c98b5e", (2, 3)),
+    Style("notch", "#3f6212", "#9acd50", (8, 2, 2, 2)),
+    Style("kite", "#86198f", "#f08cff", (4, 1, 1, 1)),
 )
+"""For third-party schedulers, in alphabetical order of the installed ones, then in the order in which they come."""
+VARIANT_MARKERS: tuple[Marker, ...] = ("kite", "octagon", "house", "trapezoid", "tee", "notch")
+
+
+@dataclass(frozen=True)
+class Description:
+    """What people see of a scheduler: its name in words, its kind, and how it is drawn."""
+
+    label: str
+    short: str
+    kind: Kind
+    style: Style
+
+    @property
+    def clairvoyant(self) -> bool:
+        """Whether it knows the true times, as far as this table tells."""
+        return self.kind.startswith("clairvoyant")
+
+
+def describe(specs: Iterable[str]) -> dict[str, Description]:
+    """Describe schedulers by their specs, without importing any.
+
+    Options keep label and colour: `hybrid_ml:retrain_interval=10` is "Hybrid ML (retrain_interval=10)" in the colour
+    of `hybrid_ml`, with another marker and dash. The same specs in the same order always look the same; a name
+    that is not installed is taken for a plug-in.
+    """
+    plugins = sorted(each.name for each in schedulers if each.style is None)
+    variants: dict[str, list[list[str]]] = {}
+    found: dict[str, Description] = {}
+    for spec in specs:
+        name, options = split_spec(spec)
+        described = _describe_base(name, plugins)
+        if options:
+            others = variants.setdefault(name, [])
+            if options not in others:
+                others.append(options)
+            described = _describe_variant(described, options, others.index(options) + 1)
+        found[spec] = described
+    return found
+
+
+def style_for(spec: str) -> Style:
+    """Return how one scheduler is drawn; `describe` tells several variants of one apart."""
+    return describe([spec])[spec].style
+
+
+def split_spec(spec: str) -> tuple[str, list[str]]:
+    """Split a spec into what it names, `hybrid_ml` or `file.py:Name`, and its options."""
+    name, *rest = spec.split(":")
+    if name.endswith(".py") and rest and "=" not in rest[0]:
+        name = f"{name}:{rest.pop(0)}"
+    return name, rest
+
+
+def _describe_base(name: str, plugins: list[str]) -> Description:
+    """Describe a scheduler without options; `plugins` grows with every name that is not built in."""
+    entry = schedulers.table.get(name)
+    if entry and entry.style:
+        return Description(entry.label, entry.short, entry.kind, entry.style)
+    if name not in plugins:
+        plugins.append(name)
+    file, is_file, own = name.partition(".py")
+    words = name if not is_file else own.lstrip(":") or Path(file).name
+    style = PLUGIN_STYLES[plugins.index(name) % len(PLUGIN_STYLES)]
+    return Description(_humanize(words), _abbreviate(words), "plug-in", style)
+
+
+def _describe_variant(base: Description, options: list[str], number: int) -> Description:
+    marker = VARIANT_MARKERS[(number - 1) % len(VARIANT_MARKERS)]
+    dash = (base.style.dash or (8, 2)) + (1, 2) * number
+    label = f"{base.label} ({', '.join(_shorten(each) for each in options)})"
+    return replace(
+        base, label=label, short=f"{base.short}{number + 1}", style=replace(base.style, marker=marker, dash=dash)
+    )
+
+
+def _shorten(option: str) -> str:
+    """Leave folder and ending of a file out: `model=runs/7/forest.model` is `model=forest`."""
+    key, equals, value = option.partition("=")
+    return f"{key}{equals}{Path(value).stem}" if "/" in value else option
+
+
+def _humanize(name: str) -> str:
+    if not name.islower():
+        return name  # the name of a class, or one that is written as it should be
+    return name.upper() if len(name) <= 5 and "_" not in name else name.replace("_", " ").capitalize()
+
+
+def _abbreviate(name: str) -> str:
+    first, *rest = name.split("_")
+    return (first[:2] + "".join(each[:1] for each in rest) if rest else first[:4]).upper()
+
 
 backends = Registry(
     "backend",

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import get_args
 
-import numpy as np
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
+from matplotlib.markers import MarkerStyle
 
+from hybrid_scheduler import registry
 from hybrid_scheduler.errors import InputError, UnknownNameError
 from hybrid_scheduler.reports import gallery
+from hybrid_scheduler.reports.data import ReportData
 from hybrid_scheduler.reports.figures.gantt import plot_gantt
 from hybrid_scheduler.reports.figures.learning_curve import plot_learning_curve
 from hybrid_scheduler.reports.figures.pareto import front, points_of
 from hybrid_scheduler.reports.figures.speed_up import speed_ups
-from hybrid_scheduler.reports.material import Material
-from hybrid_scheduler.reports.style import KNOWN, label, looks, save_figure
+from hybrid_scheduler.reports.style import MARKERS, label, plot_styles, save_figure
 from hybrid_scheduler.schedulers.rl_agent import CurvePoint
 from reports.kept import SHAPES, result, run_material, study_material
 
@@ -28,7 +30,7 @@ CASES = [
 ]
 
 
-def material_of(where: str) -> Material:
+def material_of(where: str) -> ReportData:
     return run_material() if where == "run" else study_material(where)
 
 
@@ -69,29 +71,34 @@ def test_colours_and_marks_are_those_of_the_palette() -> None:
     ax = gallery.draw("latency_cdf", run_material())
     for line in ax.get_lines():
         spec = next(spec for spec in result().comparison.schedulers if label(spec) == line.get_label())
-        look = looks(result().comparison.schedulers)[spec]
+        look = plot_styles(result().comparison.schedulers)[spec]
         assert (to_hex(str(line.get_color())), line.get_marker()) == (look.colour, look.mark)
     bars = gallery.draw("makespan", run_material())
     shown = {to_hex(bar.get_facecolor()): bar.get_hatch() for bar in bars.patches}
-    assert shown[KNOWN["oracle"].colour]
-    assert shown[KNOWN["greedy"].colour] in (None, "")
+    look = plot_styles(["oracle", "greedy"])
+    assert shown[look["oracle"].colour]
+    assert shown[look["greedy"].colour] in (None, "")
 
 
 def test_no_two_schedulers_look_alike() -> None:
-    names = ["hybrid_ml", "oracle", "eft", "mine.py", "hybrid_ml:energy_weight=1", "price", "a", "b"]
-    found = looks(names)
+    names = ["hybrid_ml", "oracle", "eft", "mine.py", "price", "a", "b"]
+    found = plot_styles(names)
     assert len({each.colour for each in found.values()}) == len(names)
     assert len({each.mark for each in found.values()}) == len(names)
     assert found["hybrid_ml"].colour == "#0b7a96"
-    assert looks(["rl_agent:gamma=0.5"])["rl_agent:gamma=0.5"].colour == KNOWN["rl_agent"].colour
 
 
-def test_every_colour_can_be_read_on_white() -> None:
-    for name, look in KNOWN.items():
-        channels = [int(look.colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
-        linear = [each / 12.92 if each <= 0.03928 else ((each + 0.055) / 1.055) ** 2.4 for each in channels]
-        luminance = float(np.dot([0.2126, 0.7152, 0.0722], linear))
-        assert 1.05 / (luminance + 0.05) >= 4.5, name
+def test_variants_of_a_scheduler_share_its_colour_and_differ_in_mark_and_dash() -> None:
+    found = plot_styles(["rl_agent", "rl_agent:gamma=0.5", "rl_agent:gamma=0.6"])
+    assert len({each.colour for each in found.values()}) == 1
+    assert len({each.mark for each in found.values()}) == 3
+    assert len({each.dash for each in found.values()}) == 3
+
+
+def test_matplotlib_can_draw_every_marker_of_the_registry() -> None:
+    assert set(MARKERS) == set(get_args(registry.Marker))
+    for mark in MARKERS.values():
+        assert MarkerStyle(mark).get_path().vertices.size
 
 
 def test_names_lose_their_folders_and_stay_short() -> None:

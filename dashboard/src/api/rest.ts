@@ -432,7 +432,7 @@ export interface paths {
         };
         /**
          * What can race
-         * @description Return the registry: built-in schedulers and plug-ins, and who takes part now.
+         * @description Return the registry: built-in schedulers and plug-ins, how each is drawn, and who takes part now.
          */
         get: operations["schedulers_api_schedulers_get"];
         put?: never;
@@ -1771,15 +1771,28 @@ export interface components {
         SchedulerEntry: {
             /** @description Takes part when nothing else is asked for. */
             featured: boolean;
+            /** @enum {string} */
+            kind: "rule" | "random" | "learner" | "clairvoyant rule" | "clairvoyant search" | "clairvoyant reference" | "plug-in";
+            /**
+             * @description Its name for people, options included.
+             * @example Hybrid ML
+             */
+            label: string;
             /** @example eft */
             name: string;
             /** @description Takes part now. */
             racing: boolean;
             /**
+             * @description A few letters for narrow columns.
+             * @example ML
+             */
+            short: string;
+            /**
              * @description What it knows of the true execution times.
              * @example yes
              */
             sighted: string;
+            style: components["schemas"]["Style"];
             /** @example whole task where it ends first (StarPU's dm) */
             summary: string;
         };
@@ -2117,6 +2130,31 @@ export interface components {
             training: {
                 [key: string]: unknown;
             };
+        };
+        /**
+         * Style
+         * @description How a scheduler is drawn: by colour, marker and dash, never by colour alone.
+         */
+        Style: {
+            /** Dark */
+            dark: string;
+            /**
+             * Dark Text
+             * @default
+             */
+            dark_text: string;
+            /**
+             * Dash
+             * @default []
+             */
+            dash: number[];
+            /** Light */
+            light: string;
+            /**
+             * Marker
+             * @enum {string}
+             */
+            marker: "diamond" | "hexagon" | "triangle" | "square" | "circle" | "star" | "cross" | "pentagon" | "triangle_down" | "bar" | "ring" | "chevron" | "triangle_right" | "hourglass" | "parallelogram" | "bowtie" | "octagon" | "house" | "trapezoid" | "tee" | "notch" | "kite";
         };
         /**
          * Task
@@ -4153,7 +4191,10 @@ export interface operations {
     };
     schedulers_api_schedulers_get: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description More specs to describe: with options, from files, not installed. */
+                also?: string[] | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;

@@ -1,4 +1,4 @@
-"""How figures look: one colour, mark, dash and hatch per scheduler, as in the dashboard, and never colour alone."""
+"""How figures look; the styles of schedulers are those of the registry, as in the dashboard."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Asked = ParamSpec("Asked")
-Answer = TypeVar("Answer")
+Parameters = ParamSpec("Asked")
+Returned = TypeVar("Answer")
 Dash = tuple[float, tuple[float, ...] | None]
 SOLID: Dash = (0.0, None)
 WIDTH = 6.6
@@ -52,64 +52,70 @@ STYLE: dict[Any, Any] = {
 
 
 @dataclass(frozen=True)
-class Look:
-    """How one scheduler is drawn."""
+class PlotStyle:
+    """How one scheduler is drawn, as matplotlib takes it."""
 
     colour: str
-    mark: str
+    mark: Any
     dash: Dash = SOLID
     hatch: str = ""
 
 
-def _dashed(*lengths: float) -> Dash:
-    return (0.0, lengths)
+def _polygon(*points: tuple[float, float]) -> tuple[tuple[float, float], ...]:
+    return (*points, points[0])
 
 
-KNOWN = {
-    "hybrid_ml": Look("#0b7a96", "D"),
-    "rl_agent": Look("#6a35d0", "h", _dashed(6, 2)),
-    "greedy": Look("#7d6500", "^", _dashed(4, 3)),
-    "round_robin": Look("#a8431f", "s", _dashed(1.5, 2)),
-    "random": Look("#586475", "o", _dashed(1, 3)),
-    "oracle": Look("#101a2b", "*", _dashed(5, 2, 1.5, 2)),
-    "eft": Look("#0c6b45", "X", _dashed(4, 2)),
-    "price": Look("#a3216b", "p", _dashed(6, 2, 1, 2, 1, 2)),
-    "min_min": Look("#8a4f00", "v", _dashed(3, 2)),
-    "max_min": Look("#1f4fb0", "P", _dashed(5, 1.5)),
-    "sufferage": Look("#566600", "8", _dashed(3, 1, 1, 1)),
-    "heft": Look("#a92222", ">", _dashed(2, 1)),
-    "peft": Look("#00636b", "<", _dashed(7, 3)),
+MARKERS: dict[registry.Marker, Any] = {
+    "diamond": "D",
+    "hexagon": "h",
+    "triangle": "^",
+    "square": "s",
+    "circle": "o",
+    "star": "*",
+    "cross": "X",
+    "pentagon": "p",
+    "triangle_down": "v",
+    "bar": "P",
+    "ring": "8",
+    "chevron": ">",
+    "triangle_right": "<",
+    "hourglass": _polygon((-0.9, 1), (0.9, 1), (-0.9, -1), (0.9, -1)),
+    "parallelogram": _polygon((-0.4, 0.8), (1, 0.8), (0.4, -0.8), (-1, -0.8)),
+    "bowtie": _polygon((-1, 0.9), (-1, -0.9), (1, 0.9), (1, -0.9)),
+    "octagon": "H",
+    "house": _polygon((0, 1), (0.9, 0.1), (0.9, -0.9), (-0.9, -0.9), (-0.9, 0.1)),
+    "trapezoid": _polygon((-0.5, 0.75), (0.5, 0.75), (1, -0.75), (-1, -0.75)),
+    "tee": _polygon((-1, 1), (1, 1), (1, 0.3), (0.35, 0.3), (0.35, -1), (-0.35, -1), (-0.35, 0.3), (-1, 0.3)),
+    "notch": _polygon((-0.9, 0.9), (0, 0.1), (0.9, 0.9), (0.9, -0.9), (-0.9, -0.9)),
+    "kite": "d",
 }
-"""The dashboard's light colours: each has at least 4.5 : 1 against white, so letters may use them too."""
-NEXT = (
-    Look("#0c6b45", "X", _dashed(4, 2)),
-    Look("#a3216b", "p", _dashed(6, 2)),
-    Look("#8a4f00", "v", _dashed(3, 2)),
-    Look("#1f4fb0", "P", _dashed(5, 1.5)),
-    Look("#566600", "8", _dashed(3, 1, 1, 1)),
-    Look("#a92222", ">", _dashed(2, 1)),
-    Look("#00636b", "<", _dashed(7, 3)),
-    Look("#4a3b8f", "d", _dashed(1, 1)),
-)
-"""For plug-ins, options and series of experiments, in the order in which they come."""
+"""The registry's shapes in matplotlib: its own marker that comes nearest, else the outline."""
+SERIES = ("eft", "price", "min_min", "max_min", "sufferage", "heft", "peft", "cpop")
+"""Schedulers whose looks are lent to series that are no schedulers, while they are free."""
 
 
-def looks(names: Iterable[str]) -> dict[str, Look]:
+def plot_styles(names: Iterable[str]) -> dict[str, PlotStyle]:
     """Return a look for every name, no two alike while there are any left; who knows true times is hatched."""
     asked = list(names)
-    found = {name: KNOWN[name] for name in asked if name in KNOWN}
-    free = [each for each in NEXT if each.colour not in {look.colour for look in found.values()}] or list(NEXT)
-    for number, name in enumerate(name for name in asked if name not in KNOWN):
-        base = KNOWN.get(name.partition(":")[0])
-        taken = base is None or base in found.values()
-        found[name] = free[number % len(free)] if taken or base is None else base
-    return {name: _hatched(name, found[name]) for name in asked}
+    described = registry.describe(name for name in asked if _is_scheduler(name))
+    found = {name: _plot_style(each) for name, each in described.items()}
+    taken = {look.colour for look in found.values()}
+    lent = [_plot_style(each, hatched=False) for each in registry.describe(SERIES).values()]
+    free = [look for look in lent if look.colour not in taken] or lent
+    for number, name in enumerate(name for name in asked if name not in found):
+        found[name] = free[number % len(free)]
+    return {name: found[name] for name in asked}
 
 
-def _hatched(name: str, look: Look) -> Look:
-    entry = registry.schedulers.table.get(name.partition(":")[0])
-    sees = entry is not None and entry.sighted == "yes"
-    return Look(look.colour, look.mark, look.dash, "////" if sees else "")
+def _is_scheduler(name: str) -> bool:
+    base, _ = registry.split_spec(name)
+    return base in registry.schedulers or ".py" in base
+
+
+def _plot_style(each: registry.Description, hatched: bool = True) -> PlotStyle:
+    style = each.style
+    hatch = "////" if hatched and each.clairvoyant else ""
+    return PlotStyle(style.light, MARKERS[style.marker], (0.0, style.dash or None), hatch)
 
 
 MODEL_FILE = re.compile(r":model=(?:[^:]*/)?([^:/]+?)(?:\.\w+)?(?=:|$)")
@@ -124,11 +130,11 @@ def label(name: str, widest: int = 24) -> str:
     return short if len(short) <= widest else short[: widest - 1] + "…"
 
 
-def styled(function: Callable[Asked, Answer]) -> Callable[Asked, Answer]:
+def apply_style(function: Callable[Parameters, Returned]) -> Callable[Parameters, Returned]:
     """Draw in the house style; axes that a caller brings keep what the caller set before."""
 
     @wraps(function)
-    def drawn(*args: Asked.args, **kwargs: Asked.kwargs) -> Answer:
+    def drawn(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Returned:
         import matplotlib
 
         with matplotlib.rc_context(STYLE):
@@ -137,25 +143,25 @@ def styled(function: Callable[Asked, Answer]) -> Callable[Asked, Answer]:
     return drawn
 
 
-def axes(ax: Axes | None, height: float, width: float = WIDTH) -> Axes:
+def get_axes(ax: Axes | None, height: float, width: float = WIDTH) -> Axes:
     """Return the caller's axes, or new ones in a figure of their own."""
     if ax is not None:
         return ax
-    made: Axes = new_figure(height, width).subplots()
+    made: Axes = create_figure(height, width).subplots()
     return made
 
 
-def new_figure(height: float, width: float = WIDTH) -> Figure:
+def create_figure(height: float, width: float = WIDTH) -> Figure:
     """Return an empty figure that makes room for its labels by itself."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def panels(ax: Axes | None, count: int, height: float) -> list[Axes]:
+def get_panels(ax: Axes | None, count: int, height: float) -> list[Axes]:
     """Return axes side by side: a figure of their own, or in the place of the caller's axes."""
     if ax is None:
-        return list(new_figure(height).subplots(1, count, squeeze=False)[0])
+        return list(create_figure(height).subplots(1, count, squeeze=False)[0])
     place, figure = ax.get_subplotspec(), ax.get_figure(root=True)
     if place is None or figure is None:
         raise InputError("axes for several panels must come from subplots: leave ax out or make it with subplots()")
@@ -164,12 +170,12 @@ def panels(ax: Axes | None, count: int, height: float) -> list[Axes]:
     return [figure.add_subplot(grid[0, column]) for column in range(count)]
 
 
-def light_grid(ax: Axes, axis: str) -> None:
+def add_grid(ax: Axes, axis: str) -> None:
     """Draw thin lines behind the data, across one axis ('x' or 'y')."""
     ax.grid(axis="x" if axis == "x" else "y", color=GRID, linewidth=0.6)
 
 
-def log_x(ax: Axes, values: Sequence[float]) -> None:
+def set_log_x(ax: Axes, values: Sequence[float]) -> None:
     """Make the x axis logarithmic, with plain numbers and as many of them as stay apart."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
@@ -181,7 +187,7 @@ def log_x(ax: Axes, values: Sequence[float]) -> None:
     ax.xaxis.set_minor_formatter(NullFormatter())
 
 
-def legend_beside(ax: Axes, names: Sequence[str]) -> None:
+def add_legend(ax: Axes, names: Sequence[str]) -> None:
     """Put the legend right of the axes, where it hides nothing."""
     if len(names) > 1:
         ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=3.2, borderaxespad=0.4)
@@ -189,7 +195,7 @@ def legend_beside(ax: Axes, names: Sequence[str]) -> None:
 
 def add_title(ax: Axes, words: str) -> None:
     """Write above a figure what it is about, for one that will stand alone."""
-    figure = _figure_of(ax)
+    figure = _get_figure(ax)
     figure.suptitle(words, x=0.01, ha="left", fontsize=8.5, color=SOFT)
 
 
@@ -198,7 +204,7 @@ FORMATS = ("png", "svg", "pdf")
 
 def save_figure(ax: Axes, path: str | Path) -> None:
     """Write a figure to a file; the ending gives the format. The same figure gives the same bytes."""
-    figure = _figure_of(ax)
+    figure = _get_figure(ax)
     kind = Path(path).suffix.lstrip(".") or "png"
     known = figure.canvas.get_supported_filetypes()
     if kind not in known:
@@ -207,14 +213,14 @@ def save_figure(ax: Axes, path: str | Path) -> None:
         _write(figure, scratch, kind)
 
 
-def figure_svg(ax: Axes) -> bytes:
+def render_svg(ax: Axes) -> bytes:
     """Return a figure as SVG."""
     out = BytesIO()
-    _write(_figure_of(ax), out, "svg")
+    _write(_get_figure(ax), out, "svg")
     return out.getvalue()
 
 
-def _figure_of(ax: Axes) -> Figure:
+def _get_figure(ax: Axes) -> Figure:
     figure = ax.get_figure(root=True)
     if figure is None:
         raise InputError("these axes belong to no figure: draw them anew")

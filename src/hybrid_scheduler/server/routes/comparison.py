@@ -39,24 +39,35 @@ NEEDS_A_RACE = errors(409)
 
 
 @router.get("/schedulers", summary="What can race", responses=errors())
-async def schedulers(request: Request) -> list[SchedulerEntry]:
-    """Return the registry: built-in schedulers and plug-ins, and who takes part now."""
+async def schedulers(
+    request: Request,
+    also: Annotated[
+        list[str] | None,
+        Query(max_length=100, description="More specs to describe: with options, from files, not installed."),
+    ] = None,
+) -> list[SchedulerEntry]:
+    """Return the registry: built-in schedulers and plug-ins, how each is drawn, and who takes part now."""
     simulation = manager_of(request).simulation
     racing = set(simulation.settings.schedulers) if simulation else set()
-    entries = [_entry(each, racing) for each in registry.schedulers]
-    own = sorted(racing - {each.name for each in entries})  # with options, or from a file
-    return entries + [
-        SchedulerEntry(name=name, summary="as asked for", sighted="", featured=False, racing=True) for name in own
-    ]
+    table = registry.schedulers.table
+    specs = list(dict.fromkeys([*table, *sorted(racing), *(also or [])]))
+    descriptions = registry.describe(specs)
+    return [_entry(spec, descriptions[spec], table.get(spec), racing) for spec in specs]
 
 
-def _entry(entry: registry.Entry, racing: set[str]) -> SchedulerEntry:
+def _entry(
+    spec: str, described: registry.Description, entry: registry.Entry | None, racing: set[str]
+) -> SchedulerEntry:
     return SchedulerEntry(
-        name=entry.name,
-        summary=entry.summary,
-        sighted=entry.sighted,
-        featured=entry.featured,
-        racing=entry.name in racing,
+        name=spec,
+        label=described.label,
+        short=described.short,
+        kind=described.kind,
+        style=described.style,
+        summary=entry.summary if entry else "as asked for",
+        sighted=entry.sighted if entry else "",
+        featured=entry is not None and entry.featured,
+        racing=spec in racing,
     )
 
 

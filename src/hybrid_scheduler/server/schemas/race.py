@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter
 
+from hybrid_scheduler import registry
 from hybrid_scheduler.server.schemas.base import Number, Schema
 
 _VERSION = "Models that have replaced one another in this race; 0: it decides by what it started with."
@@ -133,6 +134,10 @@ class SchedulerEntry(Schema):
     """A line of the registry."""
 
     name: str = Field(examples=["eft"])
+    label: str = Field(description="Its name for people, options included.", examples=["Hybrid ML"])
+    short: str = Field(description="A few letters for narrow columns.", examples=["ML"])
+    kind: registry.Kind
+    style: registry.Style
     summary: str = Field(examples=["whole task where it ends first (StarPU's dm)"])
     sighted: str = Field(description="What it knows of the true execution times.", examples=["yes"])
     featured: bool = Field(description="Takes part when nothing else is asked for.")
