@@ -10,7 +10,7 @@ from typing import Any
 
 from hybrid_scheduler import registry
 from hybrid_scheduler.server.app import create_app
-from hybrid_scheduler.server.messages import schema
+from hybrid_scheduler.server.schemas.messages import schema
 
 FOLDER = Path(__file__).parents[1] / "schema"
 

@@ -4,7 +4,7 @@ import { dirname, join, normalize } from 'node:path';
 import { expect, it } from 'vitest';
 
 /** Lowest first; a file imports from its own folder and from those before it. */
-const LAYERS = ['utils', 'api', 'live', 'state', 'theme', 'components', 'widgets', 'pages', 'app', 'main'];
+const LAYERS = ['utils', 'api', 'live', 'theme', 'state', 'components', 'widgets', 'pages', 'app', 'main'];
 const EXEMPT = /\.test\.tsx?$|^testing\/|^setup-tests|\.d\.ts$/;
 const IMPORT = /^(?:import|export) [^'"]*?from ['"]([^'"]+)['"]|import\(['"]([^'"]+)['"]\)/gm;
 

@@ -1,8 +1,11 @@
 import { cleanup } from '@testing-library/react';
 import { afterEach } from 'vitest';
+import { setSchedulers } from '@/theme/schedulers';
+import { BUILT_IN } from '@/testing/schedulers';
 import '@testing-library/jest-dom/vitest';
 
 afterEach(cleanup);
+setSchedulers(BUILT_IN);
 
 // jsdom draws nothing and has neither of these.
 class NoResize {

@@ -16,10 +16,9 @@ from typing import Any, Literal
 
 from hybrid_scheduler.errors import InputError, SchedulerError, unknown_name
 
-Kind = Literal[
-    "rule", "random", "learner", "clairvoyant rule", "clairvoyant search", "clairvoyant reference", "plug-in"
-]
-"""What sort of policy a scheduler is; a clairvoyant one knows the true times."""
+Kind = Literal["rule", "random", "learner", "clairvoyant rule", "clairvoyant search", "reference", "plug-in"]
+"""What sort of policy a scheduler is. A clairvoyant one knows the true times; so does the reference, which is only
+there to compare the others with."""
 Marker = Literal[
     "diamond", "hexagon", "triangle", "square", "circle", "star", "cross", "pentagon", "triangle_down", "bar", "ring",
     "chevron", "triangle_right", "hourglass", "parallelogram", "bowtie", "octagon", "house", "trapezoid", "tee",
@@ -264,8 +263,7 @@ schedulers = Registry(
         ),
         _builtin(
             "oracle", "oracle:Oracle", "yes", "every share in 5 % steps on every GPU, earliest finish",
-            ("Oracle", "ORC"), "clairvoyant reference", Style("star", "#101a2b", "#f8fafc", (5, 2, 1.5, 2)),
-            featured=True,
+            ("Oracle", "ORC"), "reference", Style("star", "#101a2b", "#f8fafc", (5, 2, 1.5, 2)), featured=True,
         ),
         _builtin(
             "eft", "eft:EarliestFinish", "yes", "whole task where it ends first (StarPU's dm)",
@@ -333,11 +331,7 @@ class Description:
     short: str
     kind: Kind
     style: Style
-
-    @property
-    def clairvoyant(self) -> bool:
-        """Whether it knows the true times, as far as this table tells."""
-        return self.kind.startswith("clairvoyant")
+    clairvoyant: bool = False  # knows the true times, as far as this table tells
 
 
 def describe(specs: Iterable[str]) -> dict[str, Description]:
@@ -379,7 +373,7 @@ def _describe_base(name: str, plugins: list[str]) -> Description:
     """Describe a scheduler without options; `plugins` grows with every name that is not built in."""
     entry = schedulers.table.get(name)
     if entry and entry.style:
-        return Description(entry.label, entry.short, entry.kind, entry.style)
+        return Description(entry.label, entry.short, entry.kind, entry.style, entry.sighted == "yes")
     if name not in plugins:
         plugins.append(name)
     file, is_file, own = name.partition(".py")

@@ -1772,7 +1772,7 @@ export interface components {
             /** @description Takes part when nothing else is asked for. */
             featured: boolean;
             /** @enum {string} */
-            kind: "rule" | "random" | "learner" | "clairvoyant rule" | "clairvoyant search" | "clairvoyant reference" | "plug-in";
+            kind: "rule" | "random" | "learner" | "clairvoyant rule" | "clairvoyant search" | "reference" | "plug-in";
             /**
              * @description Its name for people, options included.
              * @example Hybrid ML

@@ -1,14 +1,16 @@
 /** The frame of all pages: header, page, toasts and the token dialog. */
 import { lazy, Suspense, useEffect, useState } from 'react';
 import { X } from 'lucide-react';
+import { useFetch } from '@/api/useFetch';
 import { Button, Field, INPUT_CLASS } from '@/components/controls';
 import { Dialog } from '@/components/Dialog';
 import { ErrorBoundary } from '@/components/Panel';
-import { useConnection } from '@/live/store';
+import { useConnection, useConnectionStatus } from '@/live/store';
 import { RacePage } from '@/pages/RacePage';
 import { submitToken, useCommands } from '@/state/commands';
 import { PAGE_TITLES, useRouter } from '@/state/router';
 import { dismissToast, useToasts } from '@/state/toasts';
+import { setSchedulers, useSchedulerStyles, type SchedulerEntry } from '@/theme/schedulers';
 import { Header } from './Header';
 
 const ExperimentsPage = lazy(() => import('@/pages/ExperimentsPage'));
@@ -19,6 +21,7 @@ const CONTENT = { race: RacePage, experiments: ExperimentsPage, workloads: Workl
 
 export function App() {
   useConnection();
+  const described = useSchedulers();
   const page = useRouter((state) => state.route.page);
   useEffect(() => {
     document.title = `${PAGE_TITLES[page]} · Hybrid ML Scheduler`;
@@ -31,8 +34,8 @@ export function App() {
       <main id="content" className="mx-auto max-w-[2560px] px-3 py-3 sm:px-4">
         <h1 className="sr-only">{PAGE_TITLES[page]}</h1>
         <ErrorBoundary title={PAGE_TITLES[page]} key={page}>
-          <Suspense fallback={<div className="skeleton h-96" />}>
-            <Content />
+          <Suspense fallback={<PageSkeleton />}>
+            {described ? <Content /> : <PageSkeleton />}
           </Suspense>
         </ErrorBoundary>
       </main>
@@ -40,6 +43,29 @@ export function App() {
       <TokenDialog />
     </>
   );
+}
+
+function PageSkeleton() {
+  return <div role="status" aria-label="Loading" className="skeleton h-96" />;
+}
+
+/**
+ * Ask the server how its schedulers are called and drawn; again when it is back, and when a page shows one with options.
+ * Returns whether pages can be drawn: nothing waits for a server that does not answer.
+ */
+function useSchedulers(): boolean {
+  const styles = useSchedulerStyles((state) => state.styles); // drawn again when it changes
+  const requested = useSchedulerStyles((state) => state.requested);
+  const query = new URLSearchParams(requested.map((spec) => ['also', spec]));
+  const { data, problem, refetch } = useFetch<SchedulerEntry[]>(`/api/schedulers${requested.length ? `?${query}` : ''}`);
+  const online = useConnectionStatus() === 'live';
+  useEffect(() => {
+    if (data) setSchedulers(data);
+  }, [data]);
+  useEffect(() => {
+    if (online && problem) refetch();
+  }, [online]);
+  return styles.size > 0 || problem !== null;
 }
 
 const TOAST_TONES = { good: 'border-good/60', warn: 'border-warn/60', bad: 'border-bad/70' };

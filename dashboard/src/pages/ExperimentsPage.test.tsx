@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { navigate } from '@/state/router';
 import { useToasts } from '@/state/toasts';
 import { difference, experiment, runDetail, runFigures, runLine } from '@/testing/runs';
-import { openDialogs, Refusal, serve, setWide } from '@/testing/server';
+import { openDialogs, ErrorReply, serve, setWide } from '@/testing/server';
 import { useRunList } from './experiments/runs';
 import ExperimentsPage from './ExperimentsPage';
 
@@ -76,7 +76,7 @@ test('an experiment that runs shows its seeds, and cannot be ticked yet', async 
 });
 
 test('without runs it says what to do; without a server it is one line, and asking again helps', async () => {
-  const { replies } = serve({ 'GET /api/runs': new Refusal(503, 'the database does not answer'), 'GET /api/experiments': NONE });
+  const { replies } = serve({ 'GET /api/runs': new ErrorReply(503, 'the database does not answer'), 'GET /api/experiments': NONE });
   navigate('/experiments');
   render(<ExperimentsPage />);
   expect(await screen.findByRole('alert')).toHaveTextContent('the database does not answer');
@@ -107,17 +107,17 @@ test('a run shows its settings, changes and figures with intervals, and marks th
   expect(screen.getByText(/certified bound, 1.0: nobody crosses it/)).toBeVisible();
 });
 
-test('a run is deleted only after it was asked, and the list opens', async () => {
-  const { orders } = serve({ 'GET /api/runs/7': runDetail(7), 'GET /api/runs/7/figures': runFigures(7, { eft: 1, greedy: 2 }), 'DELETE /api/runs/7': { removed: '7' }, 'GET /api/runs': { runs: [], next: null }, 'GET /api/experiments': NONE });
+test('a run is deleted only after it was requests, and the list opens', async () => {
+  const { commands } = serve({ 'GET /api/runs/7': runDetail(7), 'GET /api/runs/7/figures': runFigures(7, { eft: 1, greedy: 2 }), 'DELETE /api/runs/7': { removed: '7' }, 'GET /api/runs': { runs: [], next: null }, 'GET /api/experiments': NONE });
   navigate('/experiments?run=7');
   render(<ExperimentsPage />);
   await userEvent.click(await screen.findByRole('button', { name: 'Delete' }));
   await userEvent.click(screen.getByRole('button', { name: 'Keep it' }));
-  expect(orders()).toEqual([]);
+  expect(commands()).toEqual([]);
   await userEvent.click(screen.getByRole('button', { name: 'Delete' }));
   await userEvent.click(screen.getByRole('button', { name: 'Delete it' }));
   await waitFor(() => expect(address()).toBe('/experiments'));
-  expect(orders()).toEqual(['DELETE /api/runs/7']);
+  expect(commands()).toEqual(['DELETE /api/runs/7']);
 });
 
 test('a run that goes on cannot be deleted or resumed', async () => {
@@ -129,28 +129,28 @@ test('a run that goes on cannot be deleted or resumed', async () => {
 });
 
 test('an interrupted live run is resumed, and the race opens', async () => {
-  const { orders } = serve({ 'GET /api/runs/7': runDetail(7, { status: 'interrupted' }), 'GET /api/runs/7/figures': new Refusal(409, 'no figures'), 'POST /api/runs/7/resume': { run_id: 7 } });
+  const { commands } = serve({ 'GET /api/runs/7': runDetail(7, { status: 'interrupted' }), 'GET /api/runs/7/figures': new ErrorReply(409, 'no figures'), 'POST /api/runs/7/resume': { run_id: 7 } });
   navigate('/experiments?run=7');
   render(<ExperimentsPage />);
   await userEvent.click(await screen.findByRole('button', { name: 'Resume' }));
   await userEvent.click(screen.getByRole('button', { name: 'Resume it' }));
   await waitFor(() => expect(address()).toBe('/'));
-  expect(orders()).toEqual(['POST /api/runs/7/resume']);
+  expect(commands()).toEqual(['POST /api/runs/7/resume']);
 });
 
 test('a run gets a name, and an empty one takes it away', async () => {
-  const { asked } = serve({ 'GET /api/runs/7': runDetail(7, { title: 'old' }), 'GET /api/runs/7/figures': new Refusal(409, 'no figures'), 'PATCH /api/runs/7': runLine(7) });
+  const { requests } = serve({ 'GET /api/runs/7': runDetail(7, { title: 'old' }), 'GET /api/runs/7/figures': new ErrorReply(409, 'no figures'), 'PATCH /api/runs/7': runLine(7) });
   navigate('/experiments?run=7');
   render(<ExperimentsPage />);
   await userEvent.click(await screen.findByRole('button', { name: 'Rename' }));
   const box = screen.getByRole('textbox', { name: 'Title of the run' });
   await userEvent.clear(box);
   await userEvent.type(box, ' new {Enter}');
-  await waitFor(() => expect(asked.find((each) => each.method === 'PATCH')?.body).toEqual({ title: 'new' }));
+  await waitFor(() => expect(requests.find((each) => each.method === 'PATCH')?.body).toEqual({ title: 'new' }));
   await userEvent.click(await screen.findByRole('button', { name: 'Rename' }));
   await userEvent.clear(screen.getByRole('textbox', { name: 'Title of the run' }));
   await userEvent.click(screen.getByRole('button', { name: 'Save' }));
-  await waitFor(() => expect(asked.filter((each) => each.method === 'PATCH')[1]?.body).toEqual({ title: null }));
+  await waitFor(() => expect(requests.filter((each) => each.method === 'PATCH')[1]?.body).toEqual({ title: null }));
 });
 
 test('runs side by side claim only what their intervals allow', async () => {
@@ -174,7 +174,7 @@ test('an address that names no runs says so', () => {
 });
 
 test('the form says what is wrong before anything is sent, then shows the line of the server', async () => {
-  const { asked, replies } = serve({ 'GET /api/schedulers': SCHEDULERS, 'GET /api/workloads': WORKLOADS, 'POST /api/experiments': new Refusal(409, '20 experiments wait already', 'wait or cancel one') });
+  const { requests, replies } = serve({ 'GET /api/schedulers': SCHEDULERS, 'GET /api/workloads': WORKLOADS, 'POST /api/experiments': new ErrorReply(409, '20 experiments wait already', 'wait or cancel one') });
   navigate('/experiments?new=1&workload=upload:a.csv');
   render(<ExperimentsPage />);
   expect(await screen.findByRole('checkbox', { name: /^EFT/ })).toBeChecked();
@@ -183,23 +183,23 @@ test('the form says what is wrong before anything is sent, then shows the line o
   const start = screen.getByRole('button', { name: 'Start the experiment' });
   await userEvent.click(start);
   expect(screen.getByRole('alert')).toHaveTextContent('Schedulers: choose at least one.');
-  expect(asked.some((each) => each.method === 'POST')).toBe(false);
+  expect(requests.some((each) => each.method === 'POST')).toBe(false);
   await userEvent.click(screen.getByRole('checkbox', { name: /HEFT/ }));
   await userEvent.click(start);
   expect(await screen.findByRole('alert')).toHaveTextContent('20 experiments wait already wait or cancel one');
   replies['POST /api/experiments'] = experiment(9, { state: 'queued' });
   await userEvent.click(start);
   await waitFor(() => expect(address()).toBe('/experiments?run=9'));
-  expect(asked.findLast((each) => each.method === 'POST')?.body).toMatchObject({ schedulers: ['heft'], workload: 'upload:a.csv', load: null, seeds: 10 });
+  expect(requests.findLast((each) => each.method === 'POST')?.body).toMatchObject({ schedulers: ['heft'], workload: 'upload:a.csv', load: null, seeds: 10 });
 });
 
 test('an experiment that runs is cancelled, and then says how far it came', async () => {
-  const { orders, replies } = serve({ 'GET /api/runs/9': runDetail(9, { kind: 'comparison', status: 'running' }), 'GET /api/experiments/9': experiment(9, { state: 'running', done: 3 }), 'GET /api/runs/9/figures': new Refusal(409, 'it was cancelled'), 'DELETE /api/experiments/9': experiment(9) });
+  const { commands, replies } = serve({ 'GET /api/runs/9': runDetail(9, { kind: 'comparison', status: 'running' }), 'GET /api/experiments/9': experiment(9, { state: 'running', done: 3 }), 'GET /api/runs/9/figures': new ErrorReply(409, 'it was cancelled'), 'DELETE /api/experiments/9': experiment(9) });
   navigate('/experiments?run=9');
   render(<ExperimentsPage />);
   expect(await screen.findByText(/3 of 5 seeds done/)).toBeVisible();
   replies['GET /api/experiments/9'] = experiment(9, { state: 'cancelled', done: 3 });
   await userEvent.click(screen.getByRole('button', { name: 'Cancel' }));
   expect(await screen.findByText('It was cancelled after 3 of 5 seeds.')).toBeVisible();
-  expect(orders()).toEqual(['DELETE /api/experiments/9']);
+  expect(commands()).toEqual(['DELETE /api/experiments/9']);
 });

@@ -5,7 +5,7 @@ import type { Schemas } from '@/api/client';
 import type { ForestInsight, SimulationUpdate } from '@/live/messages';
 import { emptyRace } from '@/live/state';
 import { useLiveStore } from '@/live/store';
-import { Refusal, serve } from '@/testing/server';
+import { ErrorReply, serve } from '@/testing/server';
 import { describeAccuracy, describeTraining, isCache } from './models/ModelFiles';
 import ModelsPage from './ModelsPage';
 
@@ -51,7 +51,7 @@ test('many files are folded, and unfold', async () => {
 });
 
 test('without models it says how to get one; a failure is one line and can be tried again', async () => {
-  const { replies } = serve({ 'GET /api/models': new Refusal(503, 'the database does not answer') });
+  const { replies } = serve({ 'GET /api/models': new ErrorReply(503, 'the database does not answer') });
   render(<ModelsPage />);
   expect(await screen.findByRole('alert')).toHaveTextContent('the database does not answer');
   expect(screen.getByText(/hms train rl_agent/)).toBeVisible();

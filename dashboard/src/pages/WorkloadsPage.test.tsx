@@ -76,7 +76,7 @@ test('lists files and presets with pictures of their shape', async () => {
 });
 
 test('a dropped file gets a clean name, and the line of the server is shown as it is', async () => {
-  const { asked } = serve({ 'GET /api/workloads': list(preset), 'GET /api/workloads/mixed': preset });
+  const { requests } = serve({ 'GET /api/workloads': list(preset), 'GET /api/workloads/mixed': preset });
   navigate('/workloads');
   render(<WorkloadsPage />);
   expect(await screen.findByText(/None yet/)).toBeVisible();
@@ -89,10 +89,10 @@ test('a dropped file gets a clean name, and the line of the server is shown as i
   const line = 'my-trace.csv line 2: compute_intensity is missing: add the column';
   Sender.sent[0]!.answer(400, { error: { message: line, hint: 'add the column' } });
   expect((await screen.findByRole('alert')).textContent).toBe(line);
-  expect(asked.filter((each) => each.path === '/api/workloads')).toHaveLength(1);
+  expect(requests.filter((each) => each.path === '/api/workloads')).toHaveLength(1);
   await userEvent.click(screen.getByRole('button', { name: 'Upload' }));
   Sender.sent[1]!.answer(201, shape('my-trace.csv'));
-  await waitFor(() => expect(asked.filter((each) => each.path === '/api/workloads')).toHaveLength(2));
+  await waitFor(() => expect(requests.filter((each) => each.path === '/api/workloads')).toHaveLength(2));
   expect(screen.queryByRole('alert')).toBeNull();
   expect(screen.queryByRole('button', { name: 'Upload' })).toBeNull();
 });
@@ -136,21 +136,21 @@ test('a workload in numbers, and what no device can run', async () => {
 
 test('Race on it changes the race that runs', async () => {
   race('running');
-  const { asked } = serve({ 'GET /api/workloads/a.csv': shape('a.csv'), 'PATCH /api/simulation/settings': { at_task: 12, at_time: 1, change: {}, settings: {} } });
+  const { requests } = serve({ 'GET /api/workloads/a.csv': shape('a.csv'), 'PATCH /api/simulation/settings': { at_task: 12, at_time: 1, change: {}, settings: {} } });
   navigate('/workloads?name=a.csv');
   render(<WorkloadsPage />);
   await userEvent.click(await screen.findByRole('button', { name: 'Race on it' }));
   await waitFor(() => expect(window.location.pathname).toBe('/'));
-  expect(asked.find((each) => each.method !== 'GET')).toEqual({ method: 'PATCH', path: '/api/simulation/settings', body: { preset: 'upload:a.csv' } });
+  expect(requests.find((each) => each.method !== 'GET')).toEqual({ method: 'PATCH', path: '/api/simulation/settings', body: { preset: 'upload:a.csv' } });
 });
 
 test('Race on it starts a race where none runs, and stays here if the server refuses', async () => {
   race('stopped');
-  const { orders } = serve({ 'GET /api/workloads/a.csv': shape('a.csv') });
+  const { commands } = serve({ 'GET /api/workloads/a.csv': shape('a.csv') });
   navigate('/workloads?name=a.csv');
   render(<WorkloadsPage />);
   await userEvent.click(await screen.findByRole('button', { name: 'Race on it' }));
-  await waitFor(() => expect(orders()).toEqual(['POST /api/simulation/start']));
+  await waitFor(() => expect(commands()).toEqual(['POST /api/simulation/start']));
   expect(window.location.pathname).toBe('/workloads');
 });
 
@@ -164,12 +164,12 @@ test('what the live race cannot run on says why and offers the experiment', asyn
 });
 
 test('a file is deleted only after it was asked', async () => {
-  const { orders } = serve({ 'GET /api/workloads/a.csv': shape('a.csv'), 'DELETE /api/workloads/a.csv': { removed: 'upload:a.csv' }, 'GET /api/workloads': list() });
+  const { commands } = serve({ 'GET /api/workloads/a.csv': shape('a.csv'), 'DELETE /api/workloads/a.csv': { removed: 'upload:a.csv' }, 'GET /api/workloads': list() });
   navigate('/workloads?name=a.csv');
   render(<WorkloadsPage />);
   await userEvent.click(await screen.findByRole('button', { name: 'Delete' }));
-  expect(orders()).toEqual([]);
+  expect(commands()).toEqual([]);
   await userEvent.click(screen.getByRole('button', { name: 'Delete it' }));
   await waitFor(() => expect(window.location.search).toBe(''));
-  expect(orders()).toEqual(['DELETE /api/workloads/a.csv']);
+  expect(commands()).toEqual(['DELETE /api/workloads/a.csv']);
 });

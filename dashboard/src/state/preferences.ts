@@ -1,6 +1,7 @@
 /** What the person looks at: kept for this browser. */
 import { create } from 'zustand';
 import { persist } from 'zustand/middleware';
+import { isReference } from '@/theme/schedulers';
 
 interface Preferences {
   /** The scheduler whose lanes, radar, ledger and model are shown. */
@@ -24,5 +25,5 @@ export const usePreferences = create<Preferences>()(
 
 /** The chosen scheduler if it takes part, else the first that does. */
 export function resolveScheduler(wanted: string, racing: readonly string[]): string {
-  return racing.includes(wanted) ? wanted : (racing.find((name) => name !== 'oracle') ?? racing[0] ?? wanted);
+  return racing.includes(wanted) ? wanted : (racing.find((name) => !isReference(name)) ?? racing[0] ?? wanted);
 }

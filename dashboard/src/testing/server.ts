@@ -1,4 +1,4 @@
-/** For tests: a server of answers by method and path, which remembers what it was asked. */
+/** For tests: a server of answers by method and path, which remembers what it was requests. */
 import { vi } from 'vitest';
 
 export interface RecordedRequest {
@@ -7,10 +7,10 @@ export interface RecordedRequest {
   body: unknown;
 }
 
-type Reply = unknown | ((asked: RecordedRequest) => unknown);
+type Reply = unknown | ((requests: RecordedRequest) => unknown);
 
-/** What the server refuses with. */
-export class Refusal {
+/** An error that the server answers with. */
+export class ErrorReply {
   constructor(
     readonly status: number,
     readonly message: string,
@@ -19,20 +19,20 @@ export class Refusal {
 }
 
 /** Answer fetches: keys are `METHOD /path`, the query may be left out. What is not listed is a 404 that names itself. */
-export function serve(replies: Record<string, Reply>): { asked: RecordedRequest[]; replies: Record<string, Reply>; orders: () => string[] } {
-  const asked: RecordedRequest[] = [];
+export function serve(replies: Record<string, Reply>): { requests: RecordedRequest[]; replies: Record<string, Reply>; commands: () => string[] } {
+  const requests: RecordedRequest[] = [];
   vi.stubGlobal('fetch', async (url: string, init?: RequestInit) => {
     const one = { method: init?.method ?? 'GET', path: url, body: typeof init?.body === 'string' ? (JSON.parse(init.body) as unknown) : null };
-    asked.push(one);
+    requests.push(one);
     const found = replies[`${one.method} ${url}`] ?? replies[`${one.method} ${url.split('?')[0]}`];
     const reply = typeof found === 'function' ? (found as (each: RecordedRequest) => unknown)(one) : found;
-    if (reply === undefined) return errorResponse(new Refusal(404, `no answer for ${one.method} ${url}`));
-    return reply instanceof Refusal ? errorResponse(reply) : new Response(JSON.stringify(reply), { status: 200 });
+    if (reply === undefined) return errorResponse(new ErrorReply(404, `no answer for ${one.method} ${url}`));
+    return reply instanceof ErrorReply ? errorResponse(reply) : new Response(JSON.stringify(reply), { status: 200 });
   });
-  return { asked, replies, orders: () => asked.filter((each) => each.method !== 'GET').map((each) => `${each.method} ${each.path}`) };
+  return { requests, replies, commands: () => requests.filter((each) => each.method !== 'GET').map((each) => `${each.method} ${each.path}`) };
 }
 
-function errorResponse({ status, message, hint }: Refusal): Response {
+function errorResponse({ status, message, hint }: ErrorReply): Response {
   return new Response(JSON.stringify({ error: { kind: 'test', message, hint, detail: null } }), { status });
 }
 

@@ -1,21 +1,38 @@
-import { expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { MARKER_PATHS } from '@/components/Scheduler';
-import { schedulerStyle } from './schedulers';
+import { BUILT_IN } from '@/testing/schedulers';
+import { isReference, schedulerStyle, setSchedulers, useSchedulerStyles } from './schedulers';
 
-const SIX = ['hybrid_ml', 'rl_agent', 'greedy', 'round_robin', 'random', 'oracle'];
-const REFERENCES = ['eft', 'price', 'min_min', 'max_min', 'sufferage', 'heft', 'peft'];
+afterEach(() => setSchedulers(BUILT_IN));
 
-it('gives everybody of the registry a colour and a shape of their own, and a plug-in the next', () => {
-  const looks = [...SIX, ...REFERENCES, 'mine', 'yours'].map(schedulerStyle);
-  expect(new Set(looks.map((look) => look.shape)).size).toBe(15);
-  expect(new Set(looks.map((look) => look.colour.dark)).size).toBe(15);
-  expect(new Set(looks.map((look) => look.colour.light)).size).toBe(15);
-  for (const look of looks) expect(MARKER_PATHS[look.shape]).toMatch(/^M/);
+describe('styles of the registry', () => {
+  const styles = BUILT_IN.map(({ name }) => schedulerStyle(name));
+  it('differ in colour and marker, and every marker can be drawn', () => {
+    for (const values of [styles.map((each) => each.marker), styles.map((each) => each.colour.dark), styles.map((each) => each.colour.light)]) {
+      expect(new Set(values).size).toBe(BUILT_IN.length);
+    }
+    for (const { marker } of styles) expect(MARKER_PATHS[marker]).toMatch(/^M/);
+  });
+
+  it('name every built-in scheduler and call none a plug-in', () => {
+    expect(['eft', 'min_min', 'search', 'optimal', 'cpop'].map((name) => schedulerStyle(name).label)).toEqual(['EFT', 'Min-min', 'Search', 'Optimal', 'CPOP']);
+    expect(styles.filter((each) => each.kind === 'plug-in')).toEqual([]);
+    expect(BUILT_IN.map((each) => each.name).filter(isReference)).toEqual(['oracle']);
+  });
 });
 
-it('keeps a look once it is given', () => expect(schedulerStyle('later')).toBe(schedulerStyle('later')));
+describe('a scheduler with options', () => {
+  const spec = 'hybrid_ml:retrain_interval=10';
+  it('looks like its scheduler until the server has described it, and is asked for', async () => {
+    expect(schedulerStyle(spec)).toMatchObject({ label: spec, colour: schedulerStyle('hybrid_ml').colour });
+    await Promise.resolve();
+    expect(useSchedulerStyles.getState().requested).toContain(spec);
+    const base = BUILT_IN.find((each) => each.name === 'hybrid_ml')!;
+    setSchedulers([...BUILT_IN, { ...base, name: spec, label: 'Hybrid ML (retrain_interval=10)', style: { ...base.style, marker: 'kite' } }]);
+    expect(schedulerStyle(spec)).toMatchObject({ label: 'Hybrid ML (retrain_interval=10)', marker: 'kite' });
+  });
+});
 
-it('names them as people would', () => {
-  expect(['eft', 'min_min', 'hybrid_ml:beside=50', 'my_policy'].map((name) => schedulerStyle(name).label)).toEqual(['EFT', 'Min min', 'Hybrid ml', 'My policy']);
-  expect(['min_min', 'max_min', 'eft'].map((name) => schedulerStyle(name).short)).toEqual(['MIM', 'MAM', 'EFT']);
+it('draws what nobody has described as well', () => {
+  expect(schedulerStyle('my_policy')).toMatchObject({ label: 'my_policy', short: 'my_p', kind: 'plug-in', marker: 'circle' });
 });

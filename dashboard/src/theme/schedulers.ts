@@ -1,67 +1,72 @@
-/** How each scheduler looks: colour, shape, dash and short name. Never colour alone. */
+/** How schedulers are called and drawn, as the server's registry says: by colour, marker and dash, never by colour alone. */
+import { create } from 'zustand';
+import type { Schemas } from '@/api/client';
 import type { Theme } from './theme';
 
-export type MarkerShape = 'diamond' | 'hexagon' | 'triangle' | 'square' | 'circle' | 'star' | 'cross' | 'pentagon' | 'drop' | 'bar' | 'ring' | 'chevron' | 'arrow' | 'hourglass' | 'slant';
+/** A line of GET /api/schedulers, as far as this module needs it. */
+export type SchedulerEntry = Pick<Schemas['SchedulerEntry'], 'name' | 'label' | 'short' | 'kind' | 'style'>;
+export type Marker = SchedulerEntry['style']['marker'];
 
 export interface SchedulerStyle {
   label: string;
+  /** A few letters for narrow columns. */
   short: string;
-  kind: string;
-  shape: MarkerShape;
-  /** Lengths of dashes and gaps of its lines; empty: solid. */
+  kind: SchedulerEntry['kind'];
+  marker: Marker;
+  /** Lengths of dashes and gaps of its lines in pixels; empty: solid. */
   dash: number[];
   colour: Record<Theme, string>;
   /** Lighter where its colour is too dark for text. */
   text: Record<Theme, string>;
 }
 
-function look(label: string, short: string, kind: string, shape: MarkerShape, dash: number[], dark: string, light: string, text = dark): SchedulerStyle {
-  return { label, short, kind, shape, dash, colour: { dark, light }, text: { dark: text, light } };
+interface SchedulerStyles {
+  styles: ReadonlyMap<string, SchedulerStyle>;
+  /** Specs that were shown and are not in the registry, with options or from files: the app asks the server to describe them. */
+  requested: readonly string[];
 }
 
-const KNOWN: Record<string, SchedulerStyle> = {
-  hybrid_ml: look('Hybrid ML', 'ML', 'learns: forest', 'diamond', [], '#0fd7ff', '#0b7a96'),
-  rl_agent: look('RL agent', 'RL', 'learns: agent', 'hexagon', [10, 3], '#9e66ff', '#6a35d0', '#c3a3ff'),
-  greedy: look('Greedy', 'GRD', 'rule', 'triangle', [6, 4], '#e8d030', '#7d6500'),
-  round_robin: look('Round robin', 'RR', 'rule', 'square', [2, 3], '#d47454', '#a8431f', '#e08a6c'),
-  random: look('Random', 'RND', 'chance', 'circle', [1, 4], '#8d97a5', '#586475', '#a6afbc'),
-  oracle: look('Oracle', 'ORC', 'sees all times', 'star', [8, 3, 2, 3], '#f8fafc', '#101a2b'),
-};
+export const useSchedulerStyles = create<SchedulerStyles>(() => ({ styles: new Map(), requested: [] }));
 
-/** For references and plug-ins. */
-const NEXT: [MarkerShape, string, string][] = [
-  ['cross', '#5ee6a8', '#0c6b45'],
-  ['pentagon', '#ff9ecb', '#a3216b'],
-  ['drop', '#ffb454', '#8a4f00'],
-  ['bar', '#7aa8ff', '#1f4fb0'],
-  ['ring', '#d0e86a', '#566600'],
-  ['chevron', '#ff8f8f', '#a92222'],
-  ['arrow', '#a5f3fc', '#155e75'],
-  ['hourglass', '#e3b5ff', '#7a2fa0'],
-  ['slant', '#cdb891', '#6b4f1d'],
-];
-/** References keep their looks; plug-ins get the next ones in the order in which they are met. */
-const REFERENCES = ['eft', 'price', 'min_min', 'max_min', 'sufferage', 'heft', 'peft'];
-const met = new Map<string, SchedulerStyle>();
+/** Pixels of a line: the server counts dashes in line widths. */
+const LINE_WIDTH = 1.6;
 
+function toStyle({ label, short, kind, style }: SchedulerEntry): SchedulerStyle {
+  const { marker, light, dark, dark_text, dash } = style;
+  return { label, short, kind, marker, dash: dash.map((each) => Math.max(1, Math.round(each * LINE_WIDTH))), colour: { dark, light }, text: { dark: dark_text || dark, light } };
+}
+
+/** Take what the server says of its schedulers. */
+export function setSchedulers(entries: readonly SchedulerEntry[]): void {
+  useSchedulerStyles.setState({ styles: new Map(entries.map((each) => [each.name, toStyle(each)])) });
+}
+
+const PLAIN: SchedulerStyle = { label: '', short: '', kind: 'plug-in', marker: 'circle', dash: [], colour: { dark: '#a3b2ca', light: '#4b5a72' }, text: { dark: '#a3b2ca', light: '#4b5a72' } };
+
+/** The style of a spec; until the server has described one with options, it looks like its scheduler under its own name. */
 export function schedulerStyle(name: string): SchedulerStyle {
-  const known = KNOWN[name] ?? met.get(name);
+  const { styles } = useSchedulerStyles.getState();
+  const known = styles.get(name);
   if (known) return known;
-  const reference = REFERENCES.indexOf(name);
-  const number = reference >= 0 ? reference : REFERENCES.length + [...met.keys()].filter((each) => !REFERENCES.includes(each)).length;
-  const [shape, dark, light] = NEXT[number % NEXT.length]!;
-  const dash = [4 + 2 * (number % 3), 2 + (number % 2) * 2];
-  const made = look(words(name), initials(name), reference >= 0 ? 'rule, sees all times' : 'plug-in', shape, dash, dark, light);
-  met.set(name, made);
-  return made;
+  queueMicrotask(() => requestStyle(name)); // not while something is being drawn
+  const base = styles.get(name.split(':')[0]!) ?? PLAIN;
+  return { ...base, label: name, short: base.short || name.slice(0, 4) };
 }
 
-function words(name: string): string {
-  const plain = name.split(':')[0]!.replaceAll('_', ' ');
-  return plain.length <= 5 && !name.includes('_') ? plain.toUpperCase() : plain.charAt(0).toUpperCase() + plain.slice(1);
+/** As many as the server describes at once. */
+const MAX_REQUESTED = 100;
+
+function requestStyle(name: string): void {
+  const { styles, requested } = useSchedulerStyles.getState();
+  if (styles.size && !styles.has(name) && !requested.includes(name) && requested.length < MAX_REQUESTED) useSchedulerStyles.setState({ requested: [...requested, name] });
 }
 
-function initials(name: string): string {
-  const parts = name.split(':')[0]!.split('_');
-  return (parts.length > 1 ? parts.map((part, i) => part.slice(0, i ? 1 : 2)).join('') : parts[0]!.slice(0, 4)).toUpperCase();
+/** The style of a spec for components that must be drawn again when the server describes it. */
+export function useSchedulerStyle(name: string): SchedulerStyle {
+  return useSchedulerStyles((state) => state.styles.get(name)) ?? schedulerStyle(name);
 }
+
+/** Whether it is only there to compare the others with: the oracle sees what nobody can. */
+export const isReference = (name: string): boolean => schedulerStyle(name).kind === 'reference';
+
+export const isLearner = (name: string): boolean => schedulerStyle(name).kind === 'learner';

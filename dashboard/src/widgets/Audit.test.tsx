@@ -7,14 +7,14 @@ import { audit, auditResult, respondWith } from '@/testing/audit';
 import { frame, record, result, showFrames } from '@/testing/race';
 import { AuditDialog, AuditPanel, DecisionAudit } from './Audit';
 
-const asked = vi.fn<typeof fetch>();
+const fetchMock = vi.fn<typeof fetch>();
 
 beforeEach(() => {
   navigate('/');
   usePreferences.setState({ scheduler: 'hybrid_ml' });
   showFrames(frame({ records: [record(7, { hybrid_ml: result(1, 2) }), record(8, {}, { explained: false })] }));
-  asked.mockReset().mockImplementation(respondWith(audit()));
-  vi.stubGlobal('fetch', asked);
+  fetchMock.mockReset().mockImplementation(respondWith(audit()));
+  vi.stubGlobal('fetch', fetchMock);
 });
 afterEach(cleanup);
 
@@ -24,7 +24,7 @@ test('shows a state of loading, then the task and one row for each scheduler', a
   render(<AuditPanel id={7} />);
   expect(screen.getByRole('status')).toHaveTextContent('Loading the audit');
   expect(await screen.findByText('2,500')).toBeVisible();
-  expect(asked.mock.calls[0]![0]).toBe('/api/tasks/7');
+  expect(fetchMock.mock.calls[0]![0]).toBe('/api/tasks/7');
   expect([...document.querySelectorAll('tbody tr')].map((each) => each.querySelector('button')!.textContent)).toEqual(['Oracle', 'Hybrid ML', 'Greedy']);
   expect(row('Oracle')).toHaveTextContent('first');
   expect(row('Hybrid ML')).not.toHaveTextContent('first');
@@ -46,7 +46,7 @@ test('tells the reasons of the chosen scheduler, then of the one that is selecte
 });
 
 test('attempts, rejections and missing reasons are told', async () => {
-  asked.mockImplementation(respondWith(audit({ results: [auditResult('hybrid_ml', 3), auditResult('hybrid_ml', 4, { attempt: 2 }), auditResult('greedy', null, { device: -1, status: 2 })], explanations: {} })));
+  fetchMock.mockImplementation(respondWith(audit({ results: [auditResult('hybrid_ml', 3), auditResult('hybrid_ml', 4, { attempt: 2 }), auditResult('greedy', null, { device: -1, status: 2 })], explanations: {} })));
   render(<AuditPanel id={7} />);
   expect(await screen.findByText('2 attempts')).toBeVisible();
   expect(row('Greedy')).toHaveTextContent('rejected');
@@ -55,11 +55,11 @@ test('attempts, rejections and missing reasons are told', async () => {
 });
 
 test('a task that is too old, and a server that does not answer, are one clear line; asking again helps', async () => {
-  asked.mockImplementationOnce(respondWith({ error: { message: 'task 7 is not stored', hint: '' } }, 404));
+  fetchMock.mockImplementationOnce(respondWith({ error: { message: 'task 7 is not stored', hint: '' } }, 404));
   const { unmount } = render(<AuditPanel id={7} />);
   expect(await screen.findByRole('alert')).toHaveTextContent('Task #7 is not kept any more, or never was.');
   unmount();
-  asked.mockRejectedValueOnce(new TypeError('no network'));
+  fetchMock.mockRejectedValueOnce(new TypeError('no network'));
   render(<AuditPanel id={7} />);
   expect(await screen.findByRole('alert')).toHaveTextContent('the server does not answer');
   await userEvent.click(screen.getByRole('button', { name: 'Try again' }));
@@ -73,7 +73,7 @@ test('the dialog is there when the link names a task, asks for its run, and clos
   navigate('/?task=7&run=2');
   render(<AuditDialog />);
   expect(await screen.findByText('2,500')).toBeInTheDocument();
-  expect(asked.mock.calls[0]![0]).toBe('/api/tasks/7?run=2');
+  expect(fetchMock.mock.calls[0]![0]).toBe('/api/tasks/7?run=2');
   await userEvent.click(screen.getByLabelText('Close'));
   expect(useRouter.getState().route.query.has('task')).toBe(false);
 });
@@ -82,13 +82,13 @@ test('a link with something else than a number says so and asks nothing', () => 
   navigate('/?task=abc');
   render(<AuditDialog />);
   expect(screen.getByText(/is no number of a task/)).toBeInTheDocument();
-  expect(asked).not.toHaveBeenCalled();
+  expect(fetchMock).not.toHaveBeenCalled();
 });
 
 test('the tile shows the newest explained task in short and opens the whole audit', async () => {
   render(<DecisionAudit />);
   expect(await screen.findByText(/mostly because of compute intensity/)).toBeVisible();
-  expect(asked.mock.calls[0]![0]).toBe('/api/tasks/7');
+  expect(fetchMock.mock.calls[0]![0]).toBe('/api/tasks/7');
   expect(screen.getByText('regret').nextSibling).toHaveTextContent('+20 %');
   expect(screen.getByText(/first was Oracle/)).toHaveTextContent('Expected 1.00 s, took 1.20 s (+20 %); first was Oracle after 2.00 s.');
   await userEvent.click(screen.getByLabelText('Open the whole audit'));
@@ -103,7 +103,7 @@ test('another task can be picked, and the newest again', async () => {
   expect(screen.getByRole('button', { name: 'Show' })).toBeDisabled();
   await userEvent.clear(screen.getByLabelText('Number of the task'));
   await userEvent.type(screen.getByLabelText('Number of the task'), '3{Enter}');
-  expect(asked.mock.lastCall![0]).toBe('/api/tasks/3');
+  expect(fetchMock.mock.lastCall![0]).toBe('/api/tasks/3');
   expect(screen.getByText(/#3, picked/)).toBeVisible();
   await userEvent.click(screen.getByRole('button', { name: 'Pick a task' }));
   await userEvent.click(screen.getByRole('button', { name: 'Newest' }));
@@ -114,5 +114,5 @@ test('nothing is asked before a task has reasons', () => {
   showFrames(frame({ records: [record(8, {}, { explained: false })] }));
   render(<DecisionAudit />);
   expect(screen.getByText('No decision with reasons yet')).toBeVisible();
-  expect(asked).not.toHaveBeenCalled();
+  expect(fetchMock).not.toHaveBeenCalled();
 });

@@ -7,10 +7,10 @@ import { SchedulerMarker } from '@/components/Scheduler';
 import type { SchedulerFigures } from '@/live/messages';
 import { useRace } from '@/live/store';
 import { usePreferences } from '@/state/preferences';
-import { schedulerStyle } from '@/theme/schedulers';
+import { isReference, schedulerStyle } from '@/theme/schedulers';
 import { useTheme } from '@/theme/theme';
 import { formatRatio, isKnown } from '@/utils/format';
-import { isReference, MEASURES, rankSchedulers, type Measure } from './ranking';
+import { MEASURES, rankSchedulers, type Measure } from './ranking';
 
 /** Beyond this ratio short bars would vanish, so the axis is logarithmic. */
 const LINEAR_UP_TO = 8;
@@ -77,7 +77,7 @@ function Bar({ state, place, value, best, width, line, measure }: BarProps) {
         <SchedulerMarker name={state.name} size={13} />
         <span className="min-w-0 leading-tight">
           <span className="block truncate text-sm font-semibold">{label}</span>
-          <span className="block truncate text-[0.7rem] text-quiet">{reference ? 'reference, ' : ''}{kind}</span>
+          <span className="block truncate text-[0.7rem] text-quiet">{kind}</span>
         </span>
         <span className="fade relative block h-5 overflow-hidden max-sm:order-last max-sm:col-span-5 max-sm:h-2.5 rounded bg-well ring-1 ring-edge">
           <span className="absolute inset-0 origin-left rounded-sm" style={{ background: paint, transform: `scaleX(${isKnown(value) ? width(value) : 0})` }} />

@@ -4,7 +4,7 @@ import { AlertTriangle, BrainCircuit, Crown, Gauge, Target, Timer, Zap } from 'l
 import { Sparkline } from '@/components/chartParts';
 import type { Race } from '@/live/state';
 import { useRace } from '@/live/store';
-import { schedulerStyle } from '@/theme/schedulers';
+import { isLearner, isReference, schedulerStyle } from '@/theme/schedulers';
 import { CHART_COLOURS, useTheme } from '@/theme/theme';
 import { formatCount, formatNumber, formatRatio, formatSeconds } from '@/utils/format';
 import { findLeader, rankSchedulers } from './ranking';
@@ -19,7 +19,7 @@ export function KeyFigures() {
   const { schedulers, tasks_per_second, tasks_processed, bound, sim_time, measured } = race.frame;
   const first = findLeader(schedulers, 'turnaround');
   const look = first ? schedulerStyle(first.name) : null;
-  const rest = rankSchedulers(schedulers, 'turnaround').filter((each) => !['oracle', 'hybrid_ml', 'rl_agent'].includes(each.name));
+  const rest = rankSchedulers(schedulers, 'turnaround').filter((each) => !isReference(each.name) && !isLearner(each.name));
   const rule = rest[0];
   const speedUp = first && rule ? (rule.window.mean_turnaround ?? NaN) / (first.window.mean_turnaround ?? NaN) : NaN;
   const drowning = schedulers.filter((each) => each.saturated);

@@ -7,7 +7,7 @@ import { SchedulerMarker } from '@/components/Scheduler';
 import { TimeChart, type ChartLine } from '@/components/TimeChart';
 import type { Race, Series } from '@/live/state';
 import { useRace } from '@/live/store';
-import { schedulerStyle } from '@/theme/schedulers';
+import { schedulerStyle, useSchedulerStyles } from '@/theme/schedulers';
 import { CHART_COLOURS, useTheme, type Theme } from '@/theme/theme';
 import { formatNumber, formatSeconds, formatSecondsTick } from '@/utils/format';
 import { usePauseOnHover } from '@/utils/hooks';
@@ -19,7 +19,8 @@ export function TurnaroundOverTime() {
   const race = useRace((each) => each, 'frame', held);
   const names = useSchedulerNames(race);
   const theme = useTheme((state) => state.theme);
-  const lines = useMemo(() => names.map((name) => chartLine(name, theme)), [names.join(), theme]);
+  const styles = useSchedulerStyles((state) => state.styles);
+  const lines = useMemo(() => names.map((name) => chartLine(name, theme)), [names.join(), theme, styles]);
   const data = useMemo(() => seriesColumns(race, names, column), [race.times, column, names.join()]);
   const drowning = race.frame?.schedulers.filter((each) => each.saturated) ?? [];
   return (
@@ -51,8 +52,9 @@ export function DistanceToBound() {
   const race = useRace((each) => each, 'frame', held);
   const names = useSchedulerNames(race);
   const theme = useTheme((state) => state.theme);
+  const styles = useSchedulerStyles((state) => state.styles);
   const measured = race.frame?.measured ?? false;
-  const lines = useMemo(() => [{ label: measured ? 'lower bound' : 'certified bound', colour: CHART_COLOURS[theme].bound, width: 2.5 }, ...names.map((name) => chartLine(name, theme))], [names.join(), theme, measured]);
+  const lines = useMemo(() => [{ label: measured ? 'lower bound' : 'certified bound', colour: CHART_COLOURS[theme].bound, width: 2.5 }, ...names.map((name) => chartLine(name, theme))], [names.join(), theme, styles, measured]);
   const data = useMemo<[number[], ...number[][]]>(() => {
     const [times, ...rest] = seriesColumns(race, names, 'overBound');
     return [times, times.map(() => 1), ...rest];

@@ -7,12 +7,12 @@ import { Tile } from '@/components/Panel';
 import { MARKER_PATHS } from '@/components/Scheduler';
 import type { SchedulerFigures } from '@/live/messages';
 import { useRace } from '@/live/store';
-import { schedulerStyle } from '@/theme/schedulers';
+import { isReference, schedulerStyle } from '@/theme/schedulers';
 import { useTheme } from '@/theme/theme';
 import { isKnown } from '@/utils/format';
 import { usePauseOnHover, useSize, useRovingFocus } from '@/utils/hooks';
 import { linearAxis, logAxis, makeScale, overlapArea, smallTextSize, timeUnit, trimZeros, type Axis, type Box } from '@/utils/scale';
-import { isReference, MEASURES } from './ranking';
+import { MEASURES } from './ranking';
 
 export function Pareto() {
   const [held, hold] = usePauseOnHover();
@@ -88,14 +88,14 @@ function Scatter({ points, price }: { points: Point[]; price: Price }) {
 /** Dominated points are hollow, so that it does not take the line to see it. */
 function Mark({ point, x, y }: { point: Point; x: number; y: number }) {
   const theme = useTheme((state) => state.theme);
-  const { shape, colour } = schedulerStyle(point.name);
+  const { marker, colour } = schedulerStyle(point.name);
   return (
     <g transform={`translate(${x} ${y})`}>
       <circle r={12} fill="transparent" />
       {point.dominatedBy.length ? (
-        <path d={MARKER_PATHS[shape]} transform="scale(7)" fill="none" stroke={colour[theme]} strokeWidth={0.28} strokeLinejoin="round" />
+        <path d={MARKER_PATHS[marker]} transform="scale(7)" fill="none" stroke={colour[theme]} strokeWidth={0.28} strokeLinejoin="round" />
       ) : (
-        <path d={MARKER_PATHS[shape]} transform="scale(7.5)" fill={colour[theme]} fillRule="evenodd" stroke="var(--panel)" strokeWidth={0.15} />
+        <path d={MARKER_PATHS[marker]} transform="scale(7.5)" fill={colour[theme]} fillRule="evenodd" stroke="var(--panel)" strokeWidth={0.15} />
       )}
     </g>
   );
@@ -104,10 +104,10 @@ function Mark({ point, x, y }: { point: Point; x: number; y: number }) {
 /** The name with its shape again: where points lie on each other, only this tells which is which. */
 function Label({ name, box, em }: { name: string; box: Box; em: number }) {
   const theme = useTheme((state) => state.theme);
-  const { label, shape, colour } = schedulerStyle(name);
+  const { label, marker, colour } = schedulerStyle(name);
   return (
     <g>
-      <path d={MARKER_PATHS[shape]} transform={`translate(${box.x + 0.45 * em} ${box.y + box.height / 2}) scale(${0.4 * em})`} fill={colour[theme]} fillRule="evenodd" />
+      <path d={MARKER_PATHS[marker]} transform={`translate(${box.x + 0.45 * em} ${box.y + box.height / 2}) scale(${0.4 * em})`} fill={colour[theme]} fillRule="evenodd" />
       <text x={box.x + 1.1 * em} y={box.y + 0.95 * em} fontWeight={600} fill="var(--ink)" stroke="var(--panel)" strokeWidth={3} paintOrder="stroke">{label}</text>
     </g>
   );

@@ -7,12 +7,12 @@ import { SchedulerMarker, SchedulerSelect } from '@/components/Scheduler';
 import type { SchedulerFigures } from '@/live/messages';
 import { useRace } from '@/live/store';
 import { resolveScheduler, usePreferences } from '@/state/preferences';
-import { schedulerStyle } from '@/theme/schedulers';
+import { isReference, schedulerStyle } from '@/theme/schedulers';
 import { useTheme } from '@/theme/theme';
 import { formatNumber, isKnown } from '@/utils/format';
 import { usePauseOnHover, useSize } from '@/utils/hooks';
 import { keepPositive, smallTextSize, trimZeros } from '@/utils/scale';
-import { isReference, MEASURES, type Measure } from './ranking';
+import { MEASURES, type Measure } from './ranking';
 
 export function Radar() {
   const [held, hold] = usePauseOnHover();

@@ -16,7 +16,7 @@ const outcome = {
     random: { result: auditResult('random', null, { device: -1, status: 2 }), explanation: explanation() },
   },
 };
-const asked = vi.fn<typeof fetch>();
+const fetchMock = vi.fn<typeof fetch>();
 
 beforeEach(() => {
   navigate('/');
@@ -24,8 +24,8 @@ beforeEach(() => {
   useToasts.setState({ toasts: [] });
   useCommands.setState({ pending: 0, awaitingToken: null });
   showFrames(frame());
-  asked.mockReset().mockImplementation(respondWith(outcome, 201));
-  vi.stubGlobal('fetch', asked);
+  fetchMock.mockReset().mockImplementation(respondWith(outcome, 201));
+  vi.stubGlobal('fetch', fetchMock);
 });
 afterEach(cleanup);
 
@@ -38,7 +38,7 @@ test('sends the task and shows every decision with its reason, first to end on t
   fill(/^Intensity/, '0.25');
   fill(/^Memory/, '64.5');
   await submit();
-  const [path, sent] = asked.mock.calls[0]!;
+  const [path, sent] = fetchMock.mock.calls[0]!;
   expect([path, sent?.method]).toEqual(['/api/tasks', 'POST']);
   expect(JSON.parse(String(sent?.body))).toEqual({ size: 900, compute_intensity: 0.25, memory_required: 64.5 });
   const items = within(await screen.findByRole('region', { name: 'Decisions about task 7' })).getAllByRole('listitem');
@@ -53,7 +53,7 @@ test('sends the task and shows every decision with its reason, first to end on t
 });
 
 test('a refusal is told and shows no decisions', async () => {
-  asked.mockImplementation(respondWith({ error: { message: 'no simulation has been started', hint: 'start one' } }, 409));
+  fetchMock.mockImplementation(respondWith({ error: { message: 'no simulation has been started', hint: 'start one' } }, 409));
   render(<TryTaskForm />);
   await submit();
   expect(useToasts.getState().toasts.at(-1)).toMatchObject({ tone: 'bad', title: 'no simulation has been started' });
@@ -61,18 +61,18 @@ test('a refusal is told and shows no decisions', async () => {
 });
 
 test('an order that waited for the token shows its outcome too', async () => {
-  asked.mockImplementationOnce(respondWith({ error: { message: 'the token is missing', hint: '' } }, 401));
+  fetchMock.mockImplementationOnce(respondWith({ error: { message: 'the token is missing', hint: '' } }, 401));
   render(<TryTaskForm />);
   await submit();
   expect(screen.queryByRole('region')).toBeNull();
   submitToken('secret');
   expect(await screen.findByRole('region', { name: 'Decisions about task 7' })).toBeVisible();
-  expect(asked.mock.lastCall![1]?.headers).toMatchObject({ authorization: 'Bearer secret' });
+  expect(fetchMock.mock.lastCall![1]?.headers).toMatchObject({ authorization: 'Bearer secret' });
 });
 
 test('values that the server refuses are not sent', async () => {
   render(<TryTaskForm />);
   fill(/^Size/, '0');
   await submit();
-  expect(asked).not.toHaveBeenCalled();
+  expect(fetchMock).not.toHaveBeenCalled();
 });

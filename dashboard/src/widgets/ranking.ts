@@ -1,5 +1,6 @@
 /** The figures by which schedulers are compared, and who leads. */
 import type { SchedulerFigures } from '@/live/messages';
+import { isReference } from '@/theme/schedulers';
 import { formatNumber, isKnown, scaleCost, scaleEnergy, scaleSeconds, type Quantity } from '@/utils/format';
 
 export type Measure = 'turnaround' | 'execution' | 'makespan' | 'energy' | 'cost';
@@ -33,8 +34,6 @@ export function rankSchedulers(schedulers: readonly SchedulerFigures[], measure:
   };
   return schedulers.toSorted((a, b) => value(a) - value(b));
 }
-
-export const isReference = (name: string): boolean => name === 'oracle';
 
 /** The best scheduler that could be used in practice: the oracle sees what nobody can. */
 export function findLeader(schedulers: readonly SchedulerFigures[], measure: Measure): SchedulerFigures | null {

@@ -132,14 +132,14 @@ function PlotRow({ row, unit, y, x, left, right, narrow, first }: PlotRowProps) 
 }
 
 function IntervalMarker({ scheduler, theme, x, y, low, high, hollow }: { scheduler: string; theme: Theme; x: number; y: number; low: number | null; high: number | null; hollow: boolean }) {
-  const { shape, colour } = schedulerStyle(scheduler);
+  const { marker, colour } = schedulerStyle(scheduler);
   const paint = colour[theme];
   return (
     <>
       {low !== null && high !== null && (
         <path d={`M${low} ${y}H${high}M${low} ${y - 5}v10M${high} ${y - 5}v10`} stroke={paint} strokeWidth={2} fill="none" />
       )}
-      <path d={MARKER_PATHS[shape]} transform={`translate(${x} ${y}) scale(6.5)`} fill={hollow ? 'var(--panel)' : paint} fillRule="evenodd" stroke={hollow ? paint : 'var(--panel)'} strokeWidth={hollow ? 0.3 : 0.15} />
+      <path d={MARKER_PATHS[marker]} transform={`translate(${x} ${y}) scale(6.5)`} fill={hollow ? 'var(--panel)' : paint} fillRule="evenodd" stroke={hollow ? paint : 'var(--panel)'} strokeWidth={hollow ? 0.3 : 0.15} />
     </>
   );
 }

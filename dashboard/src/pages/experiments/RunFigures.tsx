@@ -7,6 +7,7 @@ import { AsyncContent, RequestError, Skeleton } from '@/components/AsyncContent'
 import { Button, EmptyState } from '@/components/controls';
 import { Panel } from '@/components/Panel';
 import { SchedulerName } from '@/components/Scheduler';
+import { isReference } from '@/theme/schedulers';
 import { downloadFile } from '@/utils/download';
 import { isKnown, pluralize } from '@/utils/format';
 import { formatSeeds } from './form';
@@ -66,13 +67,10 @@ function FiguresPanels({ figures }: { figures: RunFigures }) {
 /** So many rows are read at once; only more of them are folded. */
 const MAX_ROWS = 10;
 
-/** It tries everything with all times known, which nobody can in practice: it is there to measure the others against. */
-const REFERENCE = ['oracle'];
-
 /** The scheduler with the best mean of a measure; null if nobody has one, or all are equal. */
 export function findBest(figures: Pick<RunFigures, 'schedulers'>, measure: Measure): string | null {
   const seen = figures.schedulers
-    .filter(({ scheduler }) => !REFERENCE.includes(scheduler))
+    .filter(({ scheduler }) => !isReference(scheduler))
     .map(({ scheduler, estimates }) => ({ scheduler, mean: estimates[measure.name]?.mean }))
     .filter((each): each is { scheduler: string; mean: number } => isKnown(each.mean));
   const order = seen.toSorted((a, b) => (measure.less_is_better ? a.mean - b.mean : b.mean - a.mean));

@@ -7,17 +7,17 @@ import { useToasts } from '@/state/toasts';
 import { update } from '@/testing/frames';
 import { ControlStrip, formatPace, oppositePreset } from './ControlStrip';
 
-const orders: { method: string; path: string; body: unknown }[] = [];
+const commands: { method: string; path: string; body: unknown }[] = [];
 let refuse = false;
 
 beforeEach(() => {
-  orders.length = 0;
+  commands.length = 0;
   refuse = false;
   useToasts.setState({ toasts: [] });
   useLiveStore.setState({ race: applyMessage(emptyRace, update(1, { settings: { ...update(1).settings, num_gpus: 2 } })), status: 'live' });
   vi.stubGlobal('fetch', async (path: string, { method, body }: { method: string; body: string | null }) => {
     if (method === 'GET') return Response.json({ settings: {}, choices: { schedulers: [], presets: ['mixed', 'long_tail', 'upload:mine.csv'], most_gpus: 64 } });
-    orders.push({ method, path, body: JSON.parse(body ?? 'null') });
+    commands.push({ method, path, body: JSON.parse(body ?? 'null') });
     if (refuse) return Response.json({ error: { message: 'load is 9, expected less', hint: 'expected less' } }, { status: 400 });
     return Response.json({ at_task: 1234, at_time: 1, change: {}, settings: { ...useLiveStore.getState().race.frame!.settings, ...(JSON.parse(body ?? '{}') as object) } });
   });
@@ -35,30 +35,30 @@ it('sends the load once the hand rests, and says from when on it counts', async 
   expect(slider).toHaveAttribute('aria-valuetext', '1.05');
   await act(() => vi.advanceTimersByTimeAsync(500));
   vi.useRealTimers();
-  expect(orders).toEqual([{ method: 'PATCH', path: '/api/simulation/settings', body: { load: 1.05 } }]);
+  expect(commands).toEqual([{ method: 'PATCH', path: '/api/simulation/settings', body: { load: 1.05 } }]);
   expect(said()).toEqual(['Offered load 1.05 from task 1,234 on']);
 });
 
 it('lets a GPU fail and brings it back', async () => {
   show();
   await userEvent.click(screen.getByRole('switch', { name: 'GPU 1' }));
-  expect(orders[0]?.body).toEqual({ failed_gpus: [1] });
+  expect(commands[0]?.body).toEqual({ failed_gpus: [1] });
   expect(screen.getByRole('switch', { name: 'GPU 1' })).toHaveAttribute('aria-checked', 'false');
   await userEvent.click(screen.getByRole('switch', { name: 'GPU 1' }));
-  expect(orders[1]?.body).toEqual({ failed_gpus: [] });
+  expect(commands[1]?.body).toEqual({ failed_gpus: [] });
   expect(screen.queryByRole('switch', { name: 'GPU 2' })).toBeNull();
 });
 
 it('offers uploaded workloads too', async () => {
   show();
   await userEvent.selectOptions(await screen.findByLabelText('Workload'), 'upload:mine.csv');
-  expect(orders[0]?.body).toEqual({ preset: 'upload:mine.csv' });
+  expect(commands[0]?.body).toEqual({ preset: 'upload:mine.csv' });
 });
 
 it('can go at full speed', async () => {
   show();
   await userEvent.selectOptions(screen.getByLabelText('Speed'), 'full speed');
-  expect(orders[0]?.body).toEqual({ pace: null });
+  expect(commands[0]?.body).toEqual({ pace: null });
 });
 
 it('shows the server’s own line when it refuses', async () => {
@@ -68,7 +68,7 @@ it('shows the server’s own line when it refuses', async () => {
   expect(said()).toEqual(['load is 9, expected less ']);
 });
 
-it('gives no orders to a race that is out of reach', () => {
+it('gives no commands to a race that is out of reach', () => {
   useLiveStore.setState({ status: 'lost' });
   show();
   expect(screen.getByLabelText('Offered load')).toBeDisabled();
