@@ -1,8 +1,7 @@
 /** Requests to the server, with one kind of error: a line to show and what to do next. */
-import type { components, paths } from './rest';
+import type { components } from './rest';
 
 export type Schemas = components['schemas'];
-export type Paths = keyof paths;
 
 export class ApiError extends Error {
   constructor(
@@ -20,7 +19,7 @@ export const token = {
   set: (value: string) => sessionStorage.setItem(TOKEN, value),
 };
 
-export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
+type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
 
 export async function request<T>(method: Method, path: string, body?: unknown): Promise<T> {
   const headers: Record<string, string> = {};

@@ -1,4 +1,4 @@
-/** Ask the server and keep the answer; again every so often, or when told to. */
+/** Fetch a path and keep the answer; again every so often, or on demand. */
 import { useCallback, useEffect, useState } from 'react';
 import { get, type ApiError } from './client';
 
@@ -15,23 +15,23 @@ export function useFetch<T>(path: string | null, everySeconds: number | null = n
     data: null,
     problem: null,
   });
-  const [asked, setAsked] = useState(0);
-  const refetch = useCallback(() => setAsked((number) => number + 1), []);
+  const [requestCount, setRequestCount] = useState(0);
+  const refetch = useCallback(() => setRequestCount((number) => number + 1), []);
   useEffect(() => {
     if (path === null) return;
-    let wanted = true;
-    const ask = () =>
+    let active = true;
+    const load = () =>
       get<T>(path).then(
-        (data) => wanted && setAnswer({ path, data, problem: null }),
-        (problem: ApiError) => wanted && setAnswer((old) => ({ path, data: old.path === path ? old.data : null, problem })),
+        (data) => active && setAnswer({ path, data, problem: null }),
+        (problem: ApiError) => active && setAnswer((old) => ({ path, data: old.path === path ? old.data : null, problem })),
       );
-    void ask();
-    const timer = everySeconds === null ? null : setInterval(() => void ask(), everySeconds * 1000);
+    void load();
+    const timer = everySeconds === null ? null : setInterval(() => void load(), everySeconds * 1000);
     return () => {
-      wanted = false;
+      active = false;
       if (timer) clearInterval(timer);
     };
-  }, [path, everySeconds, asked]);
+  }, [path, everySeconds, requestCount]);
   const current = answer.path === path;
   return {
     data: current ? answer.data : null,

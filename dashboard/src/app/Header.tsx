@@ -125,7 +125,7 @@ function HeaderActions() {
   const { editing, setEditing } = usePreferences();
   const [open, setOpen] = useState(false);
   const link = useConnectionStatus();
-  const unread = useRace((race) => race.notes.length, 'read');
+  const unread = useRace((race) => race.notices.length, 'read');
   return (
     <div className="flex items-center gap-1">
       {page === 'race' && (
@@ -150,7 +150,7 @@ function HeaderActions() {
 
 /** What the server wanted people to notice, newest first. */
 function NoticesDialog({ onClose }: { onClose: () => void }) {
-  const notes = useRace((race) => race.notes, 'read');
+  const notes = useRace((race) => race.notices, 'read');
   return (
     <Dialog title="Notices" side onClose={onClose}>
       {!notes.length && <EmptyState title="Nothing to notice yet">Changed settings, failures and new models are listed here.</EmptyState>}

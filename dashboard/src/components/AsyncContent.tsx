@@ -6,20 +6,20 @@ import { Button, ErrorMessage } from './controls';
 
 export function AsyncContent<T>({ answer, skeleton, children }: { answer: FetchResult<T>; skeleton: ReactNode; children: (data: T) => ReactNode }) {
   const { data, problem, refetch } = answer;
-  if (data === null) return problem ? <RequestError problem={problem} again={refetch} /> : skeleton;
+  if (data === null) return problem ? <RequestError problem={problem} retry={refetch} /> : skeleton;
   return (
     <>
-      {problem && <RequestError problem={problem} again={refetch} />}
+      {problem && <RequestError problem={problem} retry={refetch} />}
       {children(data)}
     </>
   );
 }
 
-export function RequestError({ problem, again }: { problem: ApiError; again: () => void }) {
+export function RequestError({ problem, retry }: { problem: ApiError; retry: () => void }) {
   return (
     <div className="flex flex-wrap items-center gap-2">
       <div className="min-w-0 flex-1 basis-64 break-words"><ErrorMessage message={problem.message} hint={problem.hint} /></div>
-      <Button onClick={again}>Try again</Button>
+      <Button onClick={retry}>Try again</Button>
     </div>
   );
 }
@@ -35,10 +35,10 @@ export function Skeleton({ heights, label }: { heights: string[]; label: string 
 }
 
 /** How much is done; `label` says of what, for people who do not see the bar. */
-export function ProgressBar({ done, of, label }: { done: number; of: number; label: string }) {
-  const share = of > 0 ? Math.min(1, done / of) : 0;
+export function ProgressBar({ done, total, label }: { done: number; total: number; label: string }) {
+  const share = total > 0 ? Math.min(1, done / total) : 0;
   return (
-    <div role="progressbar" aria-label={label} aria-valuemin={0} aria-valuemax={of} aria-valuenow={done} className="h-2 overflow-hidden rounded-full bg-well ring-1 ring-edge">
+    <div role="progressbar" aria-label={label} aria-valuemin={0} aria-valuemax={total} aria-valuenow={done} className="h-2 overflow-hidden rounded-full bg-well ring-1 ring-edge">
       <div className="h-full origin-left rounded-full bg-accent transition-transform" style={{ transform: `scaleX(${share})` }} />
     </div>
   );

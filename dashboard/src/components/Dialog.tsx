@@ -39,13 +39,13 @@ interface ConfirmProps {
   title: string;
   text: string;
   /** What the button says that does it. */
-  doing: string;
-  onYes: () => void;
+  confirmLabel: string;
+  onConfirm: () => void;
   onClose: () => void;
 }
 
 /** Ask before something is gone; the harmless answer has the focus. */
-export function Confirm({ title, text, doing, onYes, onClose }: ConfirmProps) {
+export function ConfirmDialog({ title, text, confirmLabel, onConfirm, onClose }: ConfirmProps) {
   return (
     <Dialog title={title} onClose={onClose}>
       <p className="mb-4 text-sm break-words">{text}</p>
@@ -55,10 +55,10 @@ export function Confirm({ title, text, doing, onYes, onClose }: ConfirmProps) {
           kind="danger"
           onClick={() => {
             onClose();
-            onYes();
+            onConfirm();
           }}
         >
-          {doing}
+          {confirmLabel}
         </Button>
       </div>
     </Dialog>

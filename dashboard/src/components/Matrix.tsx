@@ -7,14 +7,14 @@ export interface MatrixCell {
   text: string;
   /** null: nothing to compare. */
   colour: Rgb | null;
-  words: string;
+  description: string;
 }
 
 export interface MatrixHead {
   key: string;
   row: ReactNode;
   column: ReactNode;
-  words: string;
+  description: string;
 }
 
 interface MatrixProps {
@@ -42,21 +42,21 @@ export function Matrix({ summary, heads, cell, lines = 1 }: MatrixProps) {
             <tr>
               <td className="w-[6.4rem]" />
               {heads.map((head) => (
-                <th key={head.key} scope="col" title={head.words} className="h-5 min-w-7 overflow-hidden font-medium text-quiet">{head.column}</th>
+                <th key={head.key} scope="col" title={head.description} className="h-5 min-w-7 overflow-hidden font-medium text-quiet">{head.column}</th>
               ))}
             </tr>
           </thead>
           <tbody>
             {heads.map((head, row) => (
               <tr key={head.key}>
-                <th scope="row" title={head.words} className="truncate pr-1 text-left font-medium">{head.row}</th>
+                <th scope="row" title={head.description} className="truncate pr-1 text-left font-medium">{head.row}</th>
                 {heads.map((other, column) => {
-                  const { text, colour, words } = cell(row, column);
+                  const { text, colour, description } = cell(row, column);
                   const point = () => setPointed([row, column]);
                   return (
                     <td
                       key={other.key}
-                      aria-label={words}
+                      aria-label={description}
                       {...roving(row, column)}
                       onFocus={point}
                       onMouseEnter={point}
@@ -73,7 +73,7 @@ export function Matrix({ summary, heads, cell, lines = 1 }: MatrixProps) {
         </table>
       </div>
       <p data-testid="words" className={`shrink-0 text-xs leading-snug text-quiet ${lines === 2 ? 'line-clamp-2 h-[2.2rem]' : 'h-[1.1rem] truncate'}`}>
-        {inside ? cell(...pointed).words : summary}
+        {inside ? cell(...pointed).description : summary}
       </p>
     </div>
   );

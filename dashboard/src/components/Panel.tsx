@@ -4,7 +4,7 @@ import { WifiOff } from 'lucide-react';
 import { useStaleness } from '@/live/store';
 import { Button, Chip } from './controls';
 
-export interface TileProps {
+interface TileProps {
   title: string;
   subtitle?: ReactNode;
   icon?: ReactNode;

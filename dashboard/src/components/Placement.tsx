@@ -10,7 +10,7 @@ type Placement = Pick<Schemas['SchedulerResult'], 'device' | 'gpu_fraction'>;
 const isSplit = (share: number | null): share is number => isKnown(share) && share > 0 && share < 1;
 
 /** Devices of the race; an audit of another run may know others, which get a number. */
-export function useDeviceName(): (index: number) => string {
+function useDeviceName(): (index: number) => string {
   const devices = useLiveStore(({ race }) => race.frame?.devices);
   return (index) => {
     const found = devices?.find((each) => each.index === index);

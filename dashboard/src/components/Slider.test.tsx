@@ -5,7 +5,7 @@ import { Slider } from './Slider';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-const slider = (value: number, settle: (value: number) => void) => <Slider label="Load" value={value} min={0} max={2} step={0.1} show={(each) => each.toFixed(1)} onSettle={settle} />;
+const slider = (value: number, settle: (value: number) => void) => <Slider label="Load" value={value} min={0} max={2} step={0.1} format={(each) => each.toFixed(1)} onCommit={settle} />;
 const move = (to: string) => fireEvent.change(screen.getByLabelText('Load'), { target: { value: to } });
 
 it('is not pulled back by the answer to an earlier order while it is being moved', () => {

@@ -14,7 +14,7 @@ export interface ChartLine {
   fill?: string;
 }
 
-export interface TimeChartProps {
+interface TimeChartProps {
   /** First the times, then one column per line. */
   data: uPlot.AlignedData;
   lines: ChartLine[];
@@ -190,7 +190,7 @@ function tooltipLine(text: string, colour: string): HTMLElement {
   return line;
 }
 
-export function formatChange(change: Record<string, unknown>): string {
+function formatChange(change: Record<string, unknown>): string {
   return Object.entries(change)
     .map(([name, value]) => `${name.replaceAll('_', ' ')} ${typeof value === 'object' ? JSON.stringify(value) : String(value)}`)
     .join(', ');

@@ -2,8 +2,8 @@
 import { FlaskConical, Ruler } from 'lucide-react';
 import { Chip } from './controls';
 
-export const MEASURED = 'Every task really runs, one scheduler after the other: times of execution are measured on the devices. Queues and waiting are those that these measured times make. Energy and cost are measured seconds times the watts and prices of the model.';
-export const SIMULATED = 'Nothing really runs: times follow the formulas of the model, or come with the workload.';
+const MEASURED = 'Every task really runs, one scheduler after the other: times of execution are measured on the devices. Queues and waiting are those that these measured times make. Energy and cost are measured seconds times the watts and prices of the model.';
+const SIMULATED = 'Nothing really runs: times follow the formulas of the model, or come with the workload.';
 
 export function MeasuredBadge({ measured }: { measured: boolean }) {
   const Icon = measured ? Ruler : FlaskConical;

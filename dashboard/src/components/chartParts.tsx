@@ -14,7 +14,7 @@ export function Sparkline({ values, colour, width = 110, height = 30 }: { values
   );
 }
 
-export function sparkPath(values: number[], width: number, height: number): string {
+function sparkPath(values: number[], width: number, height: number): string {
   const points = values.filter(Number.isFinite);
   if (points.length < 2) return '';
   const low = Math.min(...points);

@@ -21,13 +21,13 @@ describe('events', () => {
   it('tells of devices that fail and come back', () => {
     const [cpu, gpu] = update(1).devices;
     const failed = update(2, { devices: [cpu!, { ...gpu!, failed: true }] });
-    expect(said(update(1), failed)).toEqual(['warning: gpu0 has failed: its tasks are placed anew']);
+    expect(said(update(1), failed)).toEqual(['warning: gpu0 has failed: its tasks are rescheduled']);
     expect(said(failed, update(3))).toEqual(['info: gpu0 is back']);
   });
 
   it('tells of states, rejections, restarts and newcomers', () => {
     const frame = update(2, { state: 'paused', schedulers: [scheduler('eft'), scheduler('greedy', { rejected: 3, restarts: 2 })] });
-    expect(said(update(1), frame)).toEqual(['info: the race is paused', 'info: eft joins the race', 'warning: greedy has turned 3 tasks away so far', 'info: greedy placed 2 tasks anew']);
+    expect(said(update(1), frame)).toEqual(['info: the race is paused', 'info: eft joins the race', 'warning: greedy has rejected 3 tasks so far', 'info: greedy rescheduled 2 tasks']);
   });
 
   it('tells of a full queue once per power of ten', () => {
@@ -43,6 +43,6 @@ describe('events', () => {
 
   it('reaches the log', () => {
     const race = applyMessage(applyMessage(emptyRace, update(1)), update(2, { state: 'paused' }));
-    expect(race.lines.map((line) => line.message)).toContain('the race is paused');
+    expect(race.log.map((line) => line.message)).toContain('the race is paused');
   });
 });

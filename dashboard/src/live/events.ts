@@ -13,8 +13,8 @@ type EventText = [level: string, message: string];
 
 /** Compare two frames of one run; `before` is null for the first. */
 export function detectEvents(before: SimulationUpdate | null, frame: SimulationUpdate): LogLine[] {
-  const said = before ? [...compareRun(before, frame), ...frame.schedulers.flatMap((now) => compareScheduler(before, now, frame))] : describeStart(frame);
-  return said.map(([level, message], i) => ({ id: frame.seq + i / 100, time: frame.time, level, source: 'race', message }));
+  const texts = before ? [...compareRun(before, frame), ...frame.schedulers.flatMap((now) => compareScheduler(before, now, frame))] : describeStart(frame);
+  return texts.map(([level, message], i) => ({ id: frame.seq + i / 100, time: frame.time, level, source: 'race', message }));
 }
 
 function describeStart(frame: SimulationUpdate): EventText[] {
@@ -26,7 +26,7 @@ function compareRun(before: SimulationUpdate, frame: SimulationUpdate): EventTex
   if (before.state !== frame.state) lines.push([frame.state === 'failed' ? 'error' : 'info', `the race is ${frame.state}`]);
   for (const device of frame.devices) {
     const old = before.devices.find((each) => each.name === device.name);
-    if (old && old.failed !== device.failed) lines.push(device.failed ? ['warning', `${device.name} has failed: its tasks are placed anew`] : ['info', `${device.name} is back`]);
+    if (old && old.failed !== device.failed) lines.push(device.failed ? ['warning', `${device.name} has failed: its tasks are rescheduled`] : ['info', `${device.name} is back`]);
   }
   return lines;
 }
@@ -37,12 +37,12 @@ function compareScheduler(before: SimulationUpdate, now: SchedulerFigures, frame
   const lines: EventText[] = [];
   if (now.saturated && !old.saturated) lines.push(['warning', `${now.name} is saturated: ${now.backlog?.toFixed(1) ?? '–'} s of work wait before the mean device`]);
   if (!now.saturated && old.saturated) lines.push(['info', `${now.name} keeps up again`]);
-  if (countDigits(now.rejected) > countDigits(old.rejected)) lines.push(['warning', `${now.name} has turned ${now.rejected} tasks away so far`]);
-  if (now.restarts > old.restarts) lines.push(['info', `${now.name} placed ${now.restarts - old.restarts} tasks anew`]);
+  if (countDigits(now.rejected) > countDigits(old.rejected)) lines.push(['warning', `${now.name} has rejected ${now.rejected} tasks so far`]);
+  if (now.restarts > old.restarts) lines.push(['info', `${now.name} rescheduled ${now.restarts - old.restarts} tasks`]);
   return [...lines, ...describeRetraining(old, now, frame)];
 }
 
-/** A full queue turns tasks away in every frame: the log hears of it once per power of ten. */
+/** A full queue rejects tasks in every frame: the log mentions it once per power of ten. */
 const countDigits = (count: number): number => (count > 0 ? String(count).length : 0);
 
 function describeRetraining(old: SchedulerFigures, now: SchedulerFigures, frame: SimulationUpdate): EventText[] {

@@ -3,12 +3,12 @@ import type { Message } from './messages';
 
 export type ConnectionStatus = 'connecting' | 'live' | 'lost';
 
-export interface Cursor {
+interface Cursor {
   stream: string;
   seq: number;
 }
 
-export interface Listener {
+interface Listener {
   message(message: Message): void;
   status(link: ConnectionStatus, retryAt: number | null): void;
   cursor(): Cursor;

@@ -48,14 +48,14 @@ describe('fold', () => {
     expect(race.series.greedy?.p95).toHaveLength(LIMITS.points);
     expect(race.records).toHaveLength(LIMITS.records);
     expect(race.marks).toHaveLength(LIMITS.marks);
-    expect(race.lines).toHaveLength(LIMITS.lines);
+    expect(race.log).toHaveLength(LIMITS.lines);
     expect(race.spans.greedy!.length).toBeLessThanOrEqual(LIMITS.spans);
   });
 
   it('begins anew when another run begins, and keeps the log', () => {
     const race = after(update(5), { type: 'log', seq: 6, time: 1, level: 'INFO', message: 'kept', source: 'server' }, update(7, { run_id: 2, sim_time: 0.5, tasks_processed: 3 }));
     expect(race.times).toEqual([0.5]);
-    expect(race.lines.map((line) => line.message)).toContain('kept');
+    expect(race.log.map((line) => line.message)).toContain('kept');
   });
 
   it('starts its numbering anew when the server was restarted', () => {
@@ -71,14 +71,14 @@ describe('fold', () => {
   });
 
   it('keeps pictures until newer ones come', () => {
-    const pictures = { tasks: 3 } as NonNullable<Race['pictures']>;
-    expect(after(update(1, { analysis: pictures }), update(2)).pictures).toBe(pictures);
+    const pictures = { tasks: 3 } as NonNullable<Race['analysis']>;
+    expect(after(update(1, { analysis: pictures }), update(2)).analysis).toBe(pictures);
   });
 
   it('puts notifications among the notes, and leaves the log to the log', () => {
     const race = after({ type: 'notification', seq: 4, time: 1, level: 'warning', message: 'the disk is full' });
-    expect(race.notes[0]).toMatchObject({ level: 'warning', message: 'the disk is full' });
-    expect(race.lines).toEqual([]);
+    expect(race.notices[0]).toMatchObject({ level: 'warning', message: 'the disk is full' });
+    expect(race.log).toEqual([]);
     expect(race.seq).toBe(4);
   });
 

@@ -40,9 +40,9 @@ export interface Race {
   records: LiveRecord[];
   spans: Record<string, Span[]>;
   marks: Mark[];
-  pictures: Pictures | null;
-  lines: LogLine[];
-  notes: LogLine[];
+  analysis: Pictures | null;
+  log: LogLine[];
+  notices: LogLine[];
   notice: string;
   skipped: number;
 }
@@ -61,9 +61,9 @@ export const emptyRace: Race = {
   records: [],
   spans: {},
   marks: [],
-  pictures: null,
-  lines: [],
-  notes: [],
+  analysis: null,
+  log: [],
+  notices: [],
   notice: '',
   skipped: 0,
 };
@@ -78,9 +78,9 @@ export function applyMessage(race: Race, message: Message): Race {
     case 'skipped':
       return { ...race, version: race.version + 1, skipped: race.skipped + message.count };
     case 'log':
-      return withSequence(race, message.seq, { lines: appendBounded(race.lines, [toLogLine(message, message.source)], LIMITS.lines) });
+      return withSequence(race, message.seq, { log: appendBounded(race.log, [toLogLine(message, message.source)], LIMITS.lines) });
     case 'notification': // the server logs what it notifies, so the log has it already
-      return withSequence(race, message.seq, { notes: appendBounded(race.notes, [toLogLine(message, 'notice')], LIMITS.notes) });
+      return withSequence(race, message.seq, { notices: appendBounded(race.notices, [toLogLine(message, 'notice')], LIMITS.notes) });
     case 'simulation_update':
       return applyUpdate(race, message);
     default:
@@ -116,14 +116,14 @@ function applyUpdate(before: Race, frame: SimulationUpdate): Race {
     records: appendBounded(race.records, frame.records, LIMITS.records),
     spans: mergeSpans(race.spans, frame),
     marks: appendBounded(race.marks, frame.marks, LIMITS.marks),
-    pictures: frame.analysis ?? race.pictures,
-    lines: appendBounded(race.lines, detectEvents(race.frame, frame), LIMITS.lines),
+    analysis: frame.analysis ?? race.analysis,
+    log: appendBounded(race.log, detectEvents(race.frame, frame), LIMITS.lines),
   });
 }
 
 /** Another run begins: its pictures are its own, the log goes on. */
-function clearRun({ stream, lines, notes, notice, version, skipped }: Race): Race {
-  return { ...emptyRace, stream, lines, notes, notice, version, skipped };
+function clearRun({ stream, log, notices, notice, version, skipped }: Race): Race {
+  return { ...emptyRace, stream, log, notices, notice, version, skipped };
 }
 
 function sameRun(race: Race, frame: SimulationUpdate): boolean {

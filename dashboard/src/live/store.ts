@@ -39,26 +39,26 @@ export function useConnection(): void {
 }
 
 /** Times a second: what moves with each frame, what people read, what changes slowly. */
-export const RATES = { frame: 30, read: 2, slow: 1 } as const;
+const RATES = { frame: 30, read: 2, slow: 1 } as const;
 export type Rate = keyof typeof RATES;
 
 /**
- * Look at the race, at most so many times a second. While `held`, the picture stands still.
+ * Select from the race, at most so many times a second. While `paused`, the selection stays as it is.
  * The newest state is never lost: a change that came too early is shown when its time has come.
  */
-export function useRace<T>(look: (race: Race) => T, rate: Rate = 'frame', held = false): T {
-  const [seen, setSeen] = useState(() => look(useLiveStore.getState().race));
-  const looking = useRef(look);
-  looking.current = look;
+export function useRace<T>(select: (race: Race) => T, rate: Rate = 'frame', paused = false): T {
+  const [selected, setSelected] = useState(() => select(useLiveStore.getState().race));
+  const selector = useRef(select);
+  selector.current = select;
   useEffect(() => {
-    if (held) return;
+    if (paused) return;
     const pause = 1000 / RATES[rate];
     let last = 0;
     let timer: ReturnType<typeof setTimeout> | null = null;
     const show = () => {
       timer = null;
       last = performance.now();
-      setSeen(() => looking.current(useLiveStore.getState().race));
+      setSelected(() => selector.current(useLiveStore.getState().race));
     };
     const changed = () => {
       const early = last + pause - performance.now();
@@ -73,8 +73,8 @@ export function useRace<T>(look: (race: Race) => T, rate: Rate = 'frame', held =
       stop();
       if (timer) clearTimeout(timer);
     };
-  }, [rate, held]);
-  return seen;
+  }, [rate, paused]);
+  return selected;
 }
 
 export const useConnectionStatus = () => useLiveStore((live) => live.status);

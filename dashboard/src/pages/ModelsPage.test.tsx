@@ -44,7 +44,7 @@ test('models of runs link to their run; files that are damaged come first and sa
 test('many files are folded, and unfold', async () => {
   serve({ 'GET /api/models': { stored: [], files: Array.from({ length: 9 }, (_, i) => file(`m${i}.model`, { folder: '/x/.cache/models' })), problems: [] } });
   render(<ModelsPage />);
-  const panel = await screen.findByRole('region', { name: 'Taught before the race' });
+  const panel = await screen.findByRole('region', { name: 'Pretrained models' });
   expect(within(panel).getAllByRole('article')).toHaveLength(6);
   await userEvent.click(within(panel).getByRole('button', { name: 'Show all 9' }));
   expect(within(panel).getAllByRole('article')).toHaveLength(9);
@@ -67,7 +67,7 @@ test('a learner of the live race shows what it looks at, most important first, a
   expect(screen.getByText('Nobody learns at the moment')).toBeVisible();
   const frame = { schedulers: [{ name: 'hybrid_ml', insight: forest }, { name: 'greedy', insight: null }] } as unknown as SimulationUpdate;
   const points = [54, 500].map((task) => ({ task, samples: task, mae: 30 / task, r2: 0.5, tested: 5, reason: 'drift' as const, seconds: 0.4 }));
-  act(() => useLiveStore.setState({ race: { ...emptyRace, frame, pictures: { histories: { hybrid_ml: { kind: 'forest', points } } } as unknown as (typeof emptyRace)['pictures'] } }));
+  act(() => useLiveStore.setState({ race: { ...emptyRace, frame, analysis: { histories: { hybrid_ml: { kind: 'forest', points } } } as unknown as (typeof emptyRace)['analysis'] } }));
   const panel = await screen.findByRole('region', { name: 'Hybrid ML' }, { timeout: 3000 });
   expect(within(panel).getAllByRole('listitem').map((each) => each.textContent)).toEqual(['compute intensity75 %', 'size25 %']);
   expect(within(panel).getByText('0.0235 on 1,000 unseen tasks')).toBeVisible();

@@ -7,7 +7,7 @@ import { CommandLine } from '@/components/CommandLine';
 import { ErrorMessage } from '@/components/controls';
 import { PageHeader, Panel } from '@/components/Panel';
 import { Learners } from './models/Learners';
-import { ModelFiles, StoredModels, TRAIN_COMMANDS } from './models/ModelFiles';
+import { ModelFiles, StoredModels } from './models/ModelFiles';
 
 export default function ModelsPage() {
   const answer = useFetch<Schemas['Models']>('/api/models');
@@ -32,6 +32,13 @@ export default function ModelsPage() {
     </>
   );
 }
+
+const TRAIN_COMMANDS: [about: string, command: string][] = [
+  ['The forest, on two presets of 10,000 tasks each', 'hms train hybrid_ml --presets mixed,long_tail -o models/hybrid_ml.model'],
+  ['The agent, for eight GPUs, with its learning curve', 'hms train rl_agent --gpus 8 --curve models/curve.png -o models/rl_agent.model'],
+  ['Use a model in a comparison', 'hms compare long_tail -s hybrid_ml:model=models/hybrid_ml.model,greedy'],
+  ['What is in the folder', 'hms models models'],
+];
 
 function TrainCommands() {
   return (

@@ -20,25 +20,25 @@ export default function WorkloadsPage() {
 type Workloads = Schemas['Workloads'];
 
 /** What there is to race on: files that were uploaded, and presets. */
-export function WorkloadList() {
+function WorkloadList() {
   const answer = useFetch<Workloads>('/api/workloads');
   return (
     <>
       <PageHeader title="Workloads" about="Streams of tasks to race on: upload a trace of your own, or take one that is built in." />
       <AsyncContent answer={answer} skeleton={<Skeleton heights={['h-20', 'h-12', 'h-40', 'h-40']} label="Loading the workloads" />}>
-        {(workloads) => <WorkloadSections workloads={workloads} again={answer.refetch} />}
+        {(workloads) => <WorkloadSections workloads={workloads} refetch={answer.refetch} />}
       </AsyncContent>
     </>
   );
 }
 
-function WorkloadSections({ workloads: { workloads, most_bytes, formats, problems }, again }: { workloads: Workloads; again: () => void }) {
+function WorkloadSections({ workloads: { workloads, most_bytes, formats, problems }, refetch }: { workloads: Workloads; refetch: () => void }) {
   const files = workloads.filter((each) => each.kind === 'upload');
   const presets = workloads.filter((each) => each.kind === 'preset');
   return (
     <div className="space-y-4">
       <div className="space-y-3">
-        <UploadArea most={most_bytes} formats={formats} onDone={again} />
+        <UploadArea most={most_bytes} formats={formats} onDone={refetch} />
         <FormatHelp formats={formats} />
         {problems.map((problem) => <ErrorMessage key={problem} message={problem} />)}
       </div>
@@ -57,7 +57,7 @@ function WorkloadSections({ workloads: { workloads, most_bytes, formats, problem
 type WorkloadLine = Schemas['WorkloadLine'];
 
 /** Workloads as cards: name, size, and small pictures of their shape. */
-export function WorkloadCards({ lines, label }: { lines: WorkloadLine[]; label: string }) {
+function WorkloadCards({ lines, label }: { lines: WorkloadLine[]; label: string }) {
   return (
     <ul aria-label={label} className="grid gap-3 sm:grid-cols-2 lg:grid-cols-3 2xl:grid-cols-4 min-[2400px]:grid-cols-5">
       {lines.map((line) => <li key={line.spec} className="min-w-0"><WorkloadCard line={line} /></li>)}

@@ -1,6 +1,6 @@
 /** Axes of the pages' drawings: from values to a place between 0 and 1, with round ticks. */
 
-export interface AxisScale {
+interface AxisScale {
   log: boolean;
   low: number;
   high: number;

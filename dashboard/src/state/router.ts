@@ -2,7 +2,7 @@
 import { create } from 'zustand';
 
 export const PAGES = ['race', 'experiments', 'workloads', 'models', 'tour'] as const;
-export type Page = (typeof PAGES)[number];
+type Page = (typeof PAGES)[number];
 export const PAGE_TITLES: Record<Page, string> = { race: 'Live race', experiments: 'Experiments', workloads: 'Workloads', models: 'Models', tour: 'Tour' };
 
 export interface Route {
@@ -10,7 +10,7 @@ export interface Route {
   query: URLSearchParams;
 }
 
-export function parseRoute(url: URL): Route {
+function parseRoute(url: URL): Route {
   const name = url.pathname.replace(/^\/|\/$/g, '');
   const page = PAGES.find((each) => each === name) ?? 'race';
   return { page, query: url.searchParams };

@@ -1,7 +1,7 @@
 /** Short words about what has just been done, or could not be. */
 import { create } from 'zustand';
 
-export interface Toast {
+interface Toast {
   id: number;
   tone: 'good' | 'warn' | 'bad';
   title: string;

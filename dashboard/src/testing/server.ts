@@ -1,7 +1,7 @@
 /** For tests: a server of answers by method and path, which remembers what it was requests. */
 import { vi } from 'vitest';
 
-export interface RecordedRequest {
+interface RecordedRequest {
   method: string;
   path: string;
   body: unknown;

@@ -7,7 +7,7 @@ import type { Theme } from './theme';
 export type SchedulerEntry = Pick<Schemas['SchedulerEntry'], 'name' | 'label' | 'short' | 'kind' | 'style'>;
 export type Marker = SchedulerEntry['style']['marker'];
 
-export interface SchedulerStyle {
+interface SchedulerStyle {
   label: string;
   /** A few letters for narrow columns. */
   short: string;

@@ -22,10 +22,10 @@ export function useSize(): [(node: HTMLElement | null) => void, { width: number;
 
 /** Hovering or focusing a picture holds it still, so that it can be read. */
 export function usePauseOnHover(): [boolean, { onMouseEnter: () => void; onMouseLeave: () => void; onFocus: () => void; onBlur: () => void }] {
-  const [held, setHeld] = useState(false);
-  const on = () => setHeld(true);
-  const off = () => setHeld(false);
-  return [held, { onMouseEnter: on, onMouseLeave: off, onFocus: on, onBlur: off }];
+  const [paused, setPaused] = useState(false);
+  const on = () => setPaused(true);
+  const off = () => setPaused(false);
+  return [paused, { onMouseEnter: on, onMouseLeave: off, onFocus: on, onBlur: off }];
 }
 
 /** Whether the window is at least so wide; for places where a phone needs another arrangement, not just other sizes. */
@@ -43,7 +43,7 @@ export function useMinWidth(pixels: number): boolean {
 
 const KEY_STEPS: Record<string, [number, number]> = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1], Home: [0, -Infinity], End: [0, Infinity] };
 
-export interface RovingProps {
+interface RovingProps {
   'data-cell': string;
   tabIndex: 0 | -1;
   onKeyDown: (event: KeyboardEvent) => void;

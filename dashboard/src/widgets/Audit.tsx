@@ -35,7 +35,7 @@ const taskPath = (id: number, run: string | null = null): string => `/api/tasks/
 export function AuditPanel({ id, run = null }: { id: number; run?: string | null }) {
   const { data, problem, loading, refetch } = useFetch<Audit>(taskPath(id, run));
   if (loading) return <AuditSkeleton />;
-  if (problem) return <AuditError id={id} problem={problem} again={refetch} />;
+  if (problem) return <AuditError id={id} problem={problem} retry={refetch} />;
   return data && <AuditDetail audit={data} />;
 }
 
@@ -50,21 +50,21 @@ function AuditSkeleton() {
   );
 }
 
-function AuditError({ id, problem, again }: { id: number; problem: ApiError; again: () => void }) {
+function AuditError({ id, problem, retry }: { id: number; problem: ApiError; retry: () => void }) {
   const gone = problem.status === 404;
   return (
     <div className="space-y-3">
       <ErrorMessage message={gone ? `Task #${id} is not kept any more, or never was.` : `The audit cannot be read: ${problem.message}.`} hint={gone ? 'The newest tasks are in the ledger.' : problem.hint} />
-      <Button onClick={again}>Try again</Button>
+      <Button onClick={retry}>Try again</Button>
     </div>
   );
 }
 
 function AuditDetail({ audit }: { audit: Audit }) {
-  const wanted = usePreferences((state) => state.scheduler);
+  const preferred = usePreferences((state) => state.scheduler);
   const [picked, pick] = useState<string | null>(null);
   const rows = buildAuditRows(audit.results, audit.explanations);
-  const selected = picked ?? resolveScheduler(wanted, rows.map((row) => row.name));
+  const selected = picked ?? resolveScheduler(preferred, rows.map((row) => row.name));
   const explanation = rows.find((row) => row.name === selected)?.explanation;
   return (
     <div className="space-y-5">
@@ -123,7 +123,7 @@ export function DecisionAudit() {
     <Tile
       title="Decision audit"
       icon={<Route size={15} />}
-      subtitle={id === null ? '' : `#${id}, ${picked === null ? 'newest' : 'picked'}${hovered ? ', held' : ''}`}
+      subtitle={id === null ? '' : `#${id}, ${picked === null ? 'newest' : 'picked'}${hovered ? ', paused' : ''}`}
       actions={
         <>
           <Button className="px-2 text-xs" aria-expanded={picking} onClick={() => setPicking(!picking)}><Search size={12} aria-hidden="true" />Pick a task</Button>
@@ -133,7 +133,7 @@ export function DecisionAudit() {
     >
       <div className="flex h-full flex-col gap-2 overflow-y-auto p-px" onMouseEnter={onMouseEnter} onMouseLeave={onMouseLeave}>
         {picking && <TaskPicker submit={submit} />}
-        {problem && id !== null ? <AuditError id={id} problem={problem} again={refetch} /> : audit ? <AuditSummary audit={audit} /> : id === null ? <EmptyState title="No decision with reasons yet" /> : <AuditSkeleton />}
+        {problem && id !== null ? <AuditError id={id} problem={problem} retry={refetch} /> : audit ? <AuditSummary audit={audit} /> : id === null ? <EmptyState title="No decision with reasons yet" /> : <AuditSkeleton />}
       </div>
     </Tile>
   );
@@ -156,9 +156,9 @@ function TaskPicker({ submit }: { submit: (number: number | null) => void }) {
 }
 
 function AuditSummary({ audit }: { audit: Audit }) {
-  const wanted = usePreferences((state) => state.scheduler);
+  const preferred = usePreferences((state) => state.scheduler);
   const rows = buildAuditRows(audit.results, audit.explanations);
-  const name = resolveScheduler(wanted, rows.map((each) => each.name));
+  const name = resolveScheduler(preferred, rows.map((each) => each.name));
   const row = rows.find((each) => each.name === name);
   if (!row) return <EmptyState title="No scheduler has placed it" />;
   const error = predictionRatio(row);

@@ -24,11 +24,11 @@ const SHOWN = { tasks: 'task features', all: 'all' } as const;
 type Shown = keyof typeof SHOWN;
 
 export function Correlation() {
-  const [held, hold] = usePauseOnHover();
+  const [paused, pauseHandlers] = usePauseOnHover();
   const [shown, setShown] = useState<Shown>('tasks');
   const theme = useTheme((state) => state.theme);
-  const pictures = useRace((race) => race.pictures, 'slow', held);
-  const picked = pictures ? visibleColumns(pictures, shown) : [];
+  const analysis = useRace((race) => race.analysis, 'slow', paused);
+  const picked = analysis ? visibleColumns(analysis, shown) : [];
   return (
     <Tile
       title="Correlation"
@@ -43,12 +43,12 @@ export function Correlation() {
         </>
       }
     >
-      {pictures && pictures.tasks > 2 ? (
-        <div className="h-full" {...hold}>
+      {analysis && analysis.tasks > 2 ? (
+        <div className="h-full" {...pauseHandlers}>
           <Matrix
-            summary={describeStrongest(pictures, picked)}
-            heads={picked.map((i) => matrixHead(pictures.features[i]!, pictures.schedulers))}
-            cell={(row, column) => matrixCell(pictures, picked[row]!, picked[column]!, theme)}
+            summary={describeStrongest(analysis, picked)}
+            heads={picked.map((i) => matrixHead(analysis.features[i]!, analysis.schedulers))}
+            cell={(row, column) => matrixCell(analysis, picked[row]!, picked[column]!, theme)}
           />
         </div>
       ) : (
@@ -70,10 +70,10 @@ export function featureLabel(feature: string, schedulers: readonly string[]): st
 }
 
 function matrixHead(feature: string, schedulers: readonly string[]): MatrixHead {
-  const words = featureLabel(feature, schedulers);
+  const description = featureLabel(feature, schedulers);
   const scheduler = parseScheduler(feature, schedulers);
-  if (!scheduler) return { key: feature, row: words, column: SHORT[words] ?? words.slice(0, 5), words };
-  return { key: feature, row: <SchedulerName name={scheduler} />, column: <abbr className="no-underline" title={words}>{schedulerStyle(scheduler).short}</abbr>, words };
+  if (!scheduler) return { key: feature, row: description, column: SHORT[description] ?? description.slice(0, 5), description };
+  return { key: feature, row: <SchedulerName name={scheduler} />, column: <abbr className="no-underline" title={description}>{schedulerStyle(scheduler).short}</abbr>, description };
 }
 
 /** Which rows and columns are shown. */
@@ -84,9 +84,9 @@ export function visibleColumns({ features, schedulers }: Pick<Pictures, 'feature
 function matrixCell({ features, schedulers, correlation }: Pictures, i: number, j: number, theme: Theme): MatrixCell {
   const r = correlation[i]?.[j];
   const names = `${featureLabel(features[i]!, schedulers)} and ${featureLabel(features[j]!, schedulers)}`;
-  if (!isKnown(r)) return { text: '–', colour: null, words: `${names}: not known` };
-  if (i === j) return { text: '1', colour: mixColours(STOPS[theme], 1), words: `${featureLabel(features[i]!, schedulers)} with itself: always 1` };
-  return { text: formatCell(r), colour: mixColours(STOPS[theme], (r + 1) / 2), words: `${names}: r = ${formatSigned(r)}, ${describeStrength(r)}` };
+  if (!isKnown(r)) return { text: '–', colour: null, description: `${names}: not known` };
+  if (i === j) return { text: '1', colour: mixColours(STOPS[theme], 1), description: `${featureLabel(features[i]!, schedulers)} with itself: always 1` };
+  return { text: formatCell(r), colour: mixColours(STOPS[theme], (r + 1) / 2), description: `${names}: r = ${formatSigned(r)}, ${describeStrength(r)}` };
 }
 
 const formatSigned = (r: number): string => `${r.toFixed(2) === '0.00' || r.toFixed(2) === '-0.00' ? '' : r > 0 ? '+' : '−'}${Math.abs(r).toFixed(2)}`;

@@ -89,7 +89,7 @@ test('a click on a span opens its task, a click beside does not', () => {
 test('hovering holds the picture still', async () => {
   render(<DeviceLanes />);
   await userEvent.hover(canvas());
-  expect(screen.getByText('held while you look')).toBeVisible();
+  expect(screen.getByText('paused while you look')).toBeVisible();
   await act(async () => {
     showFrames(frame({ sim_time: 40 }));
     await new Promise((done) => setTimeout(done, 80));

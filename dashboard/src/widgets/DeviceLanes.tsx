@@ -23,8 +23,8 @@ export function DeviceLanes() {
   const [chosenSpan, setSpan] = useState<number | null>(null);
   const [picked, pick] = useState<SelectedSpan | null>(null);
   const [hovered, setHovered] = useState(false);
-  const held = hovered || picked !== null;
-  const race = useRace((each) => each, 'frame', held);
+  const paused = hovered || picked !== null;
+  const race = useRace((each) => each, 'frame', paused);
   const span = chosenSpan ?? (race.frame?.measured ? 1 : 10);
   const wanted = usePreferences((state) => state.scheduler);
   const name = resolveScheduler(wanted, race.frame?.schedulers.map((each) => each.name) ?? []);
@@ -34,7 +34,7 @@ export function DeviceLanes() {
     <Tile
       title="Device lanes"
       icon={<ChartNoAxesGantt size={15} />}
-      subtitle={held ? 'held while you look' : race.frame?.measured ? 'who ran what, measured seconds' : 'who ran what, simulated time'}
+      subtitle={paused ? 'paused while you look' : race.frame?.measured ? 'who ran what, measured seconds' : 'who ran what, simulated time'}
       actions={
         <>
           {sampled && <Chip tone="warn" title="The race is faster than the page: not every span is sent, so a gap may be work">sampled</Chip>}
@@ -185,7 +185,7 @@ function LaneNames({ lanes, colours, height }: { lanes: readonly Lane[]; colours
   );
 }
 
-export interface LaneTooltipProps {
+interface LaneTooltipProps {
   picked: SelectedSpan;
   lane: Lane | undefined;
   view: View;
@@ -197,7 +197,7 @@ export interface LaneTooltipProps {
 }
 
 /** What is known of the span under the pointer or the keyboard. */
-export function LaneTooltip({ picked: { row, span }, lane, view, race, scheduler, width, rowHigh, height }: LaneTooltipProps) {
+function LaneTooltip({ picked: { row, span }, lane, view, race, scheduler, width, rowHigh, height }: LaneTooltipProps) {
   if (!lane) return null;
   const middle = Math.min(1, Math.max(0, timeToPosition(view, (span.start + span.end) / 2)));
   const below = row * rowHigh < height / 2;
@@ -217,7 +217,7 @@ export function LaneTooltip({ picked: { row, span }, lane, view, race, scheduler
 }
 
 /** Shares and sizes are those of the ledger's tasks; of older ones only the times are known. */
-export function spanFacts(span: Span, lane: Lane, view: View, race: Race, scheduler: string): [string, string][] {
+function spanFacts(span: Span, lane: Lane, view: View, race: Race, scheduler: string): [string, string][] {
   const record = race.records.findLast((each) => each.task_id === span.task);
   const share = record?.results[scheduler]?.gpu_fraction ?? null;
   const here = share === null ? null : lane.device.kind === 'gpu' ? share : 1 - share;

@@ -28,7 +28,7 @@ test('says a cell in words', () => {
   expect(describeCell(all, all.speedup, LAYERS.speedup, 0, 0)).toEqual({ where: 'size 1.00 to 10.0, intensity 0 to 0.5', what: 'CPU ×8.00 faster, median' });
   expect(describeCell(all, all.gpu_wins, LAYERS.gpu_wins, 0, 1).what).toBe('25 % of the tasks are faster on a GPU');
   expect(describeCell(all, all.gpu_wins, LAYERS.gpu_wins, 1, 0).what).toBe('no tasks');
-  expect(LAYERS.speedup.words(0)).toBe('as fast on both, median');
+  expect(LAYERS.speedup.describe(0)).toBe('as fast on both, median');
   expect([-1.26, -0.04, 0, 0.4].map(LAYERS.speedup.text)).toEqual(['−1.3', '0.0', '0.0', '0.4']);
 });
 

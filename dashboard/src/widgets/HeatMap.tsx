@@ -18,11 +18,11 @@ const STOPS: Record<Theme, Rgb[]> = {
 };
 
 export function HeatMap() {
-  const [held, hold] = usePauseOnHover();
+  const [paused, pauseHandlers] = usePauseOnHover();
   const [name, setName] = useState<LayerName>('speedup');
   const theme = useTheme((state) => state.theme);
-  const pictures = useRace((race) => race.pictures, 'slow', held);
-  const cells = pictures?.[name];
+  const analysis = useRace((race) => race.analysis, 'slow', paused);
+  const cells = analysis?.[name];
   return (
     <Tile
       title="Where the GPU wins"
@@ -34,12 +34,12 @@ export function HeatMap() {
         </Select>
       }
     >
-      {pictures && cells?.length && pictures.tasks > 0 ? (
-        <div className="flex h-full flex-col" {...hold}>
-          <HeatMapChart pictures={pictures} cells={cells} layer={LAYERS[name]} theme={theme} />
+      {analysis && cells?.length && analysis.tasks > 0 ? (
+        <div className="flex h-full flex-col" {...pauseHandlers}>
+          <HeatMapChart analysis={analysis} cells={cells} layer={LAYERS[name]} theme={theme} />
           <p className="flex shrink-0 flex-wrap items-center justify-between gap-x-3 text-xs text-quiet">
             <span className="inline-flex items-center gap-1.5"><span className="w-4 border-t-2 border-ink" aria-hidden="true" />even</span>
-            <span>task size{pictures.log_sizes ? ' (log)' : ''}</span>
+            <span>task size{analysis.log_sizes ? ' (log)' : ''}</span>
             <LayerRamp name={name} cells={cells} theme={theme} />
           </p>
         </div>
@@ -57,13 +57,13 @@ function LayerRamp({ name, cells, theme }: { name: LayerName; cells: Cells; them
 }
 
 interface HeatMapChartProps {
-  pictures: Pictures;
+  analysis: Pictures;
   cells: Cells;
   layer: Layer;
   theme: Theme;
 }
 
-function HeatMapChart({ pictures, cells, layer, theme }: HeatMapChartProps) {
+function HeatMapChart({ analysis, cells, layer, theme }: HeatMapChartProps) {
   const [box, { width, height }] = useSize();
   const [pointed, setPointed] = useState<[number, number] | null>(null);
   const hatch = useId();
@@ -76,19 +76,19 @@ function HeatMapChart({ pictures, cells, layer, theme }: HeatMapChartProps) {
   // The first row of the picture is the highest intensity.
   const corner = (i: number, row: number): [number, number] => [left + i * wide, 2 + row * high];
   const line = borderPath(findBorder(cells, layer.even), rows, corner);
-  const tip = pointed && describeCell(pictures, cells, layer, ...pointed);
+  const tip = pointed && describeCell(analysis, cells, layer, ...pointed);
   const leave = () => setPointed(null);
   if (width <= 80 || height <= 60) return <div ref={box} className="min-h-0 flex-1" />;
   return (
     <div ref={box} className="relative min-h-0 flex-1">
-      <svg width={width} height={height} className="absolute inset-0" role="grid" aria-label={describeMap(pictures, cells, layer)} data-roving="" onMouseLeave={leave} onBlur={leave}>
+      <svg width={width} height={height} className="absolute inset-0" role="grid" aria-label={describeMap(analysis, cells, layer)} data-roving="" onMouseLeave={leave} onBlur={leave}>
         <defs><HatchPattern id={hatch} /></defs>
-        <Axes pictures={pictures} left={left} width={width} height={height} bottom={bottom} em={em} />
+        <Axes analysis={analysis} left={left} width={width} height={height} bottom={bottom} em={em} />
         {Array.from({ length: rows }, (_, row) => (
           <g key={row} role="row">
             {cells.map((column, i) => {
               const j = rows - 1 - row;
-              const { where, what } = describeCell(pictures, cells, layer, i, j);
+              const { where, what } = describeCell(analysis, cells, layer, i, j);
               const point = () => setPointed([i, j]);
               return (
                 <g key={i} role="gridcell" aria-label={`${where}: ${what}`} {...roving(row, i)} onFocus={point} onMouseEnter={point} className="focus-visible:outline-offset-0">
@@ -144,9 +144,9 @@ function borderPath(edges: [number, number, number, number][], rows: number, cor
   return edges.map(([i, j, k, l]) => `M${point(i, j)}L${point(k, l)}`).join('');
 }
 
-function Axes({ pictures, left, width, height, bottom, em }: { pictures: Pictures; left: number; width: number; height: number; bottom: number; em: number }) {
-  const log = pictures.log_sizes;
-  const sizes: Range = [pictures.size_edges[0] ?? 0, pictures.size_edges.at(-1) ?? 1];
+function Axes({ analysis, left, width, height, bottom, em }: { analysis: Pictures; left: number; width: number; height: number; bottom: number; em: number }) {
+  const log = analysis.log_sizes;
+  const sizes: Range = [analysis.size_edges[0] ?? 0, analysis.size_edges.at(-1) ?? 1];
   const most = Math.max(2, Math.floor((width - left) / (5 * em)));
   const across = makeScale(sizes, [left, width - 2], log);
   const ticks = (log ? logTicks(sizes, most) : linearAxis(sizes[0], sizes[1], most).ticks).filter((each) => each >= sizes[0] && each <= sizes[1]);
@@ -161,16 +161,16 @@ function Axes({ pictures, left, width, height, bottom, em }: { pictures: Picture
   );
 }
 
-export type Cells = (number | null)[][];
-export type LayerName = 'speedup' | 'gpu_wins' | 'heatmap';
+type Cells = (number | null)[][];
+type LayerName = 'speedup' | 'gpu_wins' | 'heatmap';
 
-export interface Layer {
+interface Layer {
   label: string;
   /** What is shown, in words. */
   about: string;
   /** The value where neither side wins. */
   even: number;
-  words: (value: number) => string;
+  describe: (value: number) => string;
   /** What an empty cell means. */
   none: string;
   /** Short enough for a cell. */
@@ -181,9 +181,9 @@ const describeSpeedup = (log2: number): string => (Math.abs(log2) < 0.005 ? 'as 
 
 /** What the cells of the heat map say, how far they go, and where the border between CPU and GPU runs. */
 export const LAYERS: Record<LayerName, Layer> = {
-  speedup: { label: 'speed-up', about: 'median speed-up of the GPU', even: 0, words: (value) => `${describeSpeedup(value)}, median`, none: 'no tasks that both can run', text: (value) => (value <= -0.05 ? '−' : '') + Math.abs(value).toFixed(1) },
-  gpu_wins: { label: 'tasks won', about: 'share of tasks faster on a GPU', even: 0.5, words: (value) => `${formatPercent(value)} of the tasks are faster on a GPU`, none: 'no tasks', text: (value) => (value * 100).toFixed(0) },
-  heatmap: { label: 'best share', about: 'best share on a GPU', even: 0.5, words: (value) => `best with ${formatPercent(value)} on a GPU`, none: 'no tasks', text: (value) => (value * 100).toFixed(0) },
+  speedup: { label: 'speed-up', about: 'median speed-up of the GPU', even: 0, describe: (value) => `${describeSpeedup(value)}, median`, none: 'no tasks that both can run', text: (value) => (value <= -0.05 ? '−' : '') + Math.abs(value).toFixed(1) },
+  gpu_wins: { label: 'tasks won', about: 'share of tasks faster on a GPU', even: 0.5, describe: (value) => `${formatPercent(value)} of the tasks are faster on a GPU`, none: 'no tasks', text: (value) => (value * 100).toFixed(0) },
+  heatmap: { label: 'best share', about: 'best share on a GPU', even: 0.5, describe: (value) => `best with ${formatPercent(value)} on a GPU`, none: 'no tasks', text: (value) => (value * 100).toFixed(0) },
 };
 
 /** How far values go from the even one on a side: so far as shares can, in whole steps for speed-ups. Each side has its own, or the weaker would stay grey. */
@@ -210,17 +210,17 @@ export function findBorder(cells: Cells, even: number): [number, number, number,
   );
 }
 
-export function describeMap(pictures: Pictures, cells: Cells, layer: Layer): string {
+export function describeMap(analysis: Pictures, cells: Cells, layer: Layer): string {
   const some = cells.flat().filter(isKnown);
   const gpu = some.filter((value) => value >= layer.even).length;
-  return `Task size by intensity, ${layer.about}: the GPU's side has ${gpu} of ${some.length} cells with tasks, of ${cells.flat().length} in all; sizes ${formatNumber(pictures.size_edges[0])} to ${formatNumber(pictures.size_edges.at(-1))}`;
+  return `Task size by intensity, ${layer.about}: the GPU's side has ${gpu} of ${some.length} cells with tasks, of ${cells.flat().length} in all; sizes ${formatNumber(analysis.size_edges[0])} to ${formatNumber(analysis.size_edges.at(-1))}`;
 }
 
-export function describeCell(pictures: Pictures, cells: Cells, layer: Layer, i: number, j: number): { where: string; what: string } {
+export function describeCell(analysis: Pictures, cells: Cells, layer: Layer, i: number, j: number): { where: string; what: string } {
   const value = cells[i]?.[j];
   const span = (edges: number[], at: number) => `${formatNumber(edges[at])} to ${formatNumber(edges[at + 1])}`;
   return {
-    where: `size ${span(pictures.size_edges, i)}, intensity ${trimZeros((pictures.intensity_edges[j] ?? 0).toFixed(2))} to ${trimZeros((pictures.intensity_edges[j + 1] ?? 1).toFixed(2))}`,
-    what: isKnown(value) ? layer.words(value) : layer.none,
+    where: `size ${span(analysis.size_edges, i)}, intensity ${trimZeros((analysis.intensity_edges[j] ?? 0).toFixed(2))} to ${trimZeros((analysis.intensity_edges[j + 1] ?? 1).toFixed(2))}`,
+    what: isKnown(value) ? layer.describe(value) : layer.none,
   };
 }

@@ -18,26 +18,26 @@ export function KeyFigures() {
   if (!race.frame) return null;
   const { schedulers, tasks_per_second, tasks_processed, bound, sim_time, measured } = race.frame;
   const first = findLeader(schedulers, 'turnaround');
-  const look = first ? schedulerStyle(first.name) : null;
-  const rest = rankSchedulers(schedulers, 'turnaround').filter((each) => !isReference(each.name) && !isLearner(each.name));
-  const rule = rest[0];
+  const style = first ? schedulerStyle(first.name) : null;
+  const others = rankSchedulers(schedulers, 'turnaround').filter((each) => !isReference(each.name) && !isLearner(each.name));
+  const rule = others[0];
   const speedUp = first && rule ? (rule.window.mean_turnaround ?? NaN) / (first.window.mean_turnaround ?? NaN) : NaN;
-  const drowning = schedulers.filter((each) => each.saturated);
-  const colour = look?.colour[theme] ?? CHART_COLOURS[theme].ink;
+  const saturated = schedulers.filter((each) => each.saturated);
+  const colour = style?.colour[theme] ?? CHART_COLOURS[theme].ink;
   return (
     <div className="grid grid-cols-2 gap-3 md:grid-cols-3 xl:grid-cols-6" data-testid="key-figures">
-      <Figure icon={<Crown size={14} />} title="Leader" value={look?.label ?? '–'} colour={look?.text[theme]} below={`${formatSeconds(first?.window.mean_turnaround)} per task`} spark={lastPoints(first ? race.series[first.name]?.turnaround : [])} line={colour} />
+      <Figure icon={<Crown size={14} />} title="Leader" value={style?.label ?? '–'} colour={style?.text[theme]} below={`${formatSeconds(first?.window.mean_turnaround)} per task`} spark={lastPoints(first ? race.series[first.name]?.turnaround : [])} line={colour} />
       <Figure icon={<Target size={14} />} title="Gap to the bound" value={formatRatio(first?.makespan_over_bound)} below={measured ? `yardstick of measured times: ${formatSeconds(bound)}` : `nobody can end before ${formatSeconds(bound)}`} spark={lastPoints(first ? race.series[first.name]?.overBound : [])} line={CHART_COLOURS[theme].ink} />
       <Figure icon={<Zap size={14} />} title="Speed-up" value={Number.isFinite(speedUp) ? `×${formatNumber(speedUp)}` : '–'} below={rule ? `over ${schedulerStyle(rule.name).label}, best rule` : 'no rule takes part'} spark={ratioSeries(race, rule?.name, first?.name)} line={colour} />
       <Figure icon={<Gauge size={14} />} title="Throughput" value={`${formatNumber(tasks_per_second)}/s`} below={`${formatCount(tasks_processed)} tasks in ${formatSeconds(sim_time)}`} spark={lastPoints(race.rate)} line="#7aa8ff" />
-      <Figure icon={<Timer size={14} />} title="p95 turnaround" value={formatSeconds(first?.window.p95_turnaround)} below={`${look?.label ?? ''}, last ${first?.window.tasks ?? 0}`} spark={lastPoints(first ? race.series[first.name]?.p95 : [])} line={CHART_COLOURS[theme].mark} />
+      <Figure icon={<Timer size={14} />} title="p95 turnaround" value={formatSeconds(first?.window.p95_turnaround)} below={`${style?.label ?? ''}, last ${first?.window.tasks ?? 0}`} spark={lastPoints(first ? race.series[first.name]?.p95 : [])} line={CHART_COLOURS[theme].mark} />
       <Figure
-        icon={drowning.length ? <AlertTriangle size={14} /> : <BrainCircuit size={14} />}
+        icon={saturated.length ? <AlertTriangle size={14} /> : <BrainCircuit size={14} />}
         title="Saturated"
-        value={`${drowning.length} of ${schedulers.length}`}
-        colour={drowning.length ? 'var(--warn)' : 'var(--good)'}
-        below={drowning.length ? drowning.map((each) => schedulerStyle(each.name).short).join(', ') + ': backlog grows' : 'everybody keeps up'}
-        spark={lastPoints(drowning[0] ? race.series[drowning[0].name]?.backlog : [])}
+        value={`${saturated.length} of ${schedulers.length}`}
+        colour={saturated.length ? 'var(--warn)' : 'var(--good)'}
+        below={saturated.length ? saturated.map((each) => schedulerStyle(each.name).short).join(', ') + ': backlog grows' : 'everybody keeps up'}
+        spark={lastPoints(saturated[0] ? race.series[saturated[0].name]?.backlog : [])}
         line={CHART_COLOURS[theme].mark}
       />
     </div>

@@ -20,10 +20,10 @@ interface CursorPosition {
 }
 
 export function LatencyCdf() {
-  const [held, hold] = usePauseOnHover();
+  const [paused, pauseHandlers] = usePauseOnHover();
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
   const [pointed, setPointed] = useState<CursorPosition | null>(null);
-  const schedulers = useRace((race) => race.frame?.schedulers ?? [], 'read', held);
+  const schedulers = useRace((race) => race.frame?.schedulers ?? [], 'read', paused);
   const curves = buildCurves(schedulers);
   const visible = curves.filter((curve) => !hidden.has(curve.name));
   const tasks = Math.max(0, ...schedulers.map((each) => each.window.tasks));
@@ -31,7 +31,7 @@ export function LatencyCdf() {
   return (
     <Tile title="Latency" icon={<ChartSpline size={15} />} subtitle={`share of the last ${tasks} tasks done within a time, log axis`}>
       {curves.length ? (
-        <div className="@container h-full" {...hold}>
+        <div className="@container h-full" {...pauseHandlers}>
           <div className="flex h-full flex-col gap-x-3 gap-y-1 @md:flex-row">
             <div className="min-h-0 min-w-0 flex-1">
               {visible.length ? <Curves curves={visible} pointed={pointed} point={setPointed} /> : <EmptyState title="All are switched off">Switch one on in the legend.</EmptyState>}
@@ -160,7 +160,7 @@ function CursorOverlay({ curves, area, axis, share, point }: CursorOverlayProps)
     event.preventDefault();
     point({ time: null, share: Math.min(1, Math.max(0, Math.round((share + step) * 20) / 20)) });
   };
-  const said = curves.map((curve) => `${schedulerStyle(curve.name).label} ${formatSeconds(timeAt(curve.values, share))}`).join(', ');
+  const readings = curves.map((curve) => `${schedulerStyle(curve.name).label} ${formatSeconds(timeAt(curve.values, share))}`).join(', ');
   return (
     <div
       role="slider"
@@ -169,7 +169,7 @@ function CursorOverlay({ curves, area, axis, share, point }: CursorOverlayProps)
       aria-valuemin={0}
       aria-valuemax={100}
       aria-valuenow={Math.round(share * 100)}
-      aria-valuetext={`${formatPercentile(share)}: ${said}`}
+      aria-valuetext={`${formatPercentile(share)}: ${readings}`}
       className="absolute cursor-crosshair"
       style={{ left: area.left, top: area.top, width: area.right - area.left, height: area.bottom - area.top }}
       onPointerMove={move}
@@ -181,9 +181,9 @@ function CursorOverlay({ curves, area, axis, share, point }: CursorOverlayProps)
 }
 
 /** Turnaround curves: reading them in both directions, and what they say. */
-export const TAIL = 0.95;
+const TAIL = 0.95;
 
-export interface Curve {
+interface Curve {
   name: string;
   /** Turnaround at evenly spaced shares from 0 to 1. */
   values: number[];
@@ -213,14 +213,14 @@ export function shareWithin(values: readonly number[], time: number): number {
   return (above - 1 + (time - low) / (high - low)) / (values.length - 1);
 }
 
-export const formatPercentile = (share: number): string => `p${Math.round(share * 100)}`;
+const formatPercentile = (share: number): string => `p${Math.round(share * 100)}`;
 
-export function describeCdf(curves: readonly Curve[]): string {
+function describeCdf(curves: readonly Curve[]): string {
   const parts = curves.map((curve) => `${schedulerStyle(curve.name).label} ${formatSeconds(timeAt(curve.values, TAIL))}`);
   return `Turnaround within which 95 % of the last tasks were done: ${parts.join(', ')}`;
 }
 
-export function timeAxis(curves: readonly Curve[], most: number): Axis {
+function timeAxis(curves: readonly Curve[], most: number): Axis {
   const values = keepPositive(curves.flatMap((curve) => curve.values));
   return values.length ? logAxis(Math.min(...values), Math.max(...values), Math.max(2, most), true) : logAxis(0.001, 1, most, true);
 }

@@ -111,7 +111,7 @@ test('stands still while it is looked at', async () => {
   };
   await act(wait(() => showFrames(frame({ records: [...records, record(4, { hybrid_ml: result(1, 1) })] }))));
   expect(tasks()).toEqual(['#3', '#2', '#1']);
-  expect(subtitle()).toHaveTextContent('· held');
+  expect(subtitle()).toHaveTextContent('· paused');
   await userEvent.unhover(screen.getByRole('table'));
   expect(tasks()[0]).toBe('#4');
 });

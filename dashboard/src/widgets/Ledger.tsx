@@ -20,9 +20,9 @@ export function Ledger() {
   const [hovered, { onMouseEnter, onMouseLeave }] = usePauseOnHover();
   const [focused, { onFocus, onBlur }] = usePauseOnHover();
   const [text, setText] = useState('');
-  const wanted = usePreferences((state) => state.scheduler);
+  const preferred = usePreferences((state) => state.scheduler);
   const race = useRace((each) => each, 'read', hovered || focused);
-  const name = resolveScheduler(wanted, race.frame?.schedulers.map((each) => each.name) ?? []);
+  const name = resolveScheduler(preferred, race.frame?.schedulers.map((each) => each.name) ?? []);
   const rows = useRows(race.records, race.frame?.devices, name);
   const filter = useMemo(() => parseFilter(text), [text]);
   const matching = useMemo(() => rows.filter(filter.test), [rows, filter]);
@@ -35,7 +35,7 @@ export function Ledger() {
     <Tile
       title="Task ledger"
       icon={<Table2 size={15} />}
-      subtitle={<span title={counts}>{filter.problem ? <span role="alert" className="text-bad">{filter.problem}</span> : `${counts} · ${schedulerStyle(name).label}${hovered || focused ? ' · held' : ''}`}</span>}
+      subtitle={<span title={counts}>{filter.problem ? <span role="alert" className="text-bad">{filter.problem}</span> : `${counts} · ${schedulerStyle(name).label}${hovered || focused ? ' · paused' : ''}`}</span>}
       actions={
         <>
           <SearchBox label="Filter tasks" help={FILTER_HELP} value={text} onChange={setText} wrong={filter.problem !== ''} />
@@ -134,14 +134,14 @@ const LedgerLine = memo(
 );
 
 /** Columns of the ledger: how each is called, sorted and drawn. */
-export const tableOptions = tableFeatures({ rowSortingFeature, sortedRowModel: createSortedRowModel(), sortFns: { text: sortFn_text } });
-export type LedgerFeatures = typeof tableOptions;
+const tableOptions = tableFeatures({ rowSortingFeature, sortedRowModel: createSortedRowModel(), sortFns: { text: sortFn_text } });
+type LedgerFeatures = typeof tableOptions;
 const columnHelper = createColumnHelper<LedgerFeatures, LedgerRow>();
 /** What is not known comes last, whichever way a column is sorted. */
 const numberColumn = { sortUndefined: 'last', sortDescFirst: true } as const;
 const textColumn = { sortFn: 'text', sortUndefined: 'last', sortDescFirst: false } as const;
 
-export const LEDGER_COLUMNS = columnHelper.columns([
+const LEDGER_COLUMNS = columnHelper.columns([
   columnHelper.accessor('task', { header: 'Task', ...numberColumn, cell: (cell) => <TaskButton id={cell.getValue()} /> }),
   columnHelper.accessor('arrival', { header: 'Arrival', ...numberColumn, cell: (cell) => <ValueWithUnit number={cell.getValue().toFixed(1)} unit="s" /> }),
   columnHelper.accessor('size', { header: 'Size', ...numberColumn, cell: (cell) => formatNumber(cell.getValue()) }),

@@ -45,10 +45,10 @@ test('filters by severity and by text', async () => {
 
 test('pausing holds the lines and counts those that wait', async () => {
   render(<LogConsole />);
-  await userEvent.click(screen.getByRole('button', { name: 'Hold' }));
+  await userEvent.click(screen.getByRole('button', { name: 'Pause' }));
   await later(() => [3, 4].forEach((seq) => say(seq, 'INFO', `line ${seq}`)));
   expect(log()).not.toHaveTextContent('line 3');
-  await userEvent.click(screen.getByRole('button', { name: 'Go on, 2 new' }));
+  await userEvent.click(screen.getByRole('button', { name: 'Resume, 2 new' }));
   expect(log()).toHaveTextContent('line 4');
 });
 
@@ -97,7 +97,7 @@ test('an unknown level is shown as it came', () => {
   expect(getSeverity('notice')).toMatchObject({ word: 'NOTICE', rank: 1 });
 });
 
-test('counts what has come since the held lines', () => {
+test('counts what has come since the shown lines', () => {
   expect(countNewLines(lines.slice(0, 2), lines)).toBe(2);
   expect(countNewLines(lines, lines)).toBe(0);
   expect(countNewLines([], lines)).toBe(4);

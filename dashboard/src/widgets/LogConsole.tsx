@@ -16,8 +16,8 @@ export function LogConsole() {
   const [following, setFollowing] = useState(true);
   const [text, setText] = useState('');
   const [least, setLeast] = useState(0);
-  const lines = useRace((race) => race.lines, 'read', paused || !following);
-  const live = useRace((race) => race.lines, 'read');
+  const lines = useRace((race) => race.log, 'read', paused || !following);
+  const live = useRace((race) => race.log, 'read');
   const shown = useMemo(() => filterLines(lines, text, least), [lines, text, least]);
   const waiting = countNewLines(lines, live);
   return (
@@ -28,7 +28,7 @@ export function LogConsole() {
       actions={
         <Button className="px-2 text-xs" aria-pressed={paused} onClick={() => setPaused(!paused)}>
           {paused ? <Play size={13} aria-hidden="true" /> : <Pause size={13} aria-hidden="true" />}
-          {paused ? `Go on, ${formatWaiting(waiting)}` : 'Hold'}
+          {paused ? `Resume, ${formatWaiting(waiting)}` : 'Pause'}
         </Button>
       }
     >
@@ -100,7 +100,7 @@ const Entry = memo(function Entry({ line }: { line: LogLine }) {
   );
 });
 
-export interface Severity {
+interface Severity {
   word: string;
   rank: number;
   className: string;
@@ -126,9 +126,9 @@ export function filterLines(lines: readonly LogLine[], text: string, least: numb
   });
 }
 
-/** Lines that came after those that are held; null: so many that the held ones are gone. */
-export function countNewLines(held: readonly LogLine[], live: readonly LogLine[]): number | null {
-  const last = held.at(-1);
+/** Lines that came after those that are shown; null: so many that those are gone. */
+export function countNewLines(shown: readonly LogLine[], live: readonly LogLine[]): number | null {
+  const last = shown.at(-1);
   if (!last) return live.length;
   const at = live.lastIndexOf(last);
   return at < 0 ? null : live.length - 1 - at;

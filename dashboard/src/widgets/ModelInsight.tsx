@@ -12,7 +12,7 @@ import { formatCount, formatNumber, formatPercent, formatSeconds, isKnown } from
 
 export function ModelInsight() {
   const [wanted, setWanted] = useState('hybrid_ml');
-  const { learners, histories } = useRace((race) => ({ learners: race.frame?.schedulers.filter((each) => each.insight) ?? [], histories: race.pictures?.histories ?? {} }), 'slow');
+  const { learners, histories } = useRace((race) => ({ learners: race.frame?.schedulers.filter((each) => each.insight) ?? [], histories: race.analysis?.histories ?? {} }), 'slow');
   const shown = learners.find((each) => each.name === wanted) ?? learners[0];
   return (
     <Tile
@@ -82,8 +82,8 @@ function Forest({ insight, history, colour }: { insight: ForestInsight; history:
 function Agent({ insight, history, colour }: { insight: AgentInsight; history: AgentHistory | undefined; colour: string }) {
   const points = history?.points ?? [];
   const rows: [string, string, number[], string][] = [
-    ['Exploration ε', formatPercent(insight.epsilon, 1), points.map((point) => point.epsilon ?? NaN), 'share of decisions by lot'],
-    ['Loss', formatNumber(insight.loss), points.map((point) => point.loss ?? NaN), 'of the last lesson'],
+    ['Exploration ε', formatPercent(insight.epsilon, 1), points.map((point) => point.epsilon ?? NaN), 'share of decisions at random'],
+    ['Loss', formatNumber(insight.loss), points.map((point) => point.loss ?? NaN), 'of the last update'],
     ['Reward', formatNumber(insight.reward), points.map((point) => point.reward ?? NaN), 'what a decision earns lately; 0 would cost nothing'],
   ];
   return (
@@ -97,7 +97,7 @@ function Agent({ insight, history, colour }: { insight: AgentInsight; history: A
           </li>
         ))}
       </ul>
-      <InsightFacts facts={[['Version', `v${insight.version}`, ''], ['Decisions learnt from', formatCount(insight.steps), ''], ['Lessons', formatCount(insight.updates), ''], ['Learns', insight.beside ? 'beside the race' : 'in the race', insight.beside ? 'in a process of its own; what it learns counts 50 tasks later' : '']]} />
+      <InsightFacts facts={[['Version', `v${insight.version}`, ''], ['Decisions learnt from', formatCount(insight.steps), ''], ['Updates', formatCount(insight.updates), ''], ['Learns', insight.beside ? 'in the background' : 'in the race', insight.beside ? 'in a process of its own; what it learns counts 50 tasks later' : '']]} />
     </div>
   );
 }

@@ -15,14 +15,14 @@ import { usePauseOnHover } from '@/utils/hooks';
 /** Turnaround on a log axis: a policy that drowns climbs, the others stay readable. */
 export function TurnaroundOverTime() {
   const [column, setColumn] = useState<'turnaround' | 'p95' | 'backlog'>('turnaround');
-  const [held, hold] = usePauseOnHover();
-  const race = useRace((each) => each, 'frame', held);
+  const [paused, pauseHandlers] = usePauseOnHover();
+  const race = useRace((each) => each, 'frame', paused);
   const names = useSchedulerNames(race);
   const theme = useTheme((state) => state.theme);
   const styles = useSchedulerStyles((state) => state.styles);
   const lines = useMemo(() => names.map((name) => chartLine(name, theme)), [names.join(), theme, styles]);
   const data = useMemo(() => seriesColumns(race, names, column), [race.times, column, names.join()]);
-  const drowning = race.frame?.schedulers.filter((each) => each.saturated) ?? [];
+  const saturated = race.frame?.schedulers.filter((each) => each.saturated) ?? [];
   return (
     <Tile
       title="Turnaround over time"
@@ -30,7 +30,7 @@ export function TurnaroundOverTime() {
       subtitle="log axis, mean of the last 1000 tasks"
       actions={
         <>
-          {drowning.length > 0 && <Chip tone="warn" title={`Their backlog keeps growing: ${drowning.map((each) => schedulerStyle(each.name).label).join(', ')}`}>{drowning.length} saturated</Chip>}
+          {saturated.length > 0 && <Chip tone="warn" title={`Their backlog keeps growing: ${saturated.map((each) => schedulerStyle(each.name).label).join(', ')}`}>{saturated.length} saturated</Chip>}
           <Select aria-label="Figure" value={column} onChange={(event) => setColumn(event.target.value as typeof column)}>
             <option value="turnaround">Mean</option>
             <option value="p95">95th percentile</option>
@@ -39,7 +39,7 @@ export function TurnaroundOverTime() {
         </>
       }
     >
-      <div className="h-full" {...hold}>
+      <div className="h-full" {...pauseHandlers}>
         <TimeChart data={data} lines={lines} log value={formatSeconds} tick={formatSecondsTick} marks={race.marks} label={summarizeSeries(race, names, column)} />
       </div>
     </Tile>
@@ -48,8 +48,8 @@ export function TurnaroundOverTime() {
 
 /** The makespan over the certified bound: the line at 1.0 is the one that nobody crosses. */
 export function DistanceToBound() {
-  const [held, hold] = usePauseOnHover();
-  const race = useRace((each) => each, 'frame', held);
+  const [paused, pauseHandlers] = usePauseOnHover();
+  const race = useRace((each) => each, 'frame', paused);
   const names = useSchedulerNames(race);
   const theme = useTheme((state) => state.theme);
   const styles = useSchedulerStyles((state) => state.styles);
@@ -69,7 +69,7 @@ export function DistanceToBound() {
         ? <Chip title="The bound is made of times that were measured or learnt. They vary from run to run, so it is a yardstick and no proof"><span aria-hidden="true">━</span> 1.0 a yardstick</Chip>
         : <Chip title="Proved for this stream of tasks: no schedule can end before it"><span aria-hidden="true">━</span> 1.0 nobody crosses</Chip>}
     >
-      <div className="flex h-full flex-col" {...hold}>
+      <div className="flex h-full flex-col" {...pauseHandlers}>
         <ul className="flex flex-wrap gap-x-3 text-xs">
           {names.map((name) => (
             <li key={name} className="flex items-center gap-1 whitespace-nowrap"><SchedulerMarker name={name} size={9} /> <span className="num">{formatNumber(race.series[name]?.overBound.at(-1), 4)}</span></li>
@@ -100,6 +100,6 @@ export function seriesColumns(race: Pick<Race, 'times' | 'series'>, names: strin
 }
 
 function summarizeSeries(race: Race, names: string[], column: keyof Series): string {
-  const said = (value: number | undefined) => (column === 'overBound' ? formatNumber(value, 4) : formatSeconds(value));
-  return names.map((name) => `${schedulerStyle(name).label} ${said(race.series[name]?.[column].at(-1))}`).join(', ');
+  const format = (value: number | undefined) => (column === 'overBound' ? formatNumber(value, 4) : formatSeconds(value));
+  return names.map((name) => `${schedulerStyle(name).label} ${format(race.series[name]?.[column].at(-1))}`).join(', ');
 }

@@ -15,9 +15,9 @@ import { linearAxis, logAxis, makeScale, overlapArea, smallTextSize, timeUnit, t
 import { MEASURES } from './ranking';
 
 export function Pareto() {
-  const [held, hold] = usePauseOnHover();
+  const [paused, pauseHandlers] = usePauseOnHover();
   const [price, setPrice] = useState<Price>('cost');
-  const schedulers = useRace((race) => race.frame?.schedulers ?? [], 'slow', held);
+  const schedulers = useRace((race) => race.frame?.schedulers ?? [], 'slow', paused);
   const points = buildPoints(schedulers, price);
   return (
     <Tile
@@ -30,7 +30,7 @@ export function Pareto() {
         </Select>
       }
     >
-      {points.length ? <div className="flex h-full flex-col" {...hold}><Scatter points={points} price={price} /></div> : <EmptyState title="No tasks yet" />}
+      {points.length ? <div className="flex h-full flex-col" {...pauseHandlers}><Scatter points={points} price={price} /></div> : <EmptyState title="No tasks yet" />}
     </Tile>
   );
 }
@@ -145,8 +145,8 @@ function Axes({ across, up, x, y, area, price, em }: AxesProps) {
 /** Beyond this ratio small values would lie on each other. */
 const LINEAR_UP_TO = 8;
 /** Who is dominated by whom, and where points, labels and the front are drawn. */
-export const PRICES = { cost: 'Cost', energy: 'Energy' } as const;
-export type Price = keyof typeof PRICES;
+const PRICES = { cost: 'Cost', energy: 'Energy' } as const;
+type Price = keyof typeof PRICES;
 
 export interface Point {
   name: string;
@@ -177,18 +177,18 @@ export function paretoFront(points: readonly Point[]): Point[] {
 
 const labelList = (names: readonly string[]): string => names.map((name) => schedulerStyle(name).label).join(', ');
 
-export function formatAxisValue(measure: 'turnaround' | Price, value: number): string {
+function formatAxisValue(measure: 'turnaround' | Price, value: number): string {
   const { number, unit } = MEASURES[measure].format(value);
   return `${number} ${unit}`;
 }
 
 /** Where a point stands, in words. */
-export function describeDominance(point: Point): string {
+function describeDominance(point: Point): string {
   if (isReference(point.name)) return 'a reference, not a choice';
   return point.dominatedBy.length ? `dominated by ${labelList(point.dominatedBy)}` : 'on the Pareto front';
 }
 
-export const describePoint = (point: Point, price: Price): string =>
+const describePoint = (point: Point, price: Price): string =>
   `${schedulerStyle(point.name).label}: ${formatAxisValue('turnaround', point.time)}, ${formatAxisValue(price, point.price)}, ${describeDominance(point)}${point.saturated ? ', saturated' : ''}`;
 
 export function describeFront(points: readonly Point[], price: Price): string {

@@ -15,17 +15,17 @@ import { keepPositive, smallTextSize, trimZeros } from '@/utils/scale';
 import { MEASURES, type Measure } from './ranking';
 
 export function Radar() {
-  const [held, hold] = usePauseOnHover();
+  const [paused, pauseHandlers] = usePauseOnHover();
   const [execution, setExecution] = useState(false);
   const wanted = usePreferences((state) => state.scheduler);
-  const schedulers = useRace((race) => race.frame?.schedulers ?? [], 'slow', held);
+  const schedulers = useRace((race) => race.frame?.schedulers ?? [], 'slow', paused);
   const name = resolveScheduler(wanted, schedulers.map((each) => each.name));
   const found = compareToReference(schedulers, name, [execution ? 'execution' : 'turnaround', 'energy', 'cost']);
   const saturated = schedulers.some((each) => each.name === name && each.saturated);
   return (
     <Tile title="Trade-off" icon={<Icon size={15} />} subtitle={`against ${found?.against ?? 'the oracle'}, smaller is better`} actions={<SchedulerSelect />}>
       {found ? (
-        <div className="relative h-full" {...hold}>
+        <div className="relative h-full" {...pauseHandlers}>
           <Triangle name={name} {...found} />
           <Legend name={name} against={found.against} log={radarScale(found.corners).log} saturated={saturated} />
           <div className="absolute top-0 right-0">
@@ -145,16 +145,16 @@ export function radarScale(corners: readonly Corner[]): { log: boolean; rings: n
   return { log: true, rings: Array.from({ length: Math.floor(decades) + 1 }, (_, i) => 10 ** i), at };
 }
 
-export const CORNER_NAMES: Record<Measure, string> = { turnaround: 'Turnaround', execution: 'Execution', makespan: 'Makespan', energy: 'Energy', cost: 'Cost' };
+const CORNER_NAMES: Record<Measure, string> = { turnaround: 'Turnaround', execution: 'Execution', makespan: 'Makespan', energy: 'Energy', cost: 'Cost' };
 
 export const formatAmount = (corner: Corner): string => {
   const { number, unit } = MEASURES[corner.measure].format(corner.value);
   return `${number} ${unit}`;
 };
-export const formatFactor = (ratio: number): string => `×${formatNumber(ratio)}`;
+const formatFactor = (ratio: number): string => `×${formatNumber(ratio)}`;
 
 /** What the picture says, for who does not see it. */
-export function describeRadar(name: string, corners: readonly Corner[], against: string): string {
+function describeRadar(name: string, corners: readonly Corner[], against: string): string {
   const parts = corners.map((corner) => `${CORNER_NAMES[corner.measure].toLowerCase()} ${formatAmount(corner)} (${formatFactor(corner.ratio)})`);
   return `${schedulerStyle(name).label} per task against ${against}: ${parts.join(', ')}; below ×1 is better`;
 }

@@ -11,9 +11,9 @@ import { usePauseOnHover, useSize, useRovingFocus } from '@/utils/hooks';
 import { linearAxis, logTicks, makeScale, smallTextSize, trimZeros, type Axis, type Range } from '@/utils/scale';
 
 export function SizeHistogram() {
-  const [held, hold] = usePauseOnHover();
+  const [paused, pauseHandlers] = usePauseOnHover();
   const [log, setLog] = useState(false);
-  const pictures = useRace((race) => race.pictures, 'slow', held);
+  const analysis = useRace((race) => race.analysis, 'slow', paused);
   return (
     <Tile
       title="Task sizes"
@@ -21,15 +21,15 @@ export function SizeHistogram() {
       subtitle={`number of tasks by size${log ? ', log count' : ''}`}
       actions={
         <>
-          <Chip>n = {formatCount(pictures?.tasks)}</Chip>
+          <Chip>n = {formatCount(analysis?.tasks)}</Chip>
           <ToggleButton on={log} set={setLog} title="Count on a logarithmic axis: rare sizes become visible">log count</ToggleButton>
         </>
       }
     >
-      {pictures && pictures.tasks > 0 ? (
-        <div className="flex h-full flex-col" {...hold}>
-          <Bars pictures={pictures} log={log} />
-          <p className="shrink-0 text-center text-xs text-quiet">task size{pictures.log_sizes ? ' (log)' : ''}</p>
+      {analysis && analysis.tasks > 0 ? (
+        <div className="flex h-full flex-col" {...pauseHandlers}>
+          <Bars pictures={analysis} log={log} />
+          <p className="shrink-0 text-center text-xs text-quiet">task size{analysis.log_sizes ? ' (log)' : ''}</p>
         </div>
       ) : (
         <EmptyState title="No tasks yet" />
@@ -53,7 +53,7 @@ function Bars({ pictures, log }: { pictures: Pictures; log: boolean }) {
   const top = 4 + 1.25 * em * (1 + Math.max(0, ...marks.map((mark) => mark.lane)));
   const axis = countAxis(Math.max(...counts), log, Math.max(2, Math.floor((height - top - bottom) / (2.4 * em))));
   const y = makeScale(axis.range, [height - bottom, top], log);
-  const words = (i: number) => `size ${formatNumber(edges[i])} to ${formatNumber(edges[i + 1])}: ${formatCount(counts[i])} tasks, ${formatPercent((counts[i] ?? 0) / tasks, 1)}`;
+  const describe = (i: number) => `size ${formatNumber(edges[i])} to ${formatNumber(edges[i + 1])}: ${formatCount(counts[i])} tasks, ${formatPercent((counts[i] ?? 0) / tasks, 1)}`;
   const leave = () => setPointed(null);
   if (width <= 80 || height <= 60) return <div ref={box} className="min-h-0 flex-1" />;
   return (
@@ -73,7 +73,7 @@ function Bars({ pictures, log }: { pictures: Pictures; log: boolean }) {
             const point = () => setPointed(i);
             const [from, to] = [x(edges[i] ?? 0), x(edges[i + 1] ?? 0)];
             return (
-              <g key={i} role="img" aria-label={words(i)} {...roving(0, i)} onFocus={point} onMouseEnter={point} className="focus-visible:outline-offset-0">
+              <g key={i} role="img" aria-label={describe(i)} {...roving(0, i)} onFocus={point} onMouseEnter={point} className="focus-visible:outline-offset-0">
                 <rect x={from} y={top} width={Math.max(1, to - from)} height={height - bottom - top} fill="transparent" />
                 {here > 0 && <rect x={from + 0.75} y={y(here)} width={Math.max(1, to - from - 1.5)} height={Math.max(1, height - bottom - y(here))} rx={1.5} fill={`url(#${paint})`} opacity={pointed === null || pointed === i ? 1 : 0.6} />}
               </g>
@@ -91,7 +91,7 @@ function Bars({ pictures, log }: { pictures: Pictures; log: boolean }) {
           {quantiles.map((each, i) => <QuantileLabel key={each.name} quantile={each} label={marks[i]!} em={em} />)}
         </g>
       </svg>
-      {pointed !== null && <Tooltip x={x(edges[pointed] ?? 0)} y={top + 20} width={width} height={height}>{words(pointed)}</Tooltip>}
+      {pointed !== null && <Tooltip x={x(edges[pointed] ?? 0)} y={top + 20} width={width} height={height}>{describe(pointed)}</Tooltip>}
     </div>
   );
 }
@@ -112,7 +112,7 @@ function QuantileLabel({ quantile, label, em }: { quantile: Quantile; label: { x
   );
 }
 
-export interface Quantile {
+interface Quantile {
   name: string;
   value: number;
   /** Read off the bins, so not exact. */
@@ -165,7 +165,7 @@ export function stackLabels(places: readonly number[], width: number, bounds: Ra
   });
 }
 
-export function describeHistogram(pictures: Pictures, quantiles: readonly Quantile[]): string {
+function describeHistogram(pictures: Pictures, quantiles: readonly Quantile[]): string {
   const parts = quantiles.map((each) => `${each.name} ${each.about ? 'about ' : ''}${formatNumber(each.value)}`);
   return `Sizes of the last ${formatCount(pictures.tasks)} tasks, ${formatNumber(pictures.size_edges[0])} to ${formatNumber(pictures.size_edges.at(-1))}: ${parts.join(', ')}`;
 }

@@ -13,10 +13,10 @@ import { usePauseOnHover } from '@/utils/hooks';
 const WINDOW_SECONDS = 60;
 
 export function Utilisation() {
-  const [held, hold] = usePauseOnHover();
+  const [paused, pauseHandlers] = usePauseOnHover();
   const wanted = usePreferences((state) => state.scheduler);
   const theme = useTheme((state) => state.theme);
-  const race = useRace((each) => each, 'frame', held);
+  const race = useRace((each) => each, 'frame', paused);
   const devices = race.frame?.devices ?? [];
   const name = resolveScheduler(wanted, race.frame?.schedulers.map((each) => each.name) ?? []);
   const busy = race.utilisation[name];
@@ -27,7 +27,7 @@ export function Utilisation() {
   const data = useMemo<[number[], ...number[][]]>(() => [race.times, ...stackColumns(busy ?? [], race.times.length)], [race.times, busy]);
   return (
     <Tile title="Utilisation" icon={<Activity size={15} />} subtitle={`share of all devices, last ${WINDOW_SECONDS} s, ${schedulerStyle(name).label}`}>
-      <div className="flex h-full flex-col" {...hold}>
+      <div className="flex h-full flex-col" {...pauseHandlers}>
         <ul className="flex flex-wrap gap-x-3 gap-y-0.5 text-xs">
           {devices.map((each, i) => (
             <li key={each.index} className="flex items-center gap-1 whitespace-nowrap">

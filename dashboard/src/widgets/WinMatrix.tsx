@@ -20,19 +20,19 @@ const STOPS: Record<Theme, Rgb[]> = {
 };
 
 export function WinMatrix() {
-  const [held, hold] = usePauseOnHover();
+  const [paused, pauseHandlers] = usePauseOnHover();
   const theme = useTheme((state) => state.theme);
-  const pictures = useRace((race) => race.pictures, 'slow', held);
-  const order = pictures ? rankByWins(pictures) : [];
-  const enough = pictures !== null && pictures.tasks > 0 && order.length > 1;
+  const analysis = useRace((race) => race.analysis, 'slow', paused);
+  const order = analysis ? rankByWins(analysis) : [];
+  const enough = analysis !== null && analysis.tasks > 0 && order.length > 1;
   return (
     <Tile title="Head to head" icon={<Swords size={15} />} subtitle="row beats column, % of tasks" actions={<ColourRamp from="loses" to="wins" stops={STOPS[theme]} />}>
       {enough ? (
-        <div className="h-full" {...hold}>
+        <div className="h-full" {...pauseHandlers}>
           <Matrix
-            summary={describeMatrix(pictures, order)}
-            heads={order.map((i) => matrixHead(pictures.schedulers[i]!))}
-            cell={(row, column) => matrixCell(pictures, order[row]!, order[column]!, theme)}
+            summary={describeMatrix(analysis, order)}
+            heads={order.map((i) => matrixHead(analysis.schedulers[i]!))}
+            cell={(row, column) => matrixCell(analysis, order[row]!, order[column]!, theme)}
             lines={2}
           />
         </div>
@@ -46,21 +46,21 @@ export function WinMatrix() {
 function matrixHead(name: string): MatrixHead {
   const { label, short } = schedulerStyle(name);
   const column = <span className="inline-flex items-center gap-0.5"><SchedulerMarker name={name} size={9} /><abbr title={label} className="no-underline">{short}</abbr></span>;
-  return { key: name, row: <SchedulerName name={name} />, column, words: label };
+  return { key: name, row: <SchedulerName name={name} />, column, description: label };
 }
 
 function matrixCell(pictures: Pictures, i: number, j: number, theme: Theme): MatrixCell {
   const one = schedulerStyle(pictures.schedulers[i]!).label;
-  if (i === j) return { text: '', colour: null, words: `${one} is not compared with itself` };
+  if (i === j) return { text: '', colour: null, description: `${one} is not compared with itself` };
   const found = countDuel(pictures, i, j);
   return {
     text: formatWholePercent(found.wins, found.tasks),
     colour: mixColours(STOPS[theme], 0.5 + (found.wins - found.losses) / found.tasks / 2),
-    words: describeDuel(found, one, schedulerStyle(pictures.schedulers[j]!).label),
+    description: describeDuel(found, one, schedulerStyle(pictures.schedulers[j]!).label),
   };
 }
 
-export interface Duel {
+interface Duel {
   wins: number;
   losses: number;
   /** Ended at the same moment, or one of the two did not end it at all. */

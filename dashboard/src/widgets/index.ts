@@ -86,7 +86,7 @@ export const WIDGETS: Widget[] = [
   {
     id: 'log',
     title: 'Live log',
-    about: 'What the server says while it works: settings that changed, models that were trained, devices that failed. Filter it, or hold it to read in peace.',
+    about: 'What the server says while it works: settings that changed, models that were trained, devices that failed. Filter it, or pause it to read in peace.',
     at: [18, 14, 6, 7],
     component: LogConsole,
   },

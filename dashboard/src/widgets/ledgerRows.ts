@@ -111,7 +111,7 @@ function searchText(row: LedgerRow): string {
   return `#${row.task} ${row.placed} ${row.placed.replace(' ', '')} ${winner}`.toLowerCase();
 }
 
-export interface Counts {
+interface Counts {
   shown: number;
   matching: number;
   kept: number;

@@ -1,4 +1,4 @@
-/** Several runs side by side: the first one named is what the others are held against. */
+/** Several runs side by side: the first one named is what the others are compared with. */
 import { useState, type ReactNode } from 'react';
 import { ChartNoAxesGantt, GitCompareArrows, TriangleAlert } from 'lucide-react';
 import type { Schemas } from '@/api/client';
@@ -91,7 +91,7 @@ export function differingColumns(runs: readonly RunFigures[]): string[] {
   return COLUMNS.filter(([, of]) => new Set(runs.map(of)).size > 1).map(([name]) => name);
 }
 
-export function ComparedRuns({ runs }: { runs: RunFigures[] }) {
+function ComparedRuns({ runs }: { runs: RunFigures[] }) {
   const differing = differingColumns(runs);
   const cell = (name: string, text: string): ReactNode => (differing.includes(name) ? <strong className="font-semibold text-warn">{text}</strong> : text);
   return (
@@ -123,7 +123,7 @@ export function ComparedRuns({ runs }: { runs: RunFigures[] }) {
 const VERDICT_TONES = { good: 'text-good', bad: 'text-bad', quiet: 'text-quiet' };
 
 /** How each scheduler differs between the runs, said only as far as the intervals reach. */
-export function Differences({ comparison, measure }: { comparison: Comparison; measure: Measure }) {
+function Differences({ comparison, measure }: { comparison: Comparison; measure: Measure }) {
   const here = comparison.differences.filter((each) => each.measure === measure.name);
   if (!here.length) return <EmptyState title="Nothing to compare"><p>No scheduler took part in run A and in another one.</p></EmptyState>;
   const others = comparison.runs.map((run, i) => ({ id: run.run_id, letter: runLetter(i) })).filter(({ id }) => id !== comparison.baseline);

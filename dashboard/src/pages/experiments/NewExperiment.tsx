@@ -132,7 +132,7 @@ function NumberInput({ value, onChange, step }: { value: string; onChange: (valu
 
 
 /** Checkboxes of all schedulers of the server, with what each does. */
-export function SchedulerPicker({ answer, chosen, onChange }: { answer: FetchResult<SchedulerEntry[]>; chosen: string[]; onChange: (names: string[]) => void }) {
+function SchedulerPicker({ answer, chosen, onChange }: { answer: FetchResult<SchedulerEntry[]>; chosen: string[]; onChange: (names: string[]) => void }) {
   return (
     <AsyncContent answer={answer} skeleton={<Skeleton heights={Array<string>(10).fill('h-9')} label="Loading the schedulers" />}>
       {(entries) => (
@@ -169,7 +169,7 @@ function SchedulerOption({ entry, on, onChange }: { entry: SchedulerEntry; on: b
 type WorkloadLine = Schemas['WorkloadLine'];
 
 /** Presets and uploaded files; one that came with the address is there even before the list is. */
-export function WorkloadPicker({ value, onChange }: { value: string; onChange: (spec: string) => void }) {
+function WorkloadPicker({ value, onChange }: { value: string; onChange: (spec: string) => void }) {
   const { data, problem } = useFetch<Schemas['Workloads']>('/api/workloads');
   const known = data?.workloads ?? [];
   const option = (each: WorkloadLine) => <option key={each.spec} value={each.spec}>{each.kind === 'upload' ? `${each.name} (${pluralize(each.tasks, 'task')})` : each.name}</option>;

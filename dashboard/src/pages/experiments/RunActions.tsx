@@ -3,39 +3,39 @@ import { useState } from 'react';
 import { Copy, Download, Pencil, RotateCcw, Trash2 } from 'lucide-react';
 import { patch, post, remove, type ApiError, type Schemas } from '@/api/client';
 import { Button, buttonClass, ErrorMessage, INPUT_CLASS, Link } from '@/components/controls';
-import { Confirm } from '@/components/Dialog';
+import { ConfirmDialog } from '@/components/Dialog';
 import { runCommand, tryCommand } from '@/state/commands';
 import { navigate } from '@/state/router';
 import { newExperimentPath } from './form';
 import { runTitle, useRunList, type RunDetail } from './runs';
 
 export function RunActions({ run, state, onRename }: { run: RunDetail; state: string; onRename: () => void }) {
-  const [asking, setAsking] = useState<'delete' | 'resume' | null>(null);
+  const [confirming, setConfirming] = useState<'delete' | 'resume' | null>(null);
   const busy = run.current || state === 'running' || state === 'queued';
   const again = run.kind === 'live' && !run.measured && !run.current && (state === 'interrupted' || state === 'finished');
   return (
     <>
-      {again && <Button kind="main" onClick={() => setAsking('resume')}><RotateCcw size={15} aria-hidden="true" /> Resume</Button>}
+      {again && <Button kind="main" onClick={() => setConfirming('resume')}><RotateCcw size={15} aria-hidden="true" /> Resume</Button>}
       {/* Of a comparison only the figures are kept, no single tasks: those are offered beside the table. */}
-      {run.kind === 'live' && <ExportLink id={run.id} form="csv" words="CSV" />}
-      {run.kind === 'live' && <ExportLink id={run.id} form="parquet" words="Parquet" />}
+      {run.kind === 'live' && <ExportLink id={run.id} form="csv" label="CSV" />}
+      {run.kind === 'live' && <ExportLink id={run.id} form="parquet" label="Parquet" />}
       <Link to={newExperimentPath(run)} className={buttonClass()}><Copy size={15} aria-hidden="true" /> New one like it</Link>
       <Button onClick={onRename}><Pencil size={15} aria-hidden="true" /> Rename</Button>
-      <Button kind="danger" disabled={busy} title={busy ? 'It goes on: stop or cancel it first' : 'Delete the run'} onClick={() => setAsking('delete')}><Trash2 size={15} aria-hidden="true" /> Delete</Button>
-      {asking === 'delete' && (
-        <Confirm title={`Delete ${runTitle(run)}?`} text="Its tasks, results and figures are gone then, and cannot be brought back." doing="Delete it" onYes={() => void deleteRun(run)} onClose={() => setAsking(null)} />
+      <Button kind="danger" disabled={busy} title={busy ? 'It goes on: stop or cancel it first' : 'Delete the run'} onClick={() => setConfirming('delete')}><Trash2 size={15} aria-hidden="true" /> Delete</Button>
+      {confirming === 'delete' && (
+        <ConfirmDialog title={`Delete ${runTitle(run)}?`} text="Its tasks, results and figures are gone then, and cannot be brought back." confirmLabel="Delete it" onConfirm={() => void deleteRun(run)} onClose={() => setConfirming(null)} />
       )}
-      {asking === 'resume' && (
-        <Confirm title={`Resume ${runTitle(run)}?`} text="It is played again up to its last task, then goes on live. A race that runs now is stopped and kept." doing="Resume it" onYes={() => void resumeRun(run.id)} onClose={() => setAsking(null)} />
+      {confirming === 'resume' && (
+        <ConfirmDialog title={`Resume ${runTitle(run)}?`} text="It is played again up to its last task, then goes on live. A race that runs now is stopped and kept." confirmLabel="Resume it" onConfirm={() => void resumeRun(run.id)} onClose={() => setConfirming(null)} />
       )}
     </>
   );
 }
 
-function ExportLink({ id, form, words }: { id: number; form: 'csv' | 'parquet'; words: string }) {
+function ExportLink({ id, form, label }: { id: number; form: 'csv' | 'parquet'; label: string }) {
   return (
-    <a href={`/api/runs/${id}/export?format=${form}`} download className={buttonClass()} aria-label={`Download the results as ${words}`}>
-      <Download size={15} aria-hidden="true" /> {words}
+    <a href={`/api/runs/${id}/export?format=${form}`} download className={buttonClass()} aria-label={`Download the results as ${label}`}>
+      <Download size={15} aria-hidden="true" /> {label}
     </a>
   );
 }
@@ -55,7 +55,7 @@ async function resumeRun(id: number): Promise<void> {
   if (answer) navigate('/');
 }
 
-export const MAX_TITLE = 200;
+const MAX_TITLE = 200;
 
 /** A name for a run; an empty one takes the name away. */
 export function RenameForm({ run, onDone }: { run: RunDetail; onDone: () => void }) {

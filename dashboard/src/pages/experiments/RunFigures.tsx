@@ -22,7 +22,7 @@ export function FiguresSection({ id, every }: { id: number; every: number | null
   if (answer.problem?.status === 409 && !answer.data) {
     return <Panel title="Figures"><EmptyState title="No figures yet"><p>{answer.problem.message}</p></EmptyState></Panel>;
   }
-  if (answer.problem && !answer.data) return <RequestError problem={answer.problem} again={answer.refetch} />;
+  if (answer.problem && !answer.data) return <RequestError problem={answer.problem} retry={answer.refetch} />;
   return (
     <AsyncContent answer={answer} skeleton={<Skeleton heights={['h-80', 'h-64']} label="Loading the figures" />}>
       {(figures) => <FiguresPanels figures={figures} />}
@@ -77,7 +77,7 @@ export function findBest(figures: Pick<RunFigures, 'schedulers'>, measure: Measu
   return order.length > 1 && order[0]!.mean !== order.at(-1)!.mean ? order[0]!.scheduler : null;
 }
 
-export function FiguresTable({ figures, chosen, onChoose }: { figures: RunFigures; chosen: string; onChoose: (measure: string) => void }) {
+function FiguresTable({ figures, chosen, onChoose }: { figures: RunFigures; chosen: string; onChoose: (measure: string) => void }) {
   const [all, setAll] = useState(false);
   const order = sortMeasures(figures.measures);
   const shown = all || order.length <= MAX_ROWS ? order : order.filter(({ name }) => MAIN_MEASURES.includes(name));

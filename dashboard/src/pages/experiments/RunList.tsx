@@ -18,7 +18,7 @@ export function RunList() {
         about="Live races and comparisons over seeds, newest first. Open one for its figures with intervals, or tick several and compare them."
         actions={<Link to="/experiments?new=1" className={buttonClass('main')}><Plus size={15} aria-hidden="true" /> New experiment</Link>}
       />
-      {problem && <div className="mb-3"><RequestError problem={problem} again={refetch} /></div>}
+      {problem && <div className="mb-3"><RequestError problem={problem} retry={refetch} /></div>}
       {rows ? <RunListing rows={rows} older={older} /> : !problem && <div className="panel p-4"><Skeleton heights={['h-8', 'h-12', 'h-12', 'h-12', 'h-12', 'h-12']} label="Loading the runs" /></div>}
     </>
   );

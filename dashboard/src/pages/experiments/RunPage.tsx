@@ -23,10 +23,10 @@ export function RunPage({ id }: { id: number }) {
   const run = useFetch<RunDetail>(`/api/runs/${id}`, active ? 5 : null);
   const comparison = run.data?.kind === 'comparison';
   const experiment = useFetch<Experiment>(comparison ? `/api/experiments/${id}` : null, active ? 1 : null);
-  const goesOn = ACTIVE.includes(experiment.data?.state ?? run.data?.status ?? '');
-  if (run.data && goesOn !== active) {
-    setActive(goesOn);
-    if (!goesOn) run.refetch();
+  const inProgress = ACTIVE.includes(experiment.data?.state ?? run.data?.status ?? '');
+  if (run.data && inProgress !== active) {
+    setActive(inProgress);
+    if (!inProgress) run.refetch();
   }
   const back = <Link to="/experiments">← All experiments</Link>;
   if (!run.data) {
@@ -37,29 +37,29 @@ export function RunPage({ id }: { id: number }) {
       </>
     );
   }
-  const again = () => {
+  const refetch = () => {
     run.refetch();
     experiment.refetch();
   };
   return (
     <>
-      <RunHeader run={run.data} experiment={experiment.data} back={back} again={again} />
+      <RunHeader run={run.data} experiment={experiment.data} back={back} refetch={refetch} />
       <div className="space-y-3">
-        {experiment.data && <ExperimentProgress experiment={experiment.data} again={again} />}
+        {experiment.data && <ExperimentProgress experiment={experiment.data} refetch={refetch} />}
         <RunSettings run={run.data} experiment={experiment.data} />
-        {(!comparison || experiment.data?.state === 'finished' || experiment.problem) && <FiguresSection id={id} every={goesOn ? 10 : null} />}
+        {(!comparison || experiment.data?.state === 'finished' || experiment.problem) && <FiguresSection id={id} every={inProgress ? 10 : null} />}
         {run.data.kind === 'live' && <Changes changes={run.data.changes} />}
       </div>
     </>
   );
 }
 
-function RunHeader({ run, experiment, back, again }: { run: RunDetail; experiment: Experiment | null; back: ReactNode; again: () => void }) {
+function RunHeader({ run, experiment, back, refetch }: { run: RunDetail; experiment: Experiment | null; back: ReactNode; refetch: () => void }) {
   const [renaming, setRenaming] = useState(false);
   const state = experiment?.state ?? run.status;
   const close = () => {
     setRenaming(false);
-    again();
+    refetch();
   };
   return (
     <>
@@ -110,7 +110,7 @@ function formatSetting(name: string, value: unknown): [string, string] {
 const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** How far an experiment is; it can be cancelled while it waits or runs. */
-export function ExperimentProgress({ experiment, again }: { experiment: Experiment; again: () => void }) {
+function ExperimentProgress({ experiment, refetch }: { experiment: Experiment; refetch: () => void }) {
   const { id, state, done, of, error } = experiment;
   if (state === 'failed') return <ErrorMessage message={error || 'the experiment has failed'} />;
   if (state === 'cancelled' || state === 'interrupted') {
@@ -119,13 +119,13 @@ export function ExperimentProgress({ experiment, again }: { experiment: Experime
   if (state === 'finished') return null;
   const cancel = async () => {
     await runCommand('Cancelled', () => remove(`/api/experiments/${id}`), () => `after ${pluralize(done, 'seed')}`);
-    again();
+    refetch();
   };
   return (
     <div className="panel flex flex-wrap items-center gap-3 px-4 py-3">
       <div className="min-w-0 flex-1 basis-56">
         <p role="status" className="mb-1.5 text-sm">{describeProgress(experiment)}</p>
-        <ProgressBar done={done} of={of} label="Seeds done" />
+        <ProgressBar done={done} total={of} label="Seeds done" />
       </div>
       <Button kind="danger" onClick={() => void cancel()}>Cancel</Button>
     </div>
@@ -138,7 +138,7 @@ function describeProgress({ state, done, of, ahead }: Experiment): string {
 }
 
 /** What was changed while a live run went on. */
-export function Changes({ changes }: { changes: Schemas['SettingsChange-Output'][] }) {
+function Changes({ changes }: { changes: Schemas['SettingsChange-Output'][] }) {
   return (
     <Panel title="Changes" icon={<History size={15} />} subtitle={changes.length ? `${pluralize(changes.length, 'change')}, oldest first` : undefined}>
       {changes.length ? (

@@ -87,7 +87,7 @@ export function RunCards({ rows }: { rows: Row[] }) {
 }
 
 /** What a row says about a run; the same words in the table and on a phone's cards. */
-export function CompareCheckbox({ row }: { row: Row }) {
+function CompareCheckbox({ row }: { row: Row }) {
   const { picked, pick } = useRunList();
   return (
     <input
@@ -102,7 +102,7 @@ export function CompareCheckbox({ row }: { row: Row }) {
   );
 }
 
-export function RunTitle({ row }: { row: Row }) {
+function RunTitle({ row }: { row: Row }) {
   return (
     <span className="block min-w-0">
       <Link to={`/experiments?run=${row.id}`} className="font-semibold break-words underline-offset-2 hover:underline">{runTitle(row)}</Link>
@@ -111,14 +111,14 @@ export function RunTitle({ row }: { row: Row }) {
   );
 }
 
-export function RunState({ row }: { row: Row }) {
+function RunState({ row }: { row: Row }) {
   const { state, experiment } = row;
   return (
     <span className="inline-block min-w-24 max-lg:text-right">
       <StateBadge state={state} {...(experiment?.error ? { title: experiment.error } : {})} />
       {experiment && (state === 'running' || state === 'queued') && (
         <span className="mt-1 block">
-          <ProgressBar done={experiment.done} of={experiment.of} label={`Seeds of ${runTitle(row)}`} />
+          <ProgressBar done={experiment.done} total={experiment.of} label={`Seeds of ${runTitle(row)}`} />
           <span className="num text-xs text-quiet">{experiment.ahead ? `${experiment.ahead} before it` : `${experiment.done} of ${experiment.of} seeds`}</span>
         </span>
       )}
@@ -126,7 +126,7 @@ export function RunState({ row }: { row: Row }) {
   );
 }
 
-export function SchedulerMarkers({ names }: { names: readonly string[] }) {
+function SchedulerMarkers({ names }: { names: readonly string[] }) {
   const all = names.map((name) => schedulerStyle(name).label).join(', ');
   return (
     <span className="inline-flex flex-wrap items-center gap-1.5" role="img" aria-label={all} title={all}>
@@ -135,7 +135,7 @@ export function SchedulerMarkers({ names }: { names: readonly string[] }) {
   );
 }
 
-export function RunHeadline({ row }: { row: Row }) {
+function RunHeadline({ row }: { row: Row }) {
   if (!row.headline) return <span className="text-quiet">–</span>;
   return (
     <span className="block text-sm">

@@ -10,7 +10,7 @@ export interface Verdict {
   text: string;
 }
 
-export const NO_DIFFERENCE = 'no clear difference';
+const NO_DIFFERENCE = 'no clear difference';
 
 /** Better, worse, or nothing that can be told from chance. */
 export function judgeDifference(difference: Pick<Difference, 'mean' | 'low' | 'high' | 'relative'>, lessIsBetter: boolean): Verdict {

@@ -9,7 +9,7 @@ export function formatSeeds(seeds: readonly number[]): string {
   return inRow ? `${seeds[0]} to ${seeds.at(-1)}` : seeds.join(', ');
 }
 
-export const MAX_SEEDS = 30;
+const MAX_SEEDS = 30;
 
 /** `10`: so many seeds from 0 on; `3, 7` or `5,`: these. A string says what is wrong. */
 export function parseSeeds(text: string): number | number[] | string {
@@ -26,7 +26,7 @@ export function parseSeeds(text: string): number | number[] | string {
   return list;
 }
 
-export type ExperimentRequest = Schemas['ExperimentCreate'];
+type ExperimentRequest = Schemas['ExperimentCreate'];
 
 export interface Form {
   title: string;
@@ -42,7 +42,7 @@ export interface Form {
   mode: 'queued' | 'isolated';
 }
 
-export type FormErrors = Partial<Record<keyof Form, string>>;
+type FormErrors = Partial<Record<keyof Form, string>>;
 export const LIMITS = { title: 200, load: 100, rate: 1e6, gpus: 64, tasks: 100_000, schedulers: 20, seeds: MAX_SEEDS } as const;
 
 /** A form with what the address brings, so that other pages can fill it in. */
@@ -74,18 +74,18 @@ export function newExperimentPath(run: Pick<Schemas['RunLine'], 'workload' | 'sc
 
 /** What has to be put right before the form can be sent, by field; empty: nothing. */
 export function validateForm(form: Form): FormErrors {
-  const wrong: FormErrors = {};
-  if (form.title.length > LIMITS.title) wrong.title = `Title: ${LIMITS.title} characters at most.`;
-  if (!form.schedulers.length) wrong.schedulers = 'Schedulers: choose at least one.';
-  if (form.schedulers.length > LIMITS.schedulers) wrong.schedulers = `Schedulers: ${LIMITS.schedulers} at most.`;
-  if (!form.workload) wrong.workload = 'Workload: choose one.';
-  if (form.arrivals === 'load' && !isInRange(form.load, 0, LIMITS.load)) wrong.load = `Load: a number above 0, at most ${LIMITS.load}.`;
-  if (form.arrivals === 'rate' && !isInRange(form.rate, 0, LIMITS.rate)) wrong.rate = 'Rate: a number above 0, at most 1,000,000 tasks a second.';
-  if (!isWhole(form.gpus, 0, LIMITS.gpus)) wrong.gpus = `GPUs: a whole number from 0 to ${LIMITS.gpus}.`;
-  if (form.tasks.trim() && !isWhole(form.tasks, 1, LIMITS.tasks)) wrong.tasks = 'Tasks: a whole number from 1 to 100,000, or nothing.';
+  const errors: FormErrors = {};
+  if (form.title.length > LIMITS.title) errors.title = `Title: ${LIMITS.title} characters at most.`;
+  if (!form.schedulers.length) errors.schedulers = 'Schedulers: choose at least one.';
+  if (form.schedulers.length > LIMITS.schedulers) errors.schedulers = `Schedulers: ${LIMITS.schedulers} at most.`;
+  if (!form.workload) errors.workload = 'Workload: choose one.';
+  if (form.arrivals === 'load' && !isInRange(form.load, 0, LIMITS.load)) errors.load = `Load: a number above 0, at most ${LIMITS.load}.`;
+  if (form.arrivals === 'rate' && !isInRange(form.rate, 0, LIMITS.rate)) errors.rate = 'Rate: a number above 0, at most 1,000,000 tasks a second.';
+  if (!isWhole(form.gpus, 0, LIMITS.gpus)) errors.gpus = `GPUs: a whole number from 0 to ${LIMITS.gpus}.`;
+  if (form.tasks.trim() && !isWhole(form.tasks, 1, LIMITS.tasks)) errors.tasks = 'Tasks: a whole number from 1 to 100,000, or nothing.';
   const seeds = parseSeeds(form.seeds);
-  if (typeof seeds === 'string') wrong.seeds = seeds;
-  return wrong;
+  if (typeof seeds === 'string') errors.seeds = seeds;
+  return errors;
 }
 
 /** Above the least, at most the most. */

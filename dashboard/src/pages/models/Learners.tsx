@@ -1,4 +1,4 @@
-/** The schedulers of the live race that learn: how they stand now, and how their lessons went. */
+/** The schedulers of the live race that learn: their state now, and how their training went. */
 import { BrainCircuit } from 'lucide-react';
 import { EmptyState, Link } from '@/components/controls';
 import { FactList, Panel } from '@/components/Panel';
@@ -14,7 +14,7 @@ type Insight = ForestInsight | AgentInsight | OtherInsight;
 type History = ForestHistory | AgentHistory;
 
 export function Learners() {
-  const { learners, histories } = useRace((race) => ({ learners: (race.frame?.schedulers ?? []).filter(isLearner), histories: race.pictures?.histories ?? {} }), 'slow');
+  const { learners, histories } = useRace((race) => ({ learners: (race.frame?.schedulers ?? []).filter(isLearner), histories: race.analysis?.histories ?? {} }), 'slow');
   return (
     <section aria-label="Learning now" className="min-w-0 space-y-3">
       {learners.length ? (
@@ -35,7 +35,7 @@ const isLearner = ({ insight }: SchedulerFigures): boolean => insight !== null &
 
 function Learner({ name, insight, history }: { name: string; insight: Insight; history: History | undefined }) {
   const { label } = schedulerStyle(name);
-  const version = insight.kind === 'other' ? '' : insight.version ? `version ${insight.version} in this race` : 'decides by what it was taught before the race';
+  const version = insight.kind === 'other' ? '' : insight.version ? `version ${insight.version} in this race` : 'decides as it was pretrained before the race';
   return (
     <Panel title={label} icon={<SchedulerMarker name={name} size={13} />} subtitle={version}>
       {insight.kind === 'forest' && <ForestFacts name={name} insight={insight} />}
@@ -52,7 +52,7 @@ function ForestFacts({ name, insight }: { name: string; insight: ForestInsight }
       <FactList
         className="grid-cols-2 sm:grid-cols-3"
         facts={[
-          ['Fits, lessons included', formatCount(insight.retrains)],
+          ['Fits, pretraining included', formatCount(insight.retrains)],
           ['Error of the GPU share', `${formatNumber(insight.share_mae)} on ${formatCount(insight.share_tested)} unseen tasks`],
           ['R² of the GPU share', formatNumber(insight.share_r2)],
           ['Last fit', insight.last_retrain === null ? 'none in this race' : `task ${formatCount(insight.last_retrain)}`],
@@ -70,11 +70,11 @@ function AgentFacts({ insight }: { insight: AgentInsight }) {
     <FactList
       className="grid-cols-2 sm:grid-cols-3"
       facts={[
-        ['Decisions by lot', formatPercent(insight.epsilon, 1)],
+        ['Decisions at random', formatPercent(insight.epsilon, 1)],
         ['Reward lately', `${formatNumber(insight.reward)} typical tasks`],
-        ['Loss of the last lesson', formatNumber(insight.loss)],
+        ['Loss of the last update', formatNumber(insight.loss)],
         ['Gradient steps', formatCount(insight.steps)],
-        ['Lessons of this race', formatCount(insight.updates)],
+        ['Updates in this race', formatCount(insight.updates)],
       ]}
     />
   );

@@ -22,8 +22,8 @@ function Folder({ folder, files }: { folder: string; files: ModelFile[] }) {
   // What is damaged must not hide below the fold.
   const order = files.toSorted((a, b) => Number(a.intact) - Number(b.intact));
   return (
-    <Panel title={isCache(folder) ? 'Taught before the race' : 'Model files'} icon={<FileBox size={15} />} subtitle={<span>{pluralize(files.length, 'file')} in <span className="num [overflow-wrap:anywhere]">{folder}</span>{isCache(folder) ? '; one for each cluster and version, made again if deleted' : ''}</span>}>
-      <CollapsibleList items={order} of={(file) => file.file}>{(file) => <FileRow file={file} />}</CollapsibleList>
+    <Panel title={isCache(folder) ? 'Pretrained models' : 'Model files'} icon={<FileBox size={15} />} subtitle={<span>{pluralize(files.length, 'file')} in <span className="num [overflow-wrap:anywhere]">{folder}</span>{isCache(folder) ? '; one for each cluster and version, made again if deleted' : ''}</span>}>
+      <CollapsibleList items={order} itemKey={(file) => file.file}>{(file) => <FileRow file={file} />}</CollapsibleList>
     </Panel>
   );
 }
@@ -62,7 +62,7 @@ export function StoredModels({ models }: { models: StoredModel[] }) {
   return (
     <Panel title="Models of runs" icon={<Database size={15} />} subtitle={models.length ? `${pluralize(models.length, 'model')}, newest first` : ''}>
       {models.length ? (
-        <CollapsibleList items={models} of={(model) => model.id}>{(model) => <StoredRow model={model} />}</CollapsibleList>
+        <CollapsibleList items={models} itemKey={(model) => model.id}>{(model) => <StoredRow model={model} />}</CollapsibleList>
       ) : (
         <EmptyState title="No run has left a model yet"><p>When a live race with a scheduler that learns is stopped, its model is kept here.</p></EmptyState>
       )}
@@ -92,11 +92,11 @@ function StoredRow({ model }: { model: StoredModel }) {
 const COLLAPSED_COUNT = 6;
 
 /** The first few lines of a list; the others when asked for. */
-export function CollapsibleList<T>({ items, of, children }: { items: readonly T[]; of: (item: T) => string | number; children: (item: T) => ReactNode }) {
+function CollapsibleList<T>({ items, itemKey, children }: { items: readonly T[]; itemKey: (item: T) => string | number; children: (item: T) => ReactNode }) {
   const [all, setAll] = useState(false);
   return (
     <>
-      <ul className="divide-y divide-edge/60">{(all ? items : items.slice(0, COLLAPSED_COUNT)).map((item) => <li key={of(item)}>{children(item)}</li>)}</ul>
+      <ul className="divide-y divide-edge/60">{(all ? items : items.slice(0, COLLAPSED_COUNT)).map((item) => <li key={itemKey(item)}>{children(item)}</li>)}</ul>
       {items.length > COLLAPSED_COUNT && <Button className="mt-2" aria-expanded={all} onClick={() => setAll(!all)}>{all ? 'Show fewer' : `Show all ${items.length}`}</Button>}
     </>
   );
@@ -131,17 +131,10 @@ export function describeTraining(training: Training): string[] {
 }
 
 /** The file of a path, without its folders. */
-export const fileName = (path: string): string => path.split(/[/\\]/).pop() ?? path;
+const fileName = (path: string): string => path.split(/[/\\]/).pop() ?? path;
 
 /** Models that the server keeps for itself, one for each cluster, against those that a person has trained. */
 export const isCache = (folder: string): boolean => /(^|[/\\])(\.?cache|Caches)[/\\]/.test(folder);
 
-export const TRAIN_COMMANDS: [about: string, command: string][] = [
-  ['The forest, on two presets of 10,000 tasks each', 'hms train hybrid_ml --presets mixed,long_tail -o models/hybrid_ml.model'],
-  ['The agent, for eight GPUs, with its learning curve', 'hms train rl_agent --gpus 8 --curve models/curve.png -o models/rl_agent.model'],
-  ['Use a model in a comparison', 'hms compare long_tail -s hybrid_ml:model=models/hybrid_ml.model,greedy'],
-  ['What is in the folder', 'hms models models'],
-];
-
 /** How to train a model of this kind anew, over the file that is damaged. */
-export const retrainCommand = (kind: string, folder: string, file: string): string => `hms train ${kind} -o ${folder}/${file}`;
+const retrainCommand = (kind: string, folder: string, file: string): string => `hms train ${kind} -o ${folder}/${file}`;

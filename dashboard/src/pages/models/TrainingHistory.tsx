@@ -1,14 +1,14 @@
-/** How the last lessons of a learner went: a line over tasks, and the fits one by one. */
+/** How the last training of a learner went: a line over tasks, and the fits one by one. */
 import type { AgentHistory, ForestHistory, Retrain } from '@/live/messages';
 import { schedulerStyle } from '@/theme/schedulers';
 import { useTheme } from '@/theme/theme';
 import { formatCount, formatNumber, formatSeconds, isKnown } from '@/utils/format';
 import { useSize } from '@/utils/hooks';
 
-const REASONS: Record<Retrain['reason'], string> = { first: 'the first one', interval: 'it was time', drift: 'the work had changed' };
+const REASONS: Record<Retrain['reason'], string> = { first: 'first fit', interval: 'interval', drift: 'drift: the work had changed' };
 
 export function TrainingHistory({ name, history }: { name: string; history: ForestHistory | AgentHistory }) {
-  if (!history.points.length) return <p className="mt-3 text-xs text-quiet">No lesson in this race yet.</p>;
+  if (!history.points.length) return <p className="mt-3 text-xs text-quiet">No training in this race yet.</p>;
   if (history.kind === 'agent') {
     return (
       <div className="mt-3 grid gap-3 sm:grid-cols-2">
@@ -42,7 +42,7 @@ function HistoryChart({ name, title, points }: { name: string; title: string; po
           <HistoryLine points={seen} width={width} colour={schedulerStyle(name).colour[theme]} />
         </svg>
       ) : (
-        <p className="flex items-center text-xs text-quiet" style={{ height: HEIGHT }}>A line needs two lessons.</p>
+        <p className="flex items-center text-xs text-quiet" style={{ height: HEIGHT }}>A line needs two updates.</p>
       )}
     </figure>
   );

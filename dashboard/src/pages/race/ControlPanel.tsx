@@ -36,11 +36,11 @@ function ControlGroups({ settings, disabled }: { settings: Settings; disabled: b
         <Row label="Speed"><PaceSelect settings={settings} disabled={disabled} /></Row>
       </Group>
       <Group title="What counts">
-        <Slider label="Energy weight" hint="0: only time counts, 1: only energy" value={settings.energy_weight} min={0} max={1} step={0.05} show={(value) => value.toFixed(2)} disabled={disabled} onSettle={(next) => void changeSettings(`Energy weight ${next.toFixed(2)}`, { energy_weight: next })} />
+        <Slider label="Energy weight" hint="0: only time counts, 1: only energy" value={settings.energy_weight} min={0} max={1} step={0.05} format={(value) => value.toFixed(2)} disabled={disabled} onCommit={(next) => void changeSettings(`Energy weight ${next.toFixed(2)}`, { energy_weight: next })} />
       </Group>
       <Group title="Devices">
         {settings.backend === 'simulated' ? (
-          <Slider label="Number of GPUs" value={settings.num_gpus} min={0} max={16} step={1} show={String} disabled={disabled} onSettle={(next) => void changeSettings(`${next} GPUs`, { num_gpus: next })} />
+          <Slider label="Number of GPUs" value={settings.num_gpus} min={0} max={16} step={1} format={String} disabled={disabled} onCommit={(next) => void changeSettings(`${next} GPUs`, { num_gpus: next })} />
         ) : (
           <p className="text-sm text-quiet">Tasks really run here: the devices are those the server was started with. A GPU that is switched off is not used.</p>
         )}
@@ -86,7 +86,7 @@ const QUEUE_LIMITS = [null, 10, 50, 200, 1000];
 function QueueLimit({ settings, disabled }: { settings: Settings; disabled: boolean }) {
   const limits = QUEUE_LIMITS.includes(settings.max_queue) ? QUEUE_LIMITS : [settings.max_queue, ...QUEUE_LIMITS];
   return (
-    <Row label="Longest queue, others are turned away">
+    <Row label="Longest queue, further tasks are rejected">
       <Select value={String(settings.max_queue)} disabled={disabled} onChange={(event) => void changeSettings(`Longest queue: ${event.target.value === 'null' ? 'any' : event.target.value}`, { max_queue: event.target.value === 'null' ? null : Number(event.target.value) })}>
         {limits.map((most) => <option key={String(most)} value={String(most)}>{most === null ? 'any' : `${most} tasks`}</option>)}
       </Select>

@@ -8,7 +8,7 @@ import { useRace } from '@/live/store';
 import { changeSettings, useRaceSettings, type Settings } from '@/state/commands';
 import { formatNumber } from '@/utils/format';
 
-export const PACES: (number | null)[] = [1, 5, 20, 50, 100, 500, 2000, null];
+const PACES: (number | null)[] = [1, 5, 20, 50, 100, 500, 2000, null];
 export const formatPace = (pace: number | null): string => (pace === null ? 'full speed' : `${formatNumber(pace, 2).replace(/\.0+$/, '')} tasks/s`);
 
 /** Where "shift now" leads: work that wants the other kind of device. */
@@ -41,7 +41,7 @@ export function ControlStrip({ open, onMore }: { open: boolean; onMore: () => vo
 /** Offered load: above 1 nobody can keep up; well below it the simple rules fall over already. */
 export function LoadSlider({ settings, rate, disabled }: { settings: Settings; rate: number | null; disabled: boolean }) {
   if (settings.load === null) {
-    return <Slider label="Rate" className="w-72" value={settings.rate ?? 1} min={1} max={200} step={1} show={(value) => `${formatNumber(value)} tasks/s`} disabled={disabled} onSettle={(next) => void changeSettings(`Rate ${formatNumber(next)} tasks/s`, { rate: next })} />;
+    return <Slider label="Rate" className="w-72" value={settings.rate ?? 1} min={1} max={200} step={1} format={(value) => `${formatNumber(value)} tasks/s`} disabled={disabled} onCommit={(next) => void changeSettings(`Rate ${formatNumber(next)} tasks/s`, { rate: next })} />;
   }
   return (
     <Slider
@@ -52,9 +52,9 @@ export function LoadSlider({ settings, rate, disabled }: { settings: Settings; r
       min={0.05}
       max={1.5}
       step={0.05}
-      show={(value) => value.toFixed(2)}
+      format={(value) => value.toFixed(2)}
       disabled={disabled}
-      onSettle={(next) => void changeSettings(`Offered load ${next.toFixed(2)}`, { load: next })}
+      onCommit={(next) => void changeSettings(`Offered load ${next.toFixed(2)}`, { load: next })}
     />
   );
 }
@@ -92,7 +92,7 @@ export function WorkloadSelect({ settings, disabled }: { settings: Settings; dis
   );
 }
 
-/** A switch for each GPU: off means it has failed and its tasks are placed anew. */
+/** A switch for each GPU: off means it has failed and its tasks are rescheduled. */
 export function GpuSwitches({ settings, disabled, most }: { settings: Settings; disabled: boolean; most: number }) {
   const failed = new Set(settings.failed_gpus);
   const gpus = Array.from({ length: Math.min(most, settings.num_gpus) }, (_, gpu) => gpu);

@@ -79,7 +79,7 @@ function UploadForm({ file, most, onClose, onDone }: { file: File; most: number;
       <div className="flex flex-wrap items-end gap-2">
         <div className="min-w-0 flex-1 basis-56"><Field label="Name" hint={`${file.name}, ${formatBytes(file.size)}`}><input className={INPUT_CLASS} value={name} autoFocus spellCheck={false} disabled={share !== null} onChange={(event) => setName(event.target.value)} /></Field></div>
         <Button kind="main" type="submit" disabled={fault !== '' || share !== null}>Upload</Button>
-        <Button onClick={onClose} disabled={share !== null}>Put it away</Button>
+        <Button onClick={onClose} disabled={share !== null}>Discard</Button>
       </div>
       {share !== null && <UploadProgress share={share} />}
       {fault && <ErrorMessage message={fault} />}
@@ -91,7 +91,7 @@ function UploadForm({ file, most, onClose, onDone }: { file: File; most: number;
 function UploadProgress({ share }: { share: number }) {
   return (
     <div>
-      <ProgressBar done={Math.round(share * 100)} of={100} label="Upload" />
+      <ProgressBar done={Math.round(share * 100)} total={100} label="Upload" />
       <p role="status" className="mt-1 text-xs text-quiet">{share < 1 ? 'It is being sent.' : 'It has arrived and is being read.'}</p>
     </div>
   );

@@ -5,7 +5,7 @@ import { remove } from '@/api/client';
 import { useFetch } from '@/api/useFetch';
 import { AsyncContent, Skeleton } from '@/components/AsyncContent';
 import { Button, buttonClass, Chip, EmptyState, Link } from '@/components/controls';
-import { Confirm } from '@/components/Dialog';
+import { ConfirmDialog } from '@/components/Dialog';
 import { FactList, PageHeader, Panel } from '@/components/Panel';
 import { useRace } from '@/live/store';
 import { changeSettings, runCommand, start } from '@/state/commands';
@@ -110,8 +110,8 @@ function BigNumber({ text, below = '', tone = '' }: { text: string; below?: stri
 }
 
 /** Race on a workload, compare on it, take it home, or delete it. */
-export function WorkloadActions({ shape }: { shape: WorkloadShape }) {
-  const [asking, setAsking] = useState(false);
+function WorkloadActions({ shape }: { shape: WorkloadShape }) {
+  const [confirming, setConfirming] = useState(false);
   const state = useRace((race) => race.frame?.state ?? null, 'slow');
   const goesOn = state === 'running' || state === 'paused' || state === 'ready';
   return (
@@ -123,11 +123,11 @@ export function WorkloadActions({ shape }: { shape: WorkloadShape }) {
       {shape.kind === 'upload' && (
         <>
           <a href={`/api/workloads/${encodeURIComponent(shape.name)}/file`} download={shape.name} className={buttonClass()}><Download size={15} aria-hidden="true" /> Download</a>
-          <Button kind="danger" disabled={shape.in_use} title={shape.in_use ? 'The race or an experiment needs it now' : 'Delete the file'} onClick={() => setAsking(true)}><Trash2 size={15} aria-hidden="true" /> Delete</Button>
+          <Button kind="danger" disabled={shape.in_use} title={shape.in_use ? 'The race or an experiment needs it now' : 'Delete the file'} onClick={() => setConfirming(true)}><Trash2 size={15} aria-hidden="true" /> Delete</Button>
         </>
       )}
-      {asking && (
-        <Confirm title={`Delete ${shape.name}?`} text="The file is gone from the server then. Runs that used it keep their results, but cannot be resumed." doing="Delete it" onYes={() => void deleteWorkload(shape.name)} onClose={() => setAsking(false)} />
+      {confirming && (
+        <ConfirmDialog title={`Delete ${shape.name}?`} text="The file is gone from the server then. Runs that used it keep their results, but cannot be resumed." confirmLabel="Delete it" onConfirm={() => void deleteWorkload(shape.name)} onClose={() => setConfirming(false)} />
       )}
     </>
   );
@@ -154,7 +154,7 @@ const QUANTILE_ROWS: [string, (shape: WorkloadShape) => WorkloadShape['size'], (
 ];
 const QUANTILE_COLUMNS = ['minimum', 'p25', 'median', 'p75', 'p90', 'p99', 'maximum', 'mean'] as const;
 
-export function QuantileTable({ shape }: { shape: WorkloadShape }) {
+function QuantileTable({ shape }: { shape: WorkloadShape }) {
   return (
     <div className="relative overflow-x-auto" tabIndex={0} role="group" aria-label="Table of quantiles">
       <table className="w-full text-right text-sm">

@@ -29,7 +29,7 @@ function parseUploadError(status: number, text: string): ApiError {
 }
 
 /** Names that the server takes: small letters, digits, dot, dash and underscore, beginning with a letter or digit. */
-export const MAX_LENGTH = 100;
+const MAX_LENGTH = 100;
 
 /** A name made from that of a file: `My Trace (1).CSV` becomes `my-trace-1.csv`. */
 export function cleanName(file: string): string {

@@ -10,18 +10,18 @@ export function useShape({ name, sha256 }: Pick<WorkloadLine, 'name' | 'sha256'>
   const [answer, setAnswer] = useState<{ shape: WorkloadShape | null; problem: ApiError | null }>({ shape: null, problem: null });
   const key = `${name} ${sha256 ?? ''}`;
   useEffect(() => {
-    let wanted = true;
-    const asked = cache.get(key) ?? get<WorkloadShape>(`/api/workloads/${name}`);
-    cache.set(key, asked);
-    asked.then(
-      (shape) => wanted && setAnswer({ shape, problem: null }),
+    let current = true;
+    const request = cache.get(key) ?? get<WorkloadShape>(`/api/workloads/${name}`);
+    cache.set(key, request);
+    request.then(
+      (shape) => current && setAnswer({ shape, problem: null }),
       (problem: ApiError) => {
         cache.delete(key);
-        if (wanted) setAnswer({ shape: null, problem });
+        if (current) setAnswer({ shape: null, problem });
       },
     );
     return () => {
-      wanted = false;
+      current = false;
     };
   }, [key, name]);
   return answer;
