@@ -2,6 +2,7 @@ import { render, screen, waitFor } from '@testing-library/react';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { emptyRace } from '@/live/state';
 import { useLiveStore } from '@/live/store';
+import { navigate } from '@/state/router';
 import { serve } from '@/testing/server';
 import { BUILT_IN } from '@/testing/schedulers';
 import { schedulerStyle, setSchedulers, useSchedulerStyles } from '@/theme/schedulers';
@@ -10,15 +11,16 @@ import { App } from './App';
 beforeEach(() => {
   vi.stubGlobal('WebSocket', class { close() {} });
   useLiveStore.setState({ race: emptyRace, status: 'connecting' });
+  useSchedulerStyles.setState({ styles: new Map(), requested: [] });
+  navigate('/');
 });
 afterEach(() => {
   vi.unstubAllGlobals();
   useSchedulerStyles.setState({ requested: [] });
-  setSchedulers(BUILT_IN);
+  setSchedulers(BUILT_IN); // as all other tests expect it
 });
 
 it('asks how schedulers are drawn before it draws a page, and later for those with options', async () => {
-  setSchedulers([]);
   const base = BUILT_IN.find((each) => each.name === 'hybrid_ml')!;
   const spec = 'hybrid_ml:retrain_interval=10';
   const described = { ...base, name: spec, label: 'Hybrid ML (retrain_interval=10)' };
@@ -32,7 +34,6 @@ it('asks how schedulers are drawn before it draws a page, and later for those wi
 });
 
 it('draws pages also when the server does not answer', async () => {
-  setSchedulers([]);
   serve({});
   render(<App />);
   await waitFor(() => expect(screen.getByText('Loading the race')).toBeInTheDocument());
