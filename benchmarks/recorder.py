@@ -14,9 +14,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from benchmarks.rows import BenchmarkError, Row, require, side_by_side
-from hybrid_scheduler.storage.recorder import Pace, Recorder
-from hybrid_scheduler.storage.rows import Batch, Record, ResultRows, TaskRows
-from hybrid_scheduler.storage.statements import COLUMNS
+from hybrid_scheduler.storage.recorder import Recorder, RecorderOptions
+from hybrid_scheduler.storage.rows import INSERT_COLUMNS, Batch, Record, ResultRows, TaskRows
 from hybrid_scheduler.storage.store import Store
 
 SCHEDULERS = ("round_robin", "random", "greedy", "hybrid_ml", "rl_agent", "oracle")
@@ -69,7 +68,7 @@ def _compare(name: str, url: str, raw: Raw) -> Row:
 
 async def _record(store: Store, batches: list[Batch]) -> None:
     # As many rows a transaction as the other side, though the recorder would put more together.
-    recorder = Recorder(store, Pace(commit_rows=ROWS // BATCHES))
+    recorder = Recorder(store, RecorderOptions(commit_rows=ROWS // BATCHES))
     recorder.start()
     for batch in batches:
         require(recorder.add(batch), "the buffer of the recorder is too small for this benchmark")
@@ -105,7 +104,7 @@ def _sqlite(url: str, _runner: asyncio.Runner) -> Iterator[Callable[[Tuples], No
         for batch in batches:
             connection.execute("BEGIN")
             for table, rows in batch:
-                names, places = ", ".join(COLUMNS[table]), ", ".join("?" * len(COLUMNS[table]))
+                names, places = ", ".join(INSERT_COLUMNS[table]), ", ".join("?" * len(INSERT_COLUMNS[table]))
                 connection.executemany(f"INSERT INTO {table} ({names}) VALUES ({places})", rows)  # noqa: S608  # names of our own tables
             connection.execute("COMMIT")
 
@@ -123,7 +122,7 @@ def _postgres(url: str, runner: asyncio.Runner) -> Iterator[Callable[[Tuples], N
         for batch in batches:
             async with connection.transaction():
                 for table, rows in batch:
-                    await connection.copy_records_to_table(table, records=rows, columns=COLUMNS[table])
+                    await connection.copy_records_to_table(table, records=rows, columns=INSERT_COLUMNS[table])
 
     yield lambda batches: runner.run(write(batches))
     runner.run(connection.close())

@@ -96,7 +96,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 @pytest_asyncio.fixture
 async def store(url: str) -> AsyncIterator[Store]:
     """An open store, of either kind."""
-    store = await Store.open(url)
+    store = await Store.open(url, patience=120.0)
     yield store
     await store.close()
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hybrid_scheduler.storage import batch_means
-from hybrid_scheduler.storage.batch_means import Cut
+from hybrid_scheduler.storage.batch_means import BatchPlan
 from hybrid_scheduler.storage.rows import Batch, ResultRows, TaskRows
 from hybrid_scheduler.storage.store import Store
 from stored import MEASURES, new_run
@@ -41,7 +41,7 @@ async def test_every_batch_has_the_means_of_its_tasks(store: Store) -> None:
     found = await store.batch_means(run_id, 2)
     assert found is not None
     cut, means = found
-    assert cut == Cut(300, 2299, 20, 1)
+    assert cut == BatchPlan(300, 2299, 20, 1)
     assert [(each.scheduler, each.batch) for each in means] == [
         (n, b) for n in ("greedy", "oracle") for b in range(20)
     ]
@@ -71,14 +71,14 @@ async def test_a_task_that_started_again_counts_as_it_ended_and_a_rejected_one_n
 
 
 async def test_of_a_long_run_one_task_of_several_is_looked_at(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batch_means, "MOST_RESULTS", 1000)
+    monkeypatch.setattr(batch_means, "MAX_RESULTS", 1000)
     run_id, values = await filled(store, 1500)
     found = await store.batch_means(run_id, 2)
     assert found is not None
     cut, means = found
-    assert (cut.every, cut.batches) == (3, 20)
+    assert (cut.stride, cut.batches) == (3, 20)
     assert sum(each.tasks for each in means) == pytest.approx(1000, rel=0.02)
-    looked = [n for n in range(75) if n * batch_means.GOLDEN % batch_means.WHOLE < batch_means.WHOLE // 3]
+    looked = [n for n in range(75) if n * batch_means.GOLDEN % batch_means.MODULUS < batch_means.MODULUS // 3]
     assert means[0].mean_turnaround == pytest.approx(values["greedy"]["turnaround_time"][looked].mean())
 
 
@@ -86,7 +86,7 @@ async def test_of_a_long_run_one_task_of_several_is_looked_at(store: Store, monk
 @pytest.mark.parametrize("every", [2, 3, 4, 5, 8, 10, 100])
 async def test_a_policy_that_takes_turns_is_seen_on_all_its_sides(turns: int, every: int) -> None:
     tasks = np.arange(200_000)
-    looked = tasks[tasks * batch_means.GOLDEN % batch_means.WHOLE < batch_means.WHOLE // every]
+    looked = tasks[tasks * batch_means.GOLDEN % batch_means.MODULUS < batch_means.MODULUS // every]
     shares = np.bincount(looked % turns, minlength=turns) / len(looked)
     assert shares * turns == pytest.approx(np.ones(turns), abs=0.1)
 
@@ -97,4 +97,4 @@ async def test_a_run_without_tasks_has_no_batches(store: Store) -> None:
 
 @pytest.mark.parametrize(("tasks", "batches"), [(1, 1), (9, 1), (10, 2), (99, 19), (100, 20), (10**6, 20)])
 async def test_a_short_run_has_fewer_batches(tasks: int, batches: int) -> None:
-    assert Cut.of(0, tasks - 1, 1).batches == batches
+    assert BatchPlan.for_tasks(0, tasks - 1, 1).batches == batches

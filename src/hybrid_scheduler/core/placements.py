@@ -1,4 +1,4 @@
-"""A placement is what became of one task: where it ran, from when to when."""
+"""Placements: where every task ran, from when to when, and the energy and cost that follow."""
 
 from __future__ import annotations
 
@@ -19,11 +19,24 @@ REASONS = {
     NO_PARENT: "a task it depends on was rejected",
     QUEUE_FULL: "too many tasks were waiting already",
 }
-REAL_REASONS = {LOST: "its worker died every time it was tried"}  # beside those above, where tasks really run
+RESULT_COLUMNS = (
+    "gpu_fraction",
+    "device",
+    "status",
+    "start",
+    "finish",
+    "execution",
+    "waiting",
+    "turnaround",
+    "energy",
+    "cost",
+)
+REAL_REASONS = {LOST: "its worker died every time it was tried"}
+"""Only where tasks are executed for real."""
 
 
 class Decision(NamedTuple):
-    """What a scheduler answers: the share of the task for a GPU, and the device."""
+    """What a scheduler returns: the share of the task for a GPU, and the device."""
 
     gpu_fraction: float
     device: int
@@ -35,7 +48,7 @@ class Placements:
 
     tasks: Tasks
     cluster: Cluster
-    times: Floats  # whole-task seconds by (row, class), those that really passed
+    times: Floats  # actual whole-task seconds by (row, class)
     gpu_fraction: Floats
     gpu: npt.NDArray[np.int32]
     cpu: npt.NDArray[np.int32]
@@ -44,8 +57,8 @@ class Placements:
     ready: Floats
     finish: Floats
     status: npt.NDArray[np.uint8]
-    queued: bool = True  # False: the isolated race
-    measured: bool = False  # True: it really ran, and classes on which a task did not run hold learnt times
+    queued: bool = True  # False: isolated mode
+    measured: bool = False  # True: executed for real; classes on which a task did not run hold learnt times
 
     def __len__(self) -> int:
         return len(self.finish)
@@ -53,8 +66,7 @@ class Placements:
     @cached_property
     def ran(self) -> npt.NDArray[np.bool_]:
         """Rows that were executed."""
-        ran: npt.NDArray[np.bool_] = self.status <= SPILLED
-        return ran
+        return self.status <= SPILLED
 
     @property
     def rejected(self) -> npt.NDArray[np.bool_]:
@@ -63,23 +75,22 @@ class Placements:
 
     @property
     def spilled(self) -> npt.NDArray[np.bool_]:
-        """Rows that ran elsewhere than the scheduler said, because they do not fit there."""
+        """Rows that ran elsewhere than the scheduler chose, because they do not fit there."""
         spilled: npt.NDArray[np.bool_] = self.status == SPILLED
         return spilled
 
     @cached_property
     def gpu_seconds(self) -> Floats:
-        """Seconds that the GPU share takes, 0 where there is none."""
+        """Seconds of the GPU share, 0 where there is none."""
         return self._seconds(self.gpu, self.gpu_fraction)
 
     @cached_property
     def cpu_seconds(self) -> Floats:
-        """Seconds that the CPU share takes, 0 where there is none."""
+        """Seconds of the CPU share, 0 where there is none."""
         return self._seconds(self.cpu, 1.0 - self.gpu_fraction)
 
     def _seconds(self, device: npt.NDArray[np.int32], share: Floats) -> Floats:
-        used = device >= 0
-        rows = np.flatnonzero(used)
+        rows = np.flatnonzero(device >= 0)
         seconds = np.zeros(len(self))
         seconds[rows] = share[rows] * self.times[rows, self.cluster.class_index[device[rows]]]
         return seconds
@@ -101,21 +112,21 @@ class Placements:
 
     @cached_property
     def waiting(self) -> Floats:
-        """Seconds that a ready task did not run: queueing, and moving its parents' data."""
+        """Seconds that a ready task spent in queues or waiting for its parents' data."""
         return np.maximum(self.finish - self.ready - self.execution, 0.0)
 
     @cached_property
     def energy(self) -> Floats:
         """Joules of each task."""
-        return self._per_second("watts")
+        return self._charge("watts")
 
     @cached_property
     def cost(self) -> Floats:
         """Dollars of each task."""
-        return self._per_second("dollars_per_second")
+        return self._charge("dollars_per_second")
 
-    def _per_second(self, figure: str) -> Floats:
-        rate = np.append(self.cluster.per_device(figure), 0.0)  # index -1, no device, is free
+    def _charge(self, name: str) -> Floats:
+        rate = np.append(self.cluster.per_device(name), 0.0)  # index -1, no device, costs nothing
         amount: Floats = self.gpu_seconds * rate[self.gpu] + self.cpu_seconds * rate[self.cpu]
         return amount
 
@@ -130,24 +141,30 @@ class Placements:
 
     @cached_property
     def makespan(self) -> float:
-        """When the last task ended; 0 if none ran."""
+        """End of the last task; 0 if none ran."""
         return float(self.finish[self.ran].max(initial=0.0))
 
     def reason(self, row: int) -> str:
-        """Say why a row was rejected; empty if it ran."""
+        """Return why a row was rejected; empty if it ran."""
         return (REASONS | REAL_REASONS).get(int(self.status[row]), "")
 
+    @property
+    def device(self) -> npt.NDArray[np.int32]:
+        """The device of each row, the GPU of a split task; -1 where it did not run."""
+        return np.where(self.gpu >= 0, self.gpu, self.cpu)
+
+    def result_columns(self, rows: slice = slice(None)) -> dict[str, npt.NDArray[Any]]:
+        """Return what is recorded of each task, in the database and in the live feed, as columns by name."""
+        return {name: getattr(self, name)[rows] for name in RESULT_COLUMNS}
+
     def decision(self, row: int) -> Decision:
-        """Return where a row really ran."""
+        """Return where a row ran."""
         device = self.gpu[row] if self.gpu[row] >= 0 else self.cpu[row]
         return Decision(float(self.gpu_fraction[row]), int(device))
 
 
-def joined(parts: list[Placements], tasks: Tasks) -> Placements:
-    """Put placements of consecutive blocks of `tasks` together."""
-
-    def column(name: str) -> Any:
-        return np.concatenate([getattr(part, name) for part in parts])
-
+def concatenate_placements(parts: list[Placements], tasks: Tasks) -> Placements:
+    """Join the placements of consecutive blocks of `tasks`."""
     names = ("times", "gpu_fraction", "gpu", "cpu", "gpu_start", "cpu_start", "ready", "finish", "status")
-    return replace(parts[0], tasks=tasks, **{name: column(name) for name in names})
+    columns: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+    return replace(parts[0], tasks=tasks, **columns)

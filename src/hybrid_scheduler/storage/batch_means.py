@@ -1,8 +1,8 @@
-"""The question how schedulers did in a long run, batch by batch, answered by the database in about a second.
+"""Batch means of a stored run: how each scheduler did over time, computed by the database in about a second.
 
-The tasks in their order are cut into batches of equal size. Of a run with more results than `MOST_RESULTS` one task
-of n is looked at, not every n-th: policies that take turns would show one side only. A task that had to start again
-counts as it ended.
+The tasks in order are cut into batches of equal size. Of a run with more results than `MAX_RESULTS` one task of
+`stride` is sampled, but not every n-th one: a policy that alternates would show one side only. A task that was
+restarted counts with its last attempt.
 """
 
 from __future__ import annotations
@@ -14,33 +14,33 @@ from sqlalchemy import Select, and_, case, func, select
 
 from hybrid_scheduler.storage.tables import scheduler_results
 
-MOST_RESULTS = 100_000
+MAX_RESULTS = 100_000
 BATCHES = 20
-LEAST_TASKS = 5  # in a batch
-# Multiples of the golden ratio, cut to 16 bits, keep no step with any turn that policies take.
-GOLDEN, WHOLE = 40_503, 65_536
+MIN_BATCH_TASKS = 5
+# Multiples of the golden ratio modulo 2^16 do not align with any period of a policy.
+GOLDEN, MODULUS = 40_503, 65_536
 
 
 @dataclass(frozen=True)
-class Cut:
-    """How a run is cut into batches: which tasks, how many batches, and of how many tasks one is looked at."""
+class BatchPlan:
+    """Which tasks of a run are cut into how many batches; one task of `stride` is sampled."""
 
     first: int
     last: int
     batches: int
-    every: int
+    stride: int
 
     @classmethod
-    def of(cls, first: int, last: int, schedulers: int) -> Cut:
-        """Cut the tasks `first` … `last`, each with so many results."""
+    def for_tasks(cls, first: int, last: int, schedulers: int) -> BatchPlan:
+        """Plan batches of the tasks `first` … `last`, each with a result per scheduler."""
         tasks = last - first + 1
-        every = max(1, -(-tasks * max(1, schedulers) // MOST_RESULTS))
-        return cls(first, last, max(1, min(BATCHES, tasks // (LEAST_TASKS * every))), every)
+        stride = max(1, -(-tasks * max(1, schedulers) // MAX_RESULTS))
+        return cls(first, last, max(1, min(BATCHES, tasks // (MIN_BATCH_TASKS * stride))), stride)
 
 
 @dataclass(frozen=True)
 class BatchMeans:
-    """What one scheduler did in one batch."""
+    """The means of one scheduler in one batch."""
 
     scheduler: str
     batch: int
@@ -52,9 +52,9 @@ class BatchMeans:
     p95_turnaround: float
 
 
-def question(run_id: int, cut: Cut) -> Select[Any]:
-    """Ask for the rows of `BatchMeans`, in order of scheduler and batch."""
-    rows = _rows(run_id, cut).subquery()
+def batch_means_query(run_id: int, plan: BatchPlan) -> Select[Any]:
+    """Return the query for the rows of `BatchMeans`, in order of scheduler and batch."""
+    rows = _sampled_results(run_id, plan).subquery()
     mean, late = func.avg, case((rows.c.rank >= 0.95, rows.c.turnaround_time))  # the percentile by nearest rank
     return (
         select(
@@ -72,32 +72,27 @@ def question(run_id: int, cut: Cut) -> Select[Any]:
     )
 
 
-def _rows(run_id: int, cut: Cut) -> Select[Any]:
-    result = scheduler_results.c
-    again = _restarted(run_id).subquery()
-    batch = (result.task_id - cut.first) * cut.batches // (cut.last - cut.first + 1)
-    rank = func.cume_dist().over(partition_by=(result.scheduler_name, batch), order_by=result.turnaround_time)
-    same = and_(again.c.task_id == result.task_id, again.c.scheduler_name == result.scheduler_name)
-    values = (result.turnaround_time, result.actual_time, result.energy_consumption, result.execution_cost)
-    return (
-        select(result.scheduler_name, batch.label("batch"), *values, rank.label("rank"))
-        .join_from(scheduler_results, again, same, isouter=True)
-        .where(
-            result.run_id == run_id,
-            result.task_id.between(cut.first, cut.last),
-            result.task_id * GOLDEN % WHOLE < WHOLE // cut.every,
-            result.turnaround_time.is_not(None),  # empty: it was rejected
-            result.attempt == func.coalesce(again.c.last, 1),
-        )
-    )
-
-
-def _restarted(run_id: int) -> Select[Any]:
-    """Ask for tasks that had to start again, and their last attempt."""
+def _sampled_results(run_id: int, plan: BatchPlan) -> Select[Any]:
     result = scheduler_results.c
     key = (result.task_id, result.scheduler_name)
-    return (
+    restarted = (
         select(*key, func.max(result.attempt).label("last"))
         .where(result.run_id == run_id, result.attempt > 1)
         .group_by(*key)
+        .subquery()
+    )
+    same = and_(restarted.c.task_id == result.task_id, restarted.c.scheduler_name == result.scheduler_name)
+    batch = (result.task_id - plan.first) * plan.batches // (plan.last - plan.first + 1)
+    rank = func.cume_dist().over(partition_by=(result.scheduler_name, batch), order_by=result.turnaround_time)
+    values = (result.turnaround_time, result.actual_time, result.energy_consumption, result.execution_cost)
+    return (
+        select(result.scheduler_name, batch.label("batch"), *values, rank.label("rank"))
+        .join_from(scheduler_results, restarted, same, isouter=True)
+        .where(
+            result.run_id == run_id,
+            result.task_id.between(plan.first, plan.last),
+            result.task_id * GOLDEN % MODULUS < MODULUS // plan.stride,
+            result.turnaround_time.is_not(None),  # NULL: rejected
+            result.attempt == func.coalesce(restarted.c.last, 1),
+        )
     )

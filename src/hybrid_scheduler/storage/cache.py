@@ -1,4 +1,4 @@
-"""The cache: short-lived values, messages between web workers, rate limits; in this process or in Redis."""
+"""The cache: short-lived values, messages between web workers and rate limits, in this process or in Redis."""
 
 from __future__ import annotations
 
@@ -17,34 +17,34 @@ from limits.aio.strategies import SlidingWindowCounterRateLimiter
 from hybrid_scheduler.errors import InputError
 
 Subscription = AbstractAsyncContextManager[AsyncIterator[bytes]]
-_SLOWEST = 1000  # messages that may wait for a subscriber; a slower one misses the oldest
-_ENTRIES = 10_000
+_MAX_QUEUED = 1000  # messages for a subscriber; one that is too slow misses the oldest
+_MAX_ENTRIES = 10_000
 
 
 class Cache(Protocol):
-    """What both caches can do; neither ever raises because a server is away."""
+    """The interface of both caches; neither raises if a server cannot be reached."""
 
     @property
-    def shared(self) -> bool:
-        """Whether other processes see the same values at the moment."""
+    def is_shared(self) -> bool:
+        """Whether other processes see the same values now."""
 
     async def get(self, key: str) -> bytes | None:
-        """Return a value, None if there is none or it is too old."""
+        """Return a value, None if it is missing or has expired."""
 
     async def set(self, key: str, value: bytes, ttl: float) -> None:
         """Keep a value for `ttl` seconds."""
 
     async def publish(self, channel: str, message: bytes) -> None:
-        """Send a message to all who subscribed."""
+        """Send a message to all subscribers."""
 
     def subscribe(self, channel: str) -> Subscription:
         """Receive the messages of a channel: `async with cache.subscribe(c) as messages: async for m in messages`."""
 
     async def allow(self, key: str, rate: str) -> bool:
-        """Count one more and say whether that is within the rate, such as '100/minute'."""
+        """Count a request; return whether it is within the rate, such as '100/minute'."""
 
     async def ping(self) -> float | None:
-        """Return how many seconds the server takes to answer, None if it is away."""
+        """Return how many seconds the server takes to answer, None if it does not."""
 
     async def close(self) -> None:
         """Close every connection."""
@@ -66,28 +66,28 @@ async def open_cache(url: str | None) -> Cache:
 class MemoryCache:
     """A cache for one process."""
 
-    shared = False
+    is_shared = False
 
-    def __init__(self, entries: int = _ENTRIES) -> None:
-        self._entries = entries
+    def __init__(self, max_entries: int = _MAX_ENTRIES) -> None:
+        self._max_entries = max_entries
         self._values: OrderedDict[str, tuple[float, bytes]] = OrderedDict()
         self._queues: defaultdict[str, set[asyncio.Queue[bytes]]] = defaultdict(set)
         self._limiter = SlidingWindowCounterRateLimiter(MemoryStorage())
 
     async def get(self, key: str) -> bytes | None:
-        """Return a value, None if there is none or it is too old."""
+        """Return a value, None if it is missing or has expired."""
         ends, value = self._values.get(key, (0.0, b""))
         return value if time.monotonic() < ends else None
 
     async def set(self, key: str, value: bytes, ttl: float) -> None:
-        """Keep a value for `ttl` seconds; the value set longest ago makes room."""
+        """Keep a value for `ttl` seconds; beyond the limit the oldest value is dropped."""
         self._values[key] = time.monotonic() + ttl, value
         self._values.move_to_end(key)
-        if len(self._values) > self._entries:
+        if len(self._values) > self._max_entries:
             self._values.popitem(last=False)
 
     async def publish(self, channel: str, message: bytes) -> None:
-        """Send a message to all who subscribed."""
+        """Send a message to all subscribers."""
         for queue in self._queues.get(channel, ()):
             if queue.full():
                 queue.get_nowait()
@@ -96,37 +96,37 @@ class MemoryCache:
     @asynccontextmanager
     async def subscribe(self, channel: str) -> AsyncIterator[AsyncIterator[bytes]]:
         """Receive the messages of a channel."""
-        queue: asyncio.Queue[bytes] = asyncio.Queue(_SLOWEST)
+        queue: asyncio.Queue[bytes] = asyncio.Queue(_MAX_QUEUED)
         self._queues[channel].add(queue)
         try:
-            yield _drained(queue)
+            yield _iterate(queue)
         finally:
             self._queues[channel].discard(queue)
             if not self._queues[channel]:
                 del self._queues[channel]
 
     async def allow(self, key: str, rate: str) -> bool:
-        """Count one more and say whether that is within the rate."""
-        return await self._limiter.hit(limit(rate), key)
+        """Count a request; return whether it is within the rate."""
+        return await self._limiter.hit(parse_rate(rate), key)
 
     async def ping(self) -> float | None:
-        """Return 0: there is no server to ask."""
+        """Return 0: there is no server."""
         return 0.0
 
     async def close(self) -> None:
-        """Forget everything."""
+        """Drop all values."""
         self._values.clear()
 
 
-async def _drained(queue: asyncio.Queue[bytes]) -> AsyncIterator[bytes]:
-    """Return what comes into a queue, for ever."""
+async def _iterate(queue: asyncio.Queue[bytes]) -> AsyncIterator[bytes]:
+    """Return the items of a queue, without end."""
     while True:
         yield await queue.get()
 
 
 @lru_cache(maxsize=64)
-def limit(rate: str) -> RateLimitItem:
-    """Read a rate such as '100/minute'."""
+def parse_rate(rate: str) -> RateLimitItem:
+    """Parse a rate such as '100/minute'."""
     try:
         return parse(rate)
     except ValueError:

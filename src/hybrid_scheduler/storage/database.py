@@ -1,4 +1,4 @@
-"""Says in one line what is wrong with a database and what to do next."""
+"""Opens databases: addresses, connections, migrations, and driver errors translated into one line for people."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from hybrid_scheduler.errors import InputError, SchedulerError, unknown_name
 
 
 class StorageError(SchedulerError):
-    """The database cannot be used at the moment; the same call may succeed later."""
+    """The database cannot be used now; the same call may succeed later."""
 
 
 class RefusedError(StorageError):
-    """The database works but does not take these rows, now or later."""
+    """The database works but will never accept these rows."""
 
 
 class DuplicateError(RefusedError):
-    """A row with this key is stored already."""
+    """A row with this key exists already."""
 
 
 class ClaimedError(StorageError):
@@ -39,6 +39,120 @@ class ClaimedError(StorageError):
             f"the simulation of this database is run by '{owner}': stop it there, choose another database, "
             f"or wait (its claim ends in {max(seconds_left, 0.0):.0f} s unless renewed)"
         )
+
+
+_EXAMPLES = "write sqlite:///data/hms.db or postgresql://user:password@host/name"
+_DRIVERS = {
+    "sqlite": "sqlite+aiosqlite",
+    "postgresql": "postgresql+asyncpg",
+    "postgres": "postgresql+asyncpg",
+}
+_PRAGMAS = (
+    "PRAGMA synchronous = NORMAL",  # a commit survives the death of the process; power loss may undo the last ones
+    "PRAGMA foreign_keys = ON",
+)
+
+
+def parse_url(url: str) -> URL:
+    """Parse a database address; the driver may be left out, and the folder of a file is created."""
+    try:
+        parsed = make_url(url)
+    except ArgumentError:  # not quoted: it may hold a password
+        raise InputError(f"the address of the database cannot be read: {_EXAMPLES}") from None
+    backend = parsed.get_backend_name()
+    if backend not in _DRIVERS:
+        raise unknown_name("database", backend, set(_DRIVERS), _EXAMPLES)
+    if backend == "sqlite":
+        _prepare_folder(parsed.database)
+    return parsed.set(drivername=_DRIVERS[backend])
+
+
+def _prepare_folder(database: str | None) -> None:
+    if not database or database == ":memory:":
+        raise InputError("SQLite in memory forgets everything: name a file, as in sqlite:///data/hms.db")
+    folder = Path(database.removeprefix("file:")).parent
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot make the folder {folder} ({error.strerror}): choose another database") from None
+
+
+def describe_url(url: URL) -> str:
+    """Return an address for people: the file, or the server without the password."""
+    if url.get_backend_name() == "sqlite":
+        return str(url.database)
+    return url.set(drivername="postgresql").render_as_string(hide_password=True)
+
+
+def prepare_file(url: URL, patience: float) -> None:
+    """Open a SQLite file once and switch it to WAL, so that readers never wait for the writer.
+
+    A file that cannot be opened fails here; in aiosqlite it would leave a thread behind.
+    """
+    if url.get_backend_name() != "sqlite":
+        return
+    connection = sqlite3.connect(str(url.database), uri="uri" in url.query)
+    try:
+        _switch_to_wal(connection, time.monotonic() + patience)
+    finally:
+        connection.close()
+
+
+def _switch_to_wal(connection: sqlite3.Connection, end: float) -> None:
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:  # for this, SQLite itself does not wait for a lock
+            if not error.sqlite_errorname.startswith("SQLITE_BUSY") or time.monotonic() > end:
+                raise
+            time.sleep(0.02)
+        else:
+            return
+
+
+def connect(url: URL, patience: float) -> AsyncEngine:
+    """Create the connection pool; a lock or a connection is waited for `patience` seconds."""
+    options: dict[str, Any] = {"json_serializer": to_json, "json_deserializer": orjson.loads}
+    if url.get_backend_name() == "sqlite":
+        engine = create_async_engine(url, connect_args={"timeout": patience}, **options)
+        event.listen(engine.sync_engine, "connect", _set_up_sqlite)
+        return engine
+    arguments = {"timeout": patience, "command_timeout": max(30.0, patience)}
+    try:
+        return create_async_engine(url, pool_pre_ping=True, connect_args=arguments, **options)
+    except ModuleNotFoundError:
+        raise InputError("PostgreSQL needs asyncpg: pip install 'hybrid-ml-scheduler[postgres]'") from None
+
+
+def _set_up_sqlite(connection: Any, _record: object) -> None:
+    cursor = connection.cursor()
+    for pragma in _PRAGMAS:
+        cursor.execute(pragma)
+    cursor.close()
+
+
+def to_json(value: object) -> str:
+    """Return JSON for a column; NumPy numbers and arrays are allowed."""
+    return orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS).decode()
+
+
+@contextmanager
+def translate_errors(where: str) -> Iterator[None]:
+    """Translate what SQLAlchemy and the drivers raise inside the block into `StorageError`."""
+    expected: tuple[type[Exception], ...] = (SQLAlchemyError, sqlite3.Error, OSError, OverflowError, *_copy_errors())
+    try:
+        yield
+    except expected as error:
+        raise translate_error(error, where) from error
+
+
+def _copy_errors() -> tuple[type[Exception], ...]:
+    """Return what asyncpg raises past SQLAlchemy during COPY; nothing if it is not installed."""
+    try:
+        import asyncpg
+    except ModuleNotFoundError:
+        return ()
+    return (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
 
 
 _SQLITE = {
@@ -66,8 +180,8 @@ _DUPLICATE = "23505"
 _REFUSED = ("22", "23")  # PostgreSQL's classes of wrong data and of broken constraints
 
 
-def explain(error: BaseException, where: str) -> StorageError:
-    """Turn what a driver raised into an error for people; `where` is the address without its password."""
+def translate_error(error: BaseException, where: str) -> StorageError:
+    """Return a `StorageError` for what a driver raised; `where` is the address without its password."""
     chain = list(_causes(error))
     for each in chain:
         name = getattr(each, "sqlite_errorname", "").split("_")[1:2]
@@ -87,7 +201,7 @@ def explain(error: BaseException, where: str) -> StorageError:
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """Walk from an error to the one at its root; SQLAlchemy keeps the driver's error in `orig`."""
+    """Return an error and its causes down to the root; SQLAlchemy keeps the driver's error in `orig`."""
     while error is not None:
         yield error
         error = getattr(error, "orig", None) or error.__cause__
@@ -98,142 +212,22 @@ def _line(error: BaseException) -> str:
     return text[0] if text else type(error).__name__
 
 
-_EXAMPLES = "write sqlite:///data/hms.db or postgresql://user:password@host/name"
-_DRIVERS = {
-    "sqlite": "sqlite+aiosqlite",
-    "postgresql": "postgresql+asyncpg",
-    "postgres": "postgresql+asyncpg",
-}
-_PRAGMAS = (
-    "PRAGMA synchronous = NORMAL",  # a commit survives the death of the process; power loss may undo the last ones
-    "PRAGMA foreign_keys = ON",
-)
-
-
-def read_url(url: str) -> URL:
-    """Read a database address; the driver may be left out, and the folder of a file is made."""
-    try:
-        parsed = make_url(url)
-    except ArgumentError:  # not quoted: it may hold a password
-        raise InputError(f"the address of the database cannot be read: {_EXAMPLES}") from None
-    backend = parsed.get_backend_name()
-    if backend not in _DRIVERS:
-        raise unknown_name("database", backend, set(_DRIVERS), _EXAMPLES)
-    if backend == "sqlite":
-        _prepare_folder(parsed.database)
-    return parsed.set(drivername=_DRIVERS[backend])
-
-
-def _prepare_folder(database: str | None) -> None:
-    if not database or database == ":memory:":
-        raise InputError("SQLite in memory forgets everything: name a file, as in sqlite:///data/hms.db")
-    folder = Path(database.removeprefix("file:")).parent
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot make the folder {folder} ({error.strerror}): choose another database") from None
-
-
-def shown(url: URL) -> str:
-    """Return an address as people read it: the file, or the server without the password."""
-    if url.get_backend_name() == "sqlite":
-        return str(url.database)
-    return url.set(drivername="postgresql").render_as_string(hide_password=True)
-
-
-def prepare(url: URL, patience: float) -> None:
-    """Open a file once and let readers never wait for the writer from now on; may take `patience` seconds.
-
-    This also meets whatever keeps a file from being opened, after which aiosqlite would leave a thread behind.
-    """
-    if url.get_backend_name() != "sqlite":
-        return
-    connection = sqlite3.connect(str(url.database), uri="uri" in url.query)
-    try:
-        _switch_to_wal(connection, time.monotonic() + patience)
-    finally:
-        connection.close()
-
-
-def _switch_to_wal(connection: sqlite3.Connection, end: float) -> None:
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-        except sqlite3.OperationalError as error:  # for this, SQLite itself does not wait for a lock
-            if not error.sqlite_errorname.startswith("SQLITE_BUSY") or time.monotonic() > end:
-                raise
-            time.sleep(0.02)
-        else:
-            return
-
-
-def connect(url: URL, patience: float) -> AsyncEngine:
-    """Make the pool of connections; `patience` is how many seconds a lock or a connection is waited for."""
-    options: dict[str, Any] = {"json_serializer": to_json, "json_deserializer": orjson.loads}
-    if url.get_backend_name() == "sqlite":
-        engine = create_async_engine(url, connect_args={"timeout": patience}, **options)
-        event.listen(engine.sync_engine, "connect", _set_up_sqlite)
-        return engine
-    arguments = {"timeout": patience, "command_timeout": max(30.0, patience)}
-    try:
-        return create_async_engine(url, pool_pre_ping=True, connect_args=arguments, **options)
-    except ModuleNotFoundError:
-        raise InputError("PostgreSQL needs asyncpg: pip install 'hybrid-ml-scheduler[postgres]'") from None
-
-
-def _set_up_sqlite(connection: Any, _record: object) -> None:
-    cursor = connection.cursor()
-    for pragma in _PRAGMAS:
-        cursor.execute(pragma)
-    cursor.close()
-
-
-def to_json(value: object) -> str:
-    """Write JSON as the columns hold it; NumPy's numbers and arrays are welcome."""
-    return orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS).decode()
-
-
-@contextmanager
-def troubles(where: str) -> Iterator[None]:
-    """Turn what SQLAlchemy and the drivers raise inside the block into errors for people."""
-    expected: tuple[type[Exception], ...] = (
-        SQLAlchemyError,
-        sqlite3.Error,
-        OSError,
-        OverflowError,
-        *_driver_errors(),
-    )
-    try:
-        yield
-    except expected as error:
-        raise explain(error, where) from error
-
-
-def _driver_errors() -> tuple[type[Exception], ...]:
-    """Return what asyncpg raises past SQLAlchemy during COPY; nothing where it is not installed."""
-    try:
-        import asyncpg
-    except ModuleNotFoundError:
-        return ()
-    return (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
-
-
-_LOCK = 0x686D7331  # "hms1": the number of our advisory lock
+_LOCK = 0x686D7331  # "hms1": the key of our advisory lock
 
 
 async def upgrade(engine: AsyncEngine) -> None:
-    """Bring the database to this version's tables; of two servers that start together, one waits."""
+    """Migrate the database to this version's tables; of two servers that start together, one waits."""
     async with engine.connect() as connection:
-        # The lock is taken before anything is read, and ends with the transaction.
+        # Taken before anything is read; the lock ends with the transaction.
         if engine.dialect.name == "postgresql":
             await connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
         else:
             await connection.exec_driver_sql("BEGIN IMMEDIATE")
-        await connection.run_sync(_upgrade)
+        await connection.run_sync(_migrate)
         await connection.commit()
 
 
-def _upgrade(connection: Connection) -> None:
+def _migrate(connection: Connection) -> None:
     from alembic import command
     from alembic.config import Config
     from alembic.runtime.migration import MigrationContext
@@ -243,11 +237,11 @@ def _upgrade(connection: Connection) -> None:
     config.set_main_option("script_location", str(Path(__file__).with_name("migrations")).replace("%", "%%"))
     config.attributes["connection"] = connection
     known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
-    there = MigrationContext.configure(connection).get_current_heads()
-    if unknown := sorted(set(there) - known):
+    current = MigrationContext.configure(connection).get_current_heads()
+    if unknown := sorted(set(current) - known):
         raise StorageError(
             f"the database was made by a newer version (revision {unknown[0]}, this one knows up to {max(known)}): "
             "upgrade hybrid-ml-scheduler or choose another database"
         )
-    if max(known) not in there:
+    if max(known) not in current:
         command.upgrade(config, "head")

@@ -1,4 +1,4 @@
-"""The cache in Redis, for several web workers; while Redis is away, the cache in this process stands in."""
+"""The cache in Redis, for several web workers; while Redis does not answer, the cache in this process is used."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ from redis.exceptions import ConnectionError as LostError
 from redis.exceptions import RedisError
 
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.storage.cache import MemoryCache, limit
+from hybrid_scheduler.storage.cache import MemoryCache, parse_rate
 
 T = TypeVar("T")
-# At once and once: after a restart of Redis every pooled connection fails one time. Not after a time-out, which
-# made the request wait enough already.
+# One retry without delay: after a restart of Redis every pooled connection fails once. None after a time-out, which
+# has delayed the request enough.
 _RETRY = Retry(NoBackoff(), 1, supported_errors=(LostError,))
 _PREFIX = "hms:"
-_AWAY = (RedisError, OSError, TimeoutError)
-_TRY_AGAIN = 1.0  # seconds for which Redis is not asked after it failed, so that no request waits for it
+_CONNECTION_ERRORS = (RedisError, OSError, TimeoutError)
+_RETRY_SECONDS = 1.0  # for which Redis is skipped after it failed, so that no request waits for it
 
 
 class RedisCache:
     """A cache that all processes with the same address share.
 
-    What this process sets and publishes also goes into its own memory: should Redis go away, it is there.
+    What this process sets and publishes also goes to its own memory, which is used while Redis does not answer.
     """
 
-    def __init__(self, url: str, try_again: float = _TRY_AGAIN, patience: float = 1.0) -> None:
+    def __init__(self, url: str, retry_seconds: float = _RETRY_SECONDS, timeout: float = 1.0) -> None:
         try:
             self._pool = BlockingConnectionPool.from_url(
-                url, socket_connect_timeout=patience, socket_timeout=patience, timeout=patience, retry=_RETRY
+                url, socket_connect_timeout=timeout, socket_timeout=timeout, timeout=timeout, retry=_RETRY
             )
         except ValueError:  # not quoted: it may hold a password
             raise InputError("the address of Redis cannot be read: write redis://localhost:6379/0") from None
@@ -47,108 +47,108 @@ class RedisCache:
         storage = RedisStorage("async+redis://", implementation="redispy", connection_pool=self._pool)  # type: ignore[arg-type]  # the pool is passed on to redis, which takes it
         self._limiter = SlidingWindowCounterRateLimiter(storage)
         self._local = MemoryCache()
-        self._ears: dict[str, Ear] = {}
-        self._sender = uuid4().bytes  # leads every message: this process has its own already
-        self._try_again = try_again
-        self._away_since: float | None = None
-        self._silent_until = 0.0
+        self._listeners: dict[str, ChannelListener] = {}
+        self._sender = uuid4().bytes  # prefix of every message: this process delivers its own itself
+        self._retry_seconds = retry_seconds
+        self._down_since: float | None = None
+        self._skip_until = 0.0
 
     @property
-    def shared(self) -> bool:
+    def is_shared(self) -> bool:
         """Whether Redis answered last time."""
-        return self._away_since is None
+        return self._down_since is None
 
     async def get(self, key: str) -> bytes | None:
-        """Return a value, None if there is none or it is too old."""
-        return await self._ask(lambda: self._redis.get(_PREFIX + key), lambda: self._local.get(key))
+        """Return a value, None if it is missing or has expired."""
+        return await self._try_redis(lambda: self._redis.get(_PREFIX + key), lambda: self._local.get(key))
 
     async def set(self, key: str, value: bytes, ttl: float) -> None:
         """Keep a value for `ttl` seconds."""
         await self._local.set(key, value, ttl)
-        await self._ask(lambda: self._redis.set(_PREFIX + key, value, px=max(int(ttl * 1000), 1)), _nothing)
+        await self._try_redis(lambda: self._redis.set(_PREFIX + key, value, px=max(int(ttl * 1000), 1)), _nothing)
 
     async def publish(self, channel: str, message: bytes) -> None:
-        """Send a message to all who subscribed, here and in other processes."""
+        """Send a message to all subscribers, here and in other processes."""
         await self._local.publish(channel, message)
-        await self._ask(lambda: self._redis.publish(_PREFIX + channel, self._sender + message), _nothing)
+        await self._try_redis(lambda: self._redis.publish(_PREFIX + channel, self._sender + message), _nothing)
 
     @asynccontextmanager
     async def subscribe(self, channel: str) -> AsyncIterator[AsyncIterator[bytes]]:
         """Receive the messages of a channel."""
-        async with self._local.subscribe(channel) as messages, self._heard(channel):
+        async with self._local.subscribe(channel) as messages, self._listen_to(channel):
             yield messages
 
     async def allow(self, key: str, rate: str) -> bool:
-        """Count one more and say whether that is within the rate."""
-        item = limit(rate)
-        return await self._ask(lambda: self._limiter.hit(item, key), lambda: self._local.allow(key, rate))
+        """Count a request; return whether it is within the rate."""
+        item = parse_rate(rate)
+        return await self._try_redis(lambda: self._limiter.hit(item, key), lambda: self._local.allow(key, rate))
 
     async def ping(self) -> float | None:
-        """Return how many seconds Redis takes to answer, None if it is away."""
+        """Return how many seconds Redis takes to answer, None if it does not."""
         begin = time.perf_counter()
 
         async def answer() -> float | None:
             await self._redis.ping()
             return time.perf_counter() - begin
 
-        return await self._ask(answer, _nothing)
+        return await self._try_redis(answer, _nothing)
 
     async def close(self) -> None:
         """Close every connection."""
         await self._redis.aclose()
         await self._pool.disconnect()
 
-    # --- Redis comes and goes --------------------------------------------------------------------------------
+    # --- outages ---------------------------------------------------------------------------------------------
 
-    async def _ask(self, remote: Callable[[], Awaitable[Any]], local: Callable[[], Awaitable[T]]) -> T:
-        """Ask Redis, or this process if Redis does not answer or did not a moment ago."""
-        if time.monotonic() < self._silent_until:
+    async def _try_redis(self, remote: Callable[[], Awaitable[Any]], local: Callable[[], Awaitable[T]]) -> T:
+        """Ask Redis, or this process if Redis does not answer or did not lately."""
+        if time.monotonic() < self._skip_until:
             return await local()
         try:
             answer: T = await remote()
-        except _AWAY as error:
-            self._lost(error)
+        except _CONNECTION_ERRORS as error:
+            self._note_outage(error)
             return await local()
-        self._found()
+        self._note_recovery()
         return answer
 
-    def _lost(self, error: Exception) -> None:
-        self._silent_until = time.monotonic() + self._try_again
-        if self._away_since is None:
-            self._away_since = time.monotonic()
+    def _note_outage(self, error: Exception) -> None:
+        self._skip_until = time.monotonic() + self._retry_seconds
+        if self._down_since is None:
+            self._down_since = time.monotonic()
             logger.warning(f"Redis does not answer ({error}): this process goes on alone until it is back")
 
-    def _found(self) -> None:
-        if self._away_since is not None:
-            logger.info(f"Redis is back after {time.monotonic() - self._away_since:.0f} s")
-            self._away_since = None
+    def _note_recovery(self) -> None:
+        if self._down_since is not None:
+            logger.info(f"Redis is back after {time.monotonic() - self._down_since:.0f} s")
+            self._down_since = None
 
     @asynccontextmanager
-    async def _heard(self, channel: str) -> AsyncIterator[None]:
-        """Listen to a channel of Redis while anybody here does; one connection serves all of them."""
-        ear = self._ears.get(channel)
-        if ear is None:
-            ear = self._ears[channel] = Ear()
-            ear.task = asyncio.create_task(self._listen(channel, ear.listening))
-        ear.users += 1
+    async def _listen_to(self, channel: str) -> AsyncIterator[None]:
+        """Listen to a channel of Redis while it has subscribers here, over one connection for all of them."""
+        listener = self._listeners.get(channel)
+        if listener is None:
+            listener = self._listeners[channel] = ChannelListener()
+            listener.task = asyncio.create_task(self._listen(channel, listener.is_listening))
+        listener.users += 1
         try:
-            await ear.listening.wait()
+            await listener.is_listening.wait()
             yield
         finally:
-            ear.users -= 1
-            if not ear.users:
-                del self._ears[channel]
-                await ear.close()
+            listener.users -= 1
+            if not listener.users:
+                del self._listeners[channel]
+                await listener.close()
 
     async def _listen(self, channel: str, listening: asyncio.Event) -> None:
-        """Hand on what other processes publish; subscribe again whenever Redis comes back."""
+        """Deliver what other processes publish; subscribe again when Redis is back."""
         while True:
             try:
                 await self._receive(channel, listening)
-            except _AWAY as error:
-                self._lost(error)
-            listening.set()  # without Redis there are only the messages of this process, and they come already
-            await asyncio.sleep(self._try_again)
+            except _CONNECTION_ERRORS as error:
+                self._note_outage(error)
+            listening.set()  # without Redis there are only this process's messages, which are delivered anyway
+            await asyncio.sleep(self._retry_seconds)
 
     async def _receive(self, channel: str, listening: asyncio.Event) -> None:
         async with self._redis.pubsub() as pubsub:
@@ -161,12 +161,12 @@ class RedisCache:
                     await self._local.publish(channel, message["data"][len(self._sender) :])
 
 
-class Ear:
-    """A task that listens to one channel, and how many want it to."""
+class ChannelListener:
+    """The task that listens to one channel, and its number of subscribers."""
 
     def __init__(self) -> None:
         self.users = 0
-        self.listening = asyncio.Event()
+        self.is_listening = asyncio.Event()
         self.task: asyncio.Task[None] | None = None
 
     async def close(self) -> None:

@@ -1,4 +1,7 @@
-"""A claim says who runs the simulation of a database; it ends by itself unless it is renewed."""
+"""`Store`: a database of runs, tasks and results; all queries are here or in `batch_means`.
+
+Every query is answered from an index. Everything a store raises is a `SchedulerError` of one line.
+"""
 
 from __future__ import annotations
 
@@ -10,24 +13,24 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias
 
-from sqlalchemy import ColumnElement, Executable, Row, Update, delete, exists, insert, or_, select, text, update
+from sqlalchemy import Executable, Row, Select, and_, delete, exists, func, insert, or_, select, text, tuple_, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from hybrid_scheduler import __version__
 from hybrid_scheduler.errors import InputError, unknown_name
-from hybrid_scheduler.storage import batch_means, database, statements
-from hybrid_scheduler.storage.batch_means import BatchMeans, Cut
+from hybrid_scheduler.storage.batch_means import BatchMeans, BatchPlan, batch_means_query
 from hybrid_scheduler.storage.database import (
     ClaimedError,
     DuplicateError,
     connect,
-    prepare,
-    read_url,
-    shown,
-    troubles,
+    describe_url,
+    parse_url,
+    prepare_file,
+    translate_errors,
+    upgrade,
 )
-from hybrid_scheduler.storage.rows import Batch
+from hybrid_scheduler.storage.rows import Batch, insert_batch
 from hybrid_scheduler.storage.tables import (
     STATUSES,
     claims,
@@ -39,65 +42,21 @@ from hybrid_scheduler.storage.tables import (
     training_data,
 )
 
-_NAME = "simulation"
-
-
-async def now(connection: AsyncConnection) -> datetime:
-    """Return the database's time: servers on several machines need one clock, a file has one machine."""
-    if connection.dialect.name == "sqlite":
-        return datetime.now(UTC)
-    moment: datetime = (await connection.execute(text("SELECT clock_timestamp()"))).scalar_one()
-    return moment
-
-
-async def claim(connection: AsyncConnection, owner: str, ttl: float) -> None:
-    """Take or renew the claim, in one statement, so that of two servers one wins."""
-    moment = await now(connection)
-    dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
-    wanted = dialect.insert(claims).values(name=_NAME, owner=owner, expires_at=moment + timedelta(seconds=ttl))
-    taken = await connection.execute(
-        wanted.on_conflict_do_update(
-            index_elements=[claims.c.name],
-            set_={"owner": wanted.excluded.owner, "expires_at": wanted.excluded.expires_at},
-            where=or_(claims.c.owner == owner, claims.c.expires_at <= moment),
-        )
-    )
-    if not taken.rowcount:
-        other = (await connection.execute(select(claims).where(claims.c.name == _NAME))).one()
-        raise ClaimedError(other.owner, (other.expires_at - moment).total_seconds())
-    await connection.execute(update(runs).where(_running(), runs.c.owner == owner).values(heartbeat_at=moment))
-
-
-async def release(connection: AsyncConnection, owner: str) -> None:
-    """Give the claim up; nothing happens if it is another's by now."""
-    await connection.execute(claims.delete().where(claims.c.name == _NAME, claims.c.owner == owner))
-
-
-async def mark_interrupted(connection: AsyncConnection) -> list[int]:
-    """Mark live runs whose owner holds no claim any more; return their ids."""
-    moment = await now(connection)
-    alive = exists().where(claims.c.name == _NAME, claims.c.owner == runs.c.owner, claims.c.expires_at > moment)
-    marked = await connection.execute(
-        update(runs)
-        .where(_running(), runs.c.kind == "live", ~alive)
-        .values(status="interrupted", ended_at=runs.c.heartbeat_at)
-        .returning(runs.c.id)
-    )
-    return sorted(marked.scalars())
-
-
-def _running() -> ColumnElement[bool]:
-    return runs.c.status == "running"
-
-
 Fields: TypeAlias = "dict[str, Any]"
 COMPARISON = "comparison"
-"""The kind of runs that are comparisons over seeds; the others are "live"."""
+"""The kind of runs that compare schedulers over seeds; other runs are of kind "live"."""
+_SIMULATION = "simulation"  # the name of the claim
+_RUN_COLUMNS = [column for column in runs.c if column.name != "last_batch"]
+_RESULT_COLUMNS = [column for column in scheduler_results.c if column.name not in ("id", "run_id")]
+_TASK_COLUMNS = [column for column in tasks.c if column.name not in ("run_id", "task_id")]
+_RESULT_KEY = [scheduler_results.c[name] for name in ("task_id", "scheduler_name", "attempt")]
+EXPORT_COLUMNS = tuple(column.name for column in (*_RESULT_COLUMNS, *_TASK_COLUMNS))
+"""The columns of an export: those of the result, then those of its task."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """One simulation: what was asked for, who ran it, how it ended."""
+    """One run: its settings, its owner, and how it ended."""
 
     id: int
     kind: str
@@ -116,20 +75,20 @@ class Run:
 
 
 class Store:
-    """A database and what can be asked of it. Everything it raises is a `SchedulerError` of one line."""
+    """An open database."""
 
     def __init__(self, engine: AsyncEngine) -> None:
         self.engine = engine
-        self.where = shown(engine.url)
+        self.where = describe_url(engine.url)
 
     @classmethod
     async def open(cls, url: str, patience: float = 5.0) -> Store:
-        """Open a database and bring its tables up to date; `patience` is how many seconds a lock is waited for."""
-        store = cls(connect(read_url(url), patience))
+        """Open a database and bring its tables up to date; a lock is waited for `patience` seconds."""
+        store = cls(connect(parse_url(url), patience))
         try:
-            with troubles(store.where):
-                await asyncio.to_thread(prepare, store.engine.url, patience)
-                await database.upgrade(store.engine)
+            with translate_errors(store.where):
+                await asyncio.to_thread(prepare_file, store.engine.url, patience)
+                await upgrade(store.engine)
         except BaseException:
             await store.close()
             raise
@@ -142,7 +101,7 @@ class Store:
     async def ping(self) -> float:
         """Return how many seconds the database takes to answer."""
         begin = time.perf_counter()
-        await self._rows(text("SELECT 1"))
+        await self._query(text("SELECT 1"))
         return time.perf_counter() - begin
 
     # --- runs ------------------------------------------------------------------------------------------------
@@ -157,9 +116,9 @@ class Store:
         title: str | None = None,
         progress: Mapping[str, Any] | None = None,
     ) -> int:
-        """Add a run that is running from now on; return its id."""
+        """Add a running run; return its id."""
         async with self._transaction() as connection:
-            moment = await now(connection)
+            moment = await _now(connection)
             fields = {"kind": kind, "status": "running", "seed": seed, "version": __version__, "owner": owner}
             fields |= {"started_at": moment, "heartbeat_at": moment, "cluster": cluster, "settings": settings}
             fields |= {"title": title, "progress": progress}
@@ -173,29 +132,32 @@ class Store:
         summary: Mapping[str, Any] | None = None,
         progress: Mapping[str, Any] | None = None,
     ) -> None:
-        """Note how a run ended; progress that is not given stays as it was."""
+        """Record how a run ended; progress that is not given stays as it was."""
         if status not in STATUSES:
             raise unknown_name("status", status, STATUSES)
         async with self._transaction() as connection:
-            moment = await now(connection)
-            fields: Fields = {"status": status, "summary": summary, "ended_at": moment, "heartbeat_at": moment}
-            if progress is not None:
-                fields["progress"] = progress
-            await self._change(connection, run_id, update(runs).values(fields))
+            moment = await _now(connection)
+            fields = {"status": status, "summary": summary, "ended_at": moment, "heartbeat_at": moment}
+            await _update_run(connection, run_id, **fields, **({} if progress is None else {"progress": progress}))
 
     async def note_progress(self, run_id: int, progress: Mapping[str, Any]) -> None:
-        """Note how far a run is, and that whoever runs it lives."""
+        """Record the progress of a run, and that its owner is alive."""
         async with self._transaction() as connection:
-            fields: Fields = {"progress": progress, "heartbeat_at": await now(connection)}
-            await self._change(connection, run_id, update(runs).values(fields))
+            await _update_run(connection, run_id, progress=progress, heartbeat_at=await _now(connection))
 
     async def rename_run(self, run_id: int, title: str | None) -> None:
-        """Give a run a name, or take it away."""
+        """Give a run a title, or remove it."""
         async with self._transaction() as connection:
-            await self._change(connection, run_id, update(runs).values(title=title))
+            await _update_run(connection, run_id, title=title)
+
+    async def resume_run(self, run_id: int, owner: str | None = None) -> None:
+        """Mark an interrupted run as running again."""
+        async with self._transaction() as connection:
+            fields: Fields = {"status": "running", "owner": owner, "ended_at": None, "summary": None}
+            await _update_run(connection, run_id, **fields, heartbeat_at=await _now(connection))
 
     async def delete_run(self, run_id: int) -> None:
-        """Delete a run with all that hangs on it, its tasks first; what is broken off can be done again."""
+        """Delete a run with its rows, tasks first; if interrupted, it can be repeated."""
         await self.prune(run_id, 0)
         async with self._transaction() as connection:
             await connection.execute(update(models).where(models.c.run_id == run_id).values(run_id=None))
@@ -204,124 +166,142 @@ class Store:
             if not (await connection.execute(delete(runs).where(runs.c.id == run_id))).rowcount:
                 raise _no_run(run_id)
 
-    async def resume_run(self, run_id: int, owner: str | None = None) -> None:
-        """Let a run go on that was interrupted."""
-        async with self._transaction() as connection:
-            fields: Fields = {"status": "running", "owner": owner, "ended_at": None, "summary": None}
-            fields["heartbeat_at"] = await now(connection)
-            await self._change(connection, run_id, update(runs).values(fields))
-
-    async def _change(self, connection: AsyncConnection, run_id: int, change: Update) -> None:
-        done = await connection.execute(change.where(runs.c.id == run_id))
-        if not done.rowcount:
-            raise _no_run(run_id)
-
     async def run(self, run_id: int) -> Run:
         """Return one run."""
-        found = await self._rows(statements.one_run(run_id))
+        found = await self._runs(select(*_RUN_COLUMNS).where(runs.c.id == run_id))
         if not found:
             raise _no_run(run_id)
-        return Run(**found[0]._mapping)
+        return found[0]
 
     async def runs(self, after: int | None = None, limit: int = 50, kind: str | None = None) -> list[Run]:
         """Return runs, newest first; `after` is the id of the last one of the page before."""
-        return [Run(**row._mapping) for row in await self._rows(statements.runs_page(after, limit, kind))]
+        page = select(*_RUN_COLUMNS).order_by(runs.c.id.desc()).limit(limit)
+        if kind is not None:
+            page = page.where(runs.c.kind == kind)
+        return await self._runs(page if after is None else page.where(runs.c.id < after))
 
-    async def unfinished(self, kind: str) -> list[Run]:
+    async def running_runs(self, kind: str) -> list[Run]:
         """Return runs of a kind that have not ended, oldest first."""
-        return [Run(**row._mapping) for row in await self._rows(statements.unfinished(kind))]
+        running = select(*_RUN_COLUMNS).where(runs.c.kind == kind, runs.c.status == "running")
+        return await self._runs(running.order_by(runs.c.id))
 
-    async def batch_means(self, run_id: int, schedulers: int) -> tuple[Cut, list[BatchMeans]] | None:
-        """Return how a run of so many schedulers was cut, and what each did in each batch; None without tasks."""
-        first, last = await self._rows(statements.first_task(run_id)), await self.last_task(run_id)
-        if not first or last is None:
-            return None
-        cut = Cut.of(int(first[0][0]), last, schedulers)
-        return cut, [BatchMeans(**row._mapping) for row in await self._rows(batch_means.question(run_id, cut))]
+    async def _runs(self, query: Select[Any]) -> list[Run]:
+        return [Run(**row._mapping) for row in await self._query(query)]
 
-    # --- who runs the simulation -----------------------------------------------------------------------------
+    # --- the claim: which server runs the simulation ---------------------------------------------------------
 
     async def claim(self, owner: str, ttl: float) -> None:
-        """Claim the simulation of this database for `ttl` seconds; `ClaimedError` if another server has it."""
-        async with self._transaction() as connection:
-            await claim(connection, owner, ttl)
+        """Claim the simulation of this database for `ttl` seconds, or renew the claim.
 
-    async def heartbeat(self, owner: str, ttl: float) -> None:
-        """Renew a claim; `ClaimedError` if it ran out and another server took it."""
-        await self.claim(owner, ttl)
+        Raises `ClaimedError` while another server holds it.
+        """
+        async with self._transaction() as connection:
+            moment = await _now(connection)
+            dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
+            values = {"name": _SIMULATION, "owner": owner, "expires_at": moment + timedelta(seconds=ttl)}
+            wanted = dialect.insert(claims).values(values)
+            taken = await connection.execute(  # one statement, so that of two servers one wins
+                wanted.on_conflict_do_update(
+                    index_elements=[claims.c.name],
+                    set_={"owner": wanted.excluded.owner, "expires_at": wanted.excluded.expires_at},
+                    where=or_(claims.c.owner == owner, claims.c.expires_at <= moment),
+                )
+            )
+            if not taken.rowcount:
+                other = (await connection.execute(select(claims).where(claims.c.name == _SIMULATION))).one()
+                raise ClaimedError(other.owner, (other.expires_at - moment).total_seconds())
+            own = and_(runs.c.status == "running", runs.c.owner == owner)
+            await connection.execute(update(runs).where(own).values(heartbeat_at=moment))
 
     async def release(self, owner: str) -> None:
-        """Give a claim up, one's own or that of an owner known to be dead."""
+        """Release the claim of an owner; nothing happens if another has it by now."""
         async with self._transaction() as connection:
-            await release(connection, owner)
+            await connection.execute(claims.delete().where(claims.c.name == _SIMULATION, claims.c.owner == owner))
 
     async def mark_interrupted(self) -> list[int]:
-        """Mark runs that a dead owner left running; return their ids."""
+        """Mark live runs whose owner holds no claim any more; return their ids."""
         async with self._transaction() as connection:
-            return await mark_interrupted(connection)
+            moment = await _now(connection)
+            claimed = and_(claims.c.name == _SIMULATION, claims.c.owner == runs.c.owner, claims.c.expires_at > moment)
+            marked = await connection.execute(
+                update(runs)
+                .where(runs.c.status == "running", runs.c.kind == "live", ~exists().where(claimed))
+                .values(status="interrupted", ended_at=runs.c.heartbeat_at)
+                .returning(runs.c.id)
+            )
+            return sorted(marked.scalars())
 
-    # --- rows ------------------------------------------------------------------------------------------------
+    # --- tasks and results -----------------------------------------------------------------------------------
 
     async def write(self, batch: Batch) -> None:
-        """Store a batch, wholly or not at all; what is stored already, by key of the batch or row, is left alone."""
+        """Store a batch, wholly or not at all; rows and batches that are stored already are skipped."""
         try:
-            await self._write(batch)
+            async with self._transaction() as connection:
+                await insert_batch(connection, batch)
         except DuplicateError:
-            await self._write(batch, there_already=True)
-
-    async def _write(self, batch: Batch, there_already: bool = False) -> None:
-        async with self._transaction() as connection:
-            if await statements.mark(connection, batch):
-                await statements.insert(connection, batch, there_already)
+            async with self._transaction() as connection:
+                await insert_batch(connection, batch, skip_duplicates=True)
 
     async def tasks_page(self, run_id: int, after: int | None = None, limit: int = 100) -> list[Fields]:
         """Return tasks in order of their ids; `after` is the last id of the page before."""
-        return _fields(await self._rows(statements.tasks_page(run_id, after, limit)))
+        page = select(tasks).where(tasks.c.run_id == run_id).order_by(tasks.c.task_id).limit(limit)
+        return await self._fields(page if after is None else page.where(tasks.c.task_id > after))
 
     async def last_task(self, run_id: int) -> int | None:
-        """Return the id of the newest task that is stored, None if there is none."""
-        found = await self._rows(statements.last_task(run_id))
-        return int(found[0][0]) if found else None
+        """Return the id of the newest stored task, None if there is none."""
+        return await self._first_value(_newest_task(run_id))
 
     async def last_tasks(self, run_ids: Sequence[int]) -> dict[int, int]:
         """Return the newest stored task of each of these runs that has any."""
-        rows = await self._rows(statements.last_tasks(run_ids))
+        newest = select(func.max(tasks.c.task_id)).where(tasks.c.run_id == runs.c.id).scalar_subquery()
+        rows = await self._query(select(runs.c.id, newest.label("last")).where(runs.c.id.in_(run_ids)))
         return {row.id: row.last for row in rows if row.last is not None}
 
-    async def results_of(self, run_id: int, task_id: int) -> list[Fields]:
-        """Return what every scheduler made of a task."""
-        return _fields(await self._rows(statements.results_of(run_id, task_id)))
+    async def task_results(self, run_id: int, task_id: int) -> list[Fields]:
+        """Return the results of a task, by scheduler and attempt."""
+        of_task = and_(scheduler_results.c.run_id == run_id, scheduler_results.c.task_id == task_id)
+        return await self._fields(select(*_RESULT_COLUMNS).where(of_task).order_by(*_RESULT_KEY[1:]))
 
     async def history(self, run_id: int, limit: int = 1000) -> list[Fields]:
         """Return the latest results with the columns of their tasks, newest task first."""
-        return _fields(await self._rows(statements.history(run_id, limit)))
+        newest_first = [column.desc() for column in _RESULT_KEY]
+        return await self._fields(_results_with_tasks(run_id).order_by(*newest_first).limit(limit))
 
-    async def training(self, limit: int = 1000) -> list[Fields]:
-        """Return the newest examples of all runs, newest first."""
-        return _fields(await self._rows(statements.training(limit)))
+    async def export(self, run_id: int, block: int = 2000) -> AsyncIterator[Sequence[Row[Any]]]:
+        """Return all results of a run in order of their key, in blocks of rows with `EXPORT_COLUMNS`.
+
+        Every block is a query of its own, so a slow reader holds no lock.
+        """
+        query = _results_with_tasks(run_id).order_by(*_RESULT_KEY).limit(block)
+        rows = await self._query(query)
+        while rows:
+            yield rows
+            rows = await self._query(query.where(tuple_(*_RESULT_KEY) > tuple_(*rows[-1][:3])))
+
+    async def batch_means(self, run_id: int, schedulers: int) -> tuple[BatchPlan, list[BatchMeans]] | None:
+        """Return how a run is cut into batches, and the means of each; None without tasks."""
+        first, last = await self._first_value(_oldest_task(run_id)), await self.last_task(run_id)
+        if first is None or last is None:
+            return None
+        plan = BatchPlan.for_tasks(first, last, schedulers)
+        return plan, [BatchMeans(**row._mapping) for row in await self._query(batch_means_query(run_id, plan))]
+
+    async def training_data(self, limit: int = 1000) -> list[Fields]:
+        """Return the newest training examples of all runs, newest first."""
+        return await self._fields(select(training_data).order_by(training_data.c.id.desc()).limit(limit))
 
     async def settings_changes(self, run_id: int) -> list[Fields]:
         """Return the settings changes of a run, oldest first."""
-        return _fields(await self._rows(statements.changes_of(run_id)))
-
-    async def export(self, run_id: int, block: int = 2000) -> AsyncIterator[Sequence[Row[Any]]]:
-        """Return all results of a run in blocks of rows with the columns `statements.EXPORTED`, in order of key.
-
-        Every block is a question of its own, so a slow reader holds up nobody.
-        """
-        after: Row[Any] | None = None
-        while rows := await self._rows(statements.export(run_id, after, block)):
-            yield rows
-            after = rows[-1]
+        of_run = settings_changes.c.run_id == run_id
+        return await self._fields(select(settings_changes).where(of_run).order_by(settings_changes.c.id))
 
     async def prune(self, run_id: int, keep_tasks: int, chunk: int = 5000) -> int:
-        """Delete all but the newest tasks of a run with all that hangs on them; return how many were deleted."""
-        oldest, newest = statements.first_task(run_id), statements.last_task(run_id, keep_tasks)
-        if not (edge := await self._rows(newest)):
+        """Delete all but the newest tasks of a run with their rows; return how many were deleted."""
+        last, deleted = await self._first_value(_newest_task(run_id).offset(keep_tasks)), 0
+        if last is None:
             return 0
-        deleted = 0
-        while (first := await self._rows(oldest)) and first[0][0] <= edge[0][0]:
-            deleted += await self._delete_tasks(run_id, min(first[0][0] + chunk - 1, edge[0][0]))
+        while (first := await self._first_value(_oldest_task(run_id))) is not None and first <= last:
+            deleted += await self._delete_tasks(run_id, min(first + chunk - 1, last))
         return deleted
 
     async def _delete_tasks(self, run_id: int, last: int) -> int:
@@ -337,34 +317,65 @@ class Store:
     async def add_model(
         self, scheduler_name: str, path: str, sha256: str, training: Mapping[str, Any], run_id: int | None = None
     ) -> int:
-        """Note a trained model; return its id."""
+        """Add a trained model; return its id."""
         async with self._transaction() as connection:
             fields: Fields = {"scheduler_name": scheduler_name, "path": path, "sha256": sha256, "training": training}
-            fields |= {"run_id": run_id, "created_at": await now(connection)}
+            fields |= {"run_id": run_id, "created_at": await _now(connection)}
             added = await connection.execute(insert(models).values(fields).returning(models.c.id))
             return int(added.scalar_one())
 
     async def models(self, limit: int = 100) -> list[Fields]:
         """Return trained models, newest first."""
-        return _fields(await self._rows(statements.latest_models(limit)))
+        return await self._fields(select(models).order_by(models.c.id.desc()).limit(limit))
 
     # -----------------------------------------------------------------------------------------------------------
 
     @asynccontextmanager
     async def _transaction(self) -> AsyncIterator[AsyncConnection]:
-        with troubles(self.where):
+        with translate_errors(self.where):
             async with self.engine.begin() as connection:
                 yield connection
 
-    async def _rows(self, question: Executable) -> Sequence[Row[Any]]:
-        with troubles(self.where):
+    async def _query(self, query: Executable) -> Sequence[Row[Any]]:
+        with translate_errors(self.where):
             async with self.engine.connect() as connection:
-                return (await connection.execute(question)).all()
+                return (await connection.execute(query)).all()
+
+    async def _fields(self, query: Executable) -> list[Fields]:
+        return [dict(row._mapping) for row in await self._query(query)]
+
+    async def _first_value(self, query: Select[Any]) -> int | None:
+        rows = await self._query(query.limit(1))
+        return int(rows[0][0]) if rows else None
 
 
-def _fields(rows: Sequence[Row[Any]]) -> list[Fields]:
-    return [dict(row._mapping) for row in rows]
+async def _now(connection: AsyncConnection) -> datetime:
+    """Return the database's time: servers on several machines need one clock, a file has one machine."""
+    if connection.dialect.name == "sqlite":
+        return datetime.now(UTC)
+    moment: datetime = (await connection.execute(text("SELECT clock_timestamp()"))).scalar_one()
+    return moment
+
+
+async def _update_run(connection: AsyncConnection, run_id: int, **fields: Any) -> None:
+    done = await connection.execute(update(runs).where(runs.c.id == run_id).values(fields))
+    if not done.rowcount:
+        raise _no_run(run_id)
 
 
 def _no_run(run_id: int) -> InputError:
     return InputError(f"run {run_id} is not in this database: the list of runs shows what is there")
+
+
+def _oldest_task(run_id: int) -> Select[Any]:
+    return select(tasks.c.task_id).where(tasks.c.run_id == run_id).order_by(tasks.c.task_id)
+
+
+def _newest_task(run_id: int) -> Select[Any]:
+    return select(tasks.c.task_id).where(tasks.c.run_id == run_id).order_by(tasks.c.task_id.desc())
+
+
+def _results_with_tasks(run_id: int) -> Select[Any]:
+    same_task = and_(tasks.c.run_id == scheduler_results.c.run_id, tasks.c.task_id == scheduler_results.c.task_id)
+    joined = select(*_RESULT_COLUMNS, *_TASK_COLUMNS).join_from(scheduler_results, tasks, same_task)
+    return joined.where(scheduler_results.c.run_id == run_id)

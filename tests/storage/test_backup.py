@@ -12,7 +12,7 @@ from hybrid_scheduler.storage.backup import backup, restore
 from hybrid_scheduler.storage.database import StorageError
 from hybrid_scheduler.storage.store import Store
 from services import Postgres
-from stored import batch_of, keys_of, new_run, stored_keys
+from stored import expected_keys, make_batch, new_run, stored_keys
 
 pytestmark = pytest.mark.asyncio
 
@@ -28,20 +28,20 @@ def programs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 async def test_a_copy_taken_while_it_is_used_brings_back_what_was_stored_then(url: str, tmp_path: Path) -> None:
     store = await Store.open(url)
     run_id = await new_run(store)
-    await store.write(batch_of(run_id, 0, 50))
+    await store.write(make_batch(run_id, 0, 50))
     backup(url, tmp_path / "copies" / "one")
-    await store.write(batch_of(run_id, 50, 80))
+    await store.write(make_batch(run_id, 50, 80))
     later = await store.begin_run("live", 7, {}, {})
     await store.close()
 
     await restore(url, tmp_path / "copies" / "one", replace=True)
     again = await Store.open(url)
-    assert await stored_keys(again, run_id) == keys_of(0, 50)
+    assert await stored_keys(again, run_id) == expected_keys(0, 50)
     with pytest.raises(InputError, match=f"run {later} is not in this database"):
         await again.run(later)
     assert await again.begin_run("live", 7, {}, {}) == later  # ids go on where they were
-    await again.write(batch_of(run_id, 50, 60))
-    assert await stored_keys(again, run_id) == keys_of(0, 60)
+    await again.write(make_batch(run_id, 50, 60))
+    assert await stored_keys(again, run_id) == expected_keys(0, 60)
     await again.close()
 
 
@@ -69,13 +69,13 @@ async def test_a_server_that_runs_there_keeps_a_copy_from_being_put_back(url: st
 async def test_a_damaged_copy_leaves_the_database_as_it_is(url: str, tmp_path: Path) -> None:
     store = await Store.open(url)
     run_id = await new_run(store)
-    await store.write(batch_of(run_id, 0, 30))
+    await store.write(make_batch(run_id, 0, 30))
     copy = tmp_path / "copy"
     backup(url, copy)
     copy.write_bytes(copy.read_bytes()[: copy.stat().st_size // 2])
     with pytest.raises(StorageError):
         await restore(url, copy, replace=True)
-    assert await stored_keys(store, run_id) == keys_of(0, 30)
+    assert await stored_keys(store, run_id) == expected_keys(0, 30)
     await store.close()
 
 
