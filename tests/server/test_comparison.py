@@ -10,7 +10,7 @@ import pytest
 import pytest_asyncio
 
 from hybrid_scheduler import registry
-from hybrid_scheduler.server import answers
+from hybrid_scheduler.server import dependencies
 from hybrid_scheduler.server.schemas.race import RankBy
 from served import QUICK, Service, serving
 
@@ -45,6 +45,16 @@ async def test_the_table_of_schedulers_says_who_races(service: Service) -> None:
     assert {each["name"] for each in after if each["racing"]} == set(QUICK)
 
 
+async def test_the_table_of_schedulers_says_how_each_is_called_and_drawn(service: Service) -> None:
+    spec = "hybrid_ml:retrain_interval=10"
+    table = {each["name"]: each for each in await service.get("/api/schedulers", also=spec)}
+    assert list(table) == [*registry.schedulers.table, spec]
+    assert (table["search"]["label"], table["search"]["kind"]) == ("Search", "clairvoyant search")
+    assert table[spec]["label"] == "Hybrid ML (retrain_interval=10)"
+    assert table[spec]["style"]["dark"] == table["hybrid_ml"]["style"]["dark"]
+    assert table[spec]["style"]["marker"] != table["hybrid_ml"]["style"]["marker"]
+
+
 async def test_the_ranking_is_sorted_by_what_was_asked_for(service: Service) -> None:
     await service.step(400)
     for by in get_args(RankBy):
@@ -74,7 +84,7 @@ async def test_an_unknown_figure_is_refused(service: Service) -> None:
 
 
 async def test_answers_are_kept_for_a_moment(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answers, "KEPT", 60.0)
+    monkeypatch.setattr(dependencies, "CACHE_SECONDS", 60.0)
     await service.step(5)
     first = (await service.client.get("/api/comparison")).content
     await service.step(5)
@@ -83,7 +93,7 @@ async def test_answers_are_kept_for_a_moment(service: Service, monkeypatch: pyte
 
 
 async def test_another_run_gets_answers_of_its_own(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answers, "KEPT", 60.0)
+    monkeypatch.setattr(dependencies, "CACHE_SECONDS", 60.0)
     await service.step(5)
     await service.get("/api/comparison")
     await service.manager.stop()

@@ -88,7 +88,7 @@ async def test_schedulers_come_and_go_while_it_runs(url: str) -> None:
         assert (await served.get("/api/status"))["schedulers"] == ["eft", "min_min"]
         before = (await served.get("/api/status"))["tasks_processed"]
         await served.until_tasks(before + 5)
-        recalled = await served.manager.recall(before + 4)
+        recalled = await served.manager.find_task(before + 4)
         assert recalled is not None
         assert set(recalled.record.results) == {"eft", "min_min"}
 
@@ -148,7 +148,7 @@ async def test_a_policy_that_breaks_ends_the_run_as_failed_and_says_so(tmp_path:
         await until(lambda: served.manager.simulation is not None and served.manager.simulation.state == "failed")
         assert (await served.get("/api/status"))["error"]
         assert (await served.get("/api/health"))["state"] == "degraded"
-        async with served.manager.order:  # the end of the run is written down by now, or about to be
+        async with served.manager.starting:  # the end of the run is written down by now, or about to be
             pass
         while (await store.run(run_id)).status == "running":
             continue

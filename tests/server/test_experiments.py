@@ -95,11 +95,11 @@ async def test_one_runs_at_a_time_and_others_wait_in_order(service: Service) -> 
 
 
 async def test_the_queue_is_bounded(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jobs, "MOST_WAITING", 2)
+    monkeypatch.setattr(jobs, "MAX_QUEUED", 2)
     for _ in range(2):
         await ask(service, **ENDLESS)
     refused = await ask(service, 409, **SMALL)
-    assert refused["error"]["message"] == "2 experiments wait already: cancel one or wait for one to end"
+    assert refused["error"]["message"] == "2 experiments are queued already: cancel one or wait for one to end"
 
 
 async def test_what_runs_and_what_waits_can_be_cancelled(service: Service) -> None:
@@ -121,7 +121,7 @@ async def test_what_is_cancelled_at_once_does_not_run(service: Service) -> None:
 async def test_an_experiment_whose_process_dies_has_failed_and_the_next_one_runs(service: Service) -> None:
     number = (await ask(service, **ENDLESS))["id"]
     await until(service, number, lambda each: each["done"] > 0)
-    process = service.manager.desk._process
+    process = service.manager.jobs._process
     assert process is not None
     os.kill(process.pid, signal.SIGKILL)
     failed = await ended(service, number)
@@ -214,18 +214,19 @@ async def test_what_a_dead_server_left_is_interrupted_and_what_a_living_one_runs
 
 
 def desk_owner() -> str:
-    from hybrid_scheduler.server.lifecycle import _machine
+    from hybrid_scheduler.server.lifecycle import machine_name
 
-    return _machine()
+    return machine_name()
 
 
 async def test_a_server_that_ends_leaves_its_experiments_interrupted(url: str, tmp_path: Path) -> None:
     async with serving(url, data_dir=tmp_path) as service:
         number = (await ask(service, **ENDLESS))["id"]
         await until(service, number, lambda each: each["done"] > 0)
-        process = service.manager.desk._process
+        process = service.manager.jobs._process
         assert process is not None
-    assert process.returncode is not None
+    with pytest.raises(ProcessLookupError):
+        os.kill(process.pid, 0)
     async with serving(url, data_dir=tmp_path) as service:
         left = await service.get(f"/api/experiments/{number}")
         assert left["state"] == "interrupted"

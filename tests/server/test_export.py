@@ -10,18 +10,17 @@ import pandas as pd
 import pytest
 from pyarrow import parquet
 
-from hybrid_scheduler.server.export import COLUMNS, Outlet, export
+from hybrid_scheduler.server.export import COLUMNS, ByteStream, export_run
 from hybrid_scheduler.storage.rows import Batch, ResultRows, TaskRows
-from hybrid_scheduler.storage.statements import EXPORTED
-from hybrid_scheduler.storage.store import Store
-from stored import MEASURES, batch_of, keys_of, new_run
+from hybrid_scheduler.storage.store import EXPORT_COLUMNS, Store
+from stored import MEASURES, expected_keys, make_batch, new_run
 
 pytestmark = pytest.mark.asyncio
 FORMS = pytest.mark.parametrize("form", ["csv", "parquet"])
 
 
 async def parts_of(store: Store, run_id: int, form: str, block: int = 7) -> list[bytes]:
-    return [part async for part in export(store, run_id, form, {"run": str(run_id)}, block)]
+    return [part async for part in export_run(store, run_id, form, {"run": str(run_id)}, block)]
 
 
 def read(form: str, data: bytes) -> pd.DataFrame:
@@ -29,21 +28,21 @@ def read(form: str, data: bytes) -> pd.DataFrame:
 
 
 async def rows_of(store: Store, run_id: int) -> list[dict[str, Any]]:
-    return [dict(zip(EXPORTED, row, strict=True)) async for block in store.export(run_id) for row in block]
+    return [dict(zip(EXPORT_COLUMNS, row, strict=True)) async for block in store.export(run_id) for row in block]
 
 
 @FORMS
 async def test_every_row_and_value_comes_back(store: Store, form: str) -> None:
     run_id = await new_run(store)
-    await store.write(batch_of(run_id, 0, 40))
+    await store.write(make_batch(run_id, 0, 40))
     other = await new_run(store)
-    await store.write(batch_of(other, 0, 5))
+    await store.write(make_batch(other, 0, 5))
     table = read(form, b"".join(await parts_of(store, run_id, form)))
-    assert list(table.columns) == list(EXPORTED)
+    assert list(table.columns) == list(EXPORT_COLUMNS)
     keys = list(zip(table.task_id, table.scheduler_name, table.attempt, strict=True))
-    assert keys == keys_of(0, 40)
+    assert keys == expected_keys(0, 40)
     expected = pd.DataFrame(await rows_of(store, run_id))
-    for name in EXPORTED:
+    for name in EXPORT_COLUMNS:
         values = list(map(json.loads, table[name])) if name == "dependencies" else list(table[name])
         assert values == list(expected[name]), name
 
@@ -65,14 +64,14 @@ async def test_what_does_not_apply_is_empty_and_parents_are_a_list(store: Store,
 @FORMS
 async def test_a_run_without_tasks_has_its_columns(store: Store, form: str) -> None:
     table = read(form, b"".join(await parts_of(store, await new_run(store), form)))
-    assert list(table.columns) == list(EXPORTED)
+    assert list(table.columns) == list(EXPORT_COLUMNS)
     assert len(table) == 0
 
 
 @FORMS
 async def test_bytes_leave_block_by_block(store: Store, form: str) -> None:
     run_id = await new_run(store)
-    await store.write(batch_of(run_id, 0, 500))
+    await store.write(make_batch(run_id, 0, 500))
     parts = await parts_of(store, run_id, form, block=50)
     assert len(parts) == 21  # 1000 rows, and the end
     ends = len(parts[-1])  # of Parquet, the list of its parts
@@ -82,11 +81,11 @@ async def test_bytes_leave_block_by_block(store: Store, form: str) -> None:
 @FORMS
 async def test_tasks_that_arrive_meanwhile_are_left_out(store: Store, form: str) -> None:
     run_id = await new_run(store)
-    await store.write(batch_of(run_id, 0, 20))
+    await store.write(make_batch(run_id, 0, 20))
     parts: list[bytes] = []
-    async for part in export(store, run_id, form, block=6):
+    async for part in export_run(store, run_id, form, block=6):
         if not parts:
-            await store.write(batch_of(run_id, 20, 30))
+            await store.write(make_batch(run_id, 20, 30))
         parts.append(part)
     table = read(form, b"".join(parts))
     assert list(table.task_id.unique()) == list(range(20))
@@ -94,13 +93,13 @@ async def test_tasks_that_arrive_meanwhile_are_left_out(store: Store, form: str)
 
 async def test_a_parquet_file_says_what_it_is(store: Store) -> None:
     run_id = await new_run(store)
-    await store.write(batch_of(run_id, 0, 3))
+    await store.write(make_batch(run_id, 0, 3))
     found = parquet.read_schema(io.BytesIO(b"".join(await parts_of(store, run_id, "parquet"))))
     assert found.equals(COLUMNS)
     assert found.metadata[b"run"] == str(run_id).encode()
 
 
 async def test_an_outlet_keeps_nothing_that_was_taken() -> None:
-    outlet = Outlet()
+    outlet = ByteStream()
     outlet.write(b"abc")
     assert (outlet.drain(), outlet.drain(), outlet.tell()) == (b"abc", b"", 3)

@@ -1,4 +1,4 @@
-"""Tasks by hand, pages of tasks, and everything about one."""
+"""Submitted tasks, pages of tasks, audits of one, and the explanations of decisions."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from hybrid_scheduler.schedulers.explain import Candidate, Explanation
+from hybrid_scheduler.server.routes.tasks import describe_decision
 from served import QUICK, Service, serving
 
 TASK = {"size": 2500.0, "compute_intensity": 0.8, "memory_required": 200.0}
@@ -29,6 +31,9 @@ UNUSABLE = (
     '{"size": 12, "compute_intensity": 0.5, "memory_required": 1, "task_id": -1}',
 )
 pytestmark = pytest.mark.asyncio
+MEASURED = {"scheduler_name": "my_cluster", "gpu_fraction": 0.75, "actual_time": 0.5, "waiting_time": 0.25}
+NAMES = {0: "cpu", 1: "gpu0", 2: "gpu1"}
+NAN = float("nan")
 
 
 @pytest_asyncio.fixture
@@ -174,9 +179,6 @@ async def test_every_attempt_of_a_task_is_told_after_its_gpu_failed(service: Ser
     assert second["device"] not in (1, 2)
 
 
-MEASURED = {"scheduler_name": "my_cluster", "gpu_fraction": 0.75, "actual_time": 0.5, "waiting_time": 0.25}
-
-
 async def test_a_result_measured_elsewhere_stands_beside_the_others(service: Service) -> None:
     await service.step(3)
     answer = await service.client.post("/api/tasks/1/results", json=MEASURED)
@@ -196,3 +198,97 @@ async def test_a_result_is_taken_once_and_only_for_a_task_that_is_stored(service
         for task, changed in ((2, {}), (2, {}), (2, {"attempt": 2}), (3, {}), (1, {"actual_time": 0}))
     ]
     assert statuses == [201, 409, 201, 404, 422]
+
+
+async def test_a_task_of_the_stream_tells_why_and_what_was_expected(service: Service) -> None:
+    await service.step(20)
+    for number in (0, 7, 19):
+        audit = await service.get(f"/api/tasks/{number}")
+        assert set(audit["explanations"]) == set(QUICK)
+        results = {each["scheduler_name"]: each for each in audit["results"]}
+        for name, reason in audit["explanations"].items():
+            assert (reason["gpu_fraction"], reason["device"]) == (
+                results[name]["gpu_fraction"],
+                results[name]["device"],
+            )
+            assert [each["device_name"] for each in reason["candidates"]] == ["cpu", "gpu0", "gpu1", "gpu2", "gpu3"]
+            if name in ("eft", "oracle"):
+                assert reason["expected_finish"] == pytest.approx(results[name]["finish_time"])
+                assert reason["expected_time"] == pytest.approx(results[name]["actual_time"])
+            else:
+                assert (reason["expected_time"], reason["expected_finish"]) == (None, None)
+
+
+async def test_a_task_by_hand_keeps_its_reasons(service: Service) -> None:
+    await service.step(3)
+    outcome = (await service.client.post("/api/tasks", json=TASK)).json()
+    audit = await service.get(f"/api/tasks/{outcome['task']['task_id']}")
+    assert audit["explanations"] == {name: each["explanation"] for name, each in outcome["decisions"].items()}
+
+
+async def test_a_task_that_nobody_asked_about_has_no_reasons(service: Service) -> None:
+    await service.step(200)  # in blocks of ten, of which the first is explained
+    assert (await service.get("/api/tasks/10"))["explanations"]
+    assert (await service.get("/api/tasks/11"))["explanations"] == {}
+
+
+async def test_a_task_of_another_run_has_no_reasons_of_this_one(service: Service) -> None:
+    await service.step(4)
+    await service.manager.stop()
+    await service.step(4)
+    assert (await service.get("/api/tasks/3", run=1))["explanations"] == {}
+    assert (await service.get("/api/tasks/3"))["explanations"]
+
+
+async def test_a_task_that_is_not_stored_yet_is_told_as_it_will_be_stored(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def none(*_: Any) -> list[Any]:
+        return []
+
+    await service.step(150)
+    stored = [await service.get(f"/api/tasks/{number}") for number in (0, 77, 149)]
+    monkeypatch.setattr(service.manager.store, "tasks_page", none)  # as if nothing had been written
+    assert [await service.get(f"/api/tasks/{number}") for number in (0, 77, 149)] == stored
+    assert await service.refused("/api/tasks/150") == 404
+
+
+async def test_names_of_devices_are_those_of_the_time_of_the_decision(service: Service) -> None:
+    await service.step(2)
+    await service.manager.change({"num_gpus": 1})
+    reason = (await service.get("/api/tasks/1"))["explanations"]["eft"]
+    assert [each["device_name"] for each in reason["candidates"]] == ["cpu", "gpu0", "gpu1", "gpu2", "gpu3"]
+
+
+def seen(*finishes: float, chosen: int, share: float = 1.0, **contributions: float) -> Explanation:
+    candidates = tuple(
+        Candidate(device, NAN, NAN, NAN, finish, NAN, NAN, None, device == chosen)
+        for device, finish in enumerate(finishes)
+    )
+    return Explanation(share, chosen, "the rule", candidates, contributions)
+
+
+async def test_the_best_device_is_compared_with_the_next_best() -> None:
+    words = describe_decision(seen(14.0, 12.0, 12.5, chosen=1), NAMES, now=10.0)
+    assert words == "whole on gpu0: the whole task would end there 2 s from now, 0.5 s before gpu1, the next best"
+
+
+async def test_a_better_device_that_was_passed_over_is_named() -> None:
+    words = describe_decision(seen(14.0, 12.0, 12.5, chosen=0, share=0.0), NAMES, now=10.0)
+    assert words == "whole on cpu: the whole task would end there 4 s from now, 2 s after gpu0, which it passes over"
+
+
+async def test_who_predicts_nothing_has_a_rule() -> None:
+    words = describe_decision(seen(NAN, NAN, NAN, chosen=2, share=0.25), NAMES, now=0.0)
+    assert words == "25% on gpu1, the rest on a CPU: it predicts no times, its rule is: the rule"
+
+
+async def test_the_only_device_left_has_no_rival() -> None:
+    assert describe_decision(seen(3.0, NAN, chosen=0, share=0.0), NAMES, now=1.0).endswith(
+        "2 s from now, and nowhere else"
+    )
+
+
+async def test_the_feature_that_mattered_most_is_named() -> None:
+    words = describe_decision(seen(NAN, NAN, chosen=1, size=-0.8, compute_intensity=0.5), NAMES, now=0.0)
+    assert words.endswith("; mostly because of size")

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.live.snapshot import Snapshot, TaskRecord
-from hybrid_scheduler.server.encoding import to_bytes
-from hybrid_scheduler.server.relay import revive
+from hybrid_scheduler.live.records import TaskRecord
+from hybrid_scheduler.server.encoding import encode_json
+from hybrid_scheduler.server.web_workers import SNAPSHOT
 from hybrid_scheduler.server.websocket import is_update
 from hybrid_scheduler.settings import load_settings
 from live_server import live, until
@@ -75,7 +75,7 @@ async def test_a_worker_tells_why_as_the_process_does_that_runs_the_simulation(u
 async def test_a_stored_task_is_shown_though_nobody_runs_the_simulation(
     url: str, redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hybrid_scheduler.server.web_workers.LOOK_SECONDS", 0.2)
+    monkeypatch.setattr("hybrid_scheduler.server.web_workers.QUERY_SECONDS", 0.2)
     async with live(url, redis_url=redis_url, role="web") as worker:
         async with live(url, redis_url=redis_url) as engine:
             await engine.client.post("/api/simulation/start?paused=true", json={"pace": 20.0})
@@ -86,7 +86,7 @@ async def test_a_stored_task_is_shown_though_nobody_runs_the_simulation(
 
 
 async def test_a_worker_without_an_engine_says_so(url: str, redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hybrid_scheduler.server.web_workers.ORDER_SECONDS", 0.2)
+    monkeypatch.setattr("hybrid_scheduler.server.web_workers.COMMAND_SECONDS", 0.2)
     async with live(url, redis_url=redis_url, role="web") as worker:
         refused = await worker.post("/api/simulation/start", {}, 503)
         assert "did not answer" in refused["error"]["message"]
@@ -112,14 +112,12 @@ async def test_a_worker_needs_redis() -> None:
 
 
 async def test_what_went_through_json_is_the_same_again() -> None:
-    import orjson
-
     from hybrid_scheduler.live import ContinuousSimulation, LiveSettings
 
     simulation = ContinuousSimulation(LiveSettings(schedulers=("eft", "greedy"), load=30.0, max_queue=1))
     simulation.step(30)
     seen = simulation.snapshot()
-    again: Snapshot = revive(Snapshot, orjson.loads(to_bytes(seen)))
+    again = SNAPSHOT.validate_json(encode_json(seen))
     assert again.schedulers == seen.schedulers
     assert again.devices == seen.devices
     assert seen.latest is not None

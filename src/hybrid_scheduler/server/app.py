@@ -1,11 +1,7 @@
-"""`create_app`: the whole service as one ASGI application."""
+"""`create_app`: the service as one ASGI application."""
 
 from __future__ import annotations
 
-import asyncio
-import importlib
-import pkgutil
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -17,19 +13,18 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import Response
 
 from hybrid_scheduler import __version__
-from hybrid_scheduler.errors import SchedulerError
-from hybrid_scheduler.server import routes, websocket
-from hybrid_scheduler.server.lifecycle import TTL
-from hybrid_scheduler.server.logs import show_logs_to
+from hybrid_scheduler.server import websocket
+from hybrid_scheduler.server.lifecycle import autostart
+from hybrid_scheduler.server.logs import stream_logs
 from hybrid_scheduler.server.metrics import Metrics
 from hybrid_scheduler.server.pages import add_reference, mount_dashboard
 from hybrid_scheduler.server.problems import add_handlers
-from hybrid_scheduler.server.race import Manager
-from hybrid_scheduler.server.run_summaries import CANNOT_REPEAT, is_measured
-from hybrid_scheduler.server.security import SAFE, Guard
-from hybrid_scheduler.server.web_workers import RemoteManager
+from hybrid_scheduler.server.race import RaceManager
+from hybrid_scheduler.server.routes import ROUTERS
+from hybrid_scheduler.server.schemas.base import tidy_definition
+from hybrid_scheduler.server.security import SAFE, SecurityMiddleware
+from hybrid_scheduler.server.web_workers import RemoteRaceManager, serve_web_workers
 from hybrid_scheduler.settings import AppSettings, load_settings
-from hybrid_scheduler.storage.database import ClaimedError
 
 METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 
@@ -37,32 +32,31 @@ METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 def create_app(settings: AppSettings | None = None) -> FastAPI:
     """Build the service; it connects to its database when the server starts."""
     settings = settings or load_settings()
-    manager = RemoteManager(settings) if settings.role == "web" else Manager(settings)
+    manager = RemoteRaceManager(settings) if settings.role == "web" else RaceManager(settings)
     app = FastAPI(
         title="Hybrid ML Scheduler",
         version=__version__,
         summary="Scheduling policies race on one stream of tasks; watch them, change the conditions, ask why.",
         lifespan=_lifespan,
         openapi_url="/api/openapi.json",
-        docs_url=None,  # FastAPI's own page loads its script from elsewhere
+        docs_url=None,  # FastAPI's own page loads its script from another site
         redoc_url=None,
     )
     app.state.settings, app.state.manager, app.state.metrics = settings, manager, Metrics(manager)
     add_handlers(app)
-    for module in pkgutil.iter_modules(routes.__path__):
-        app.include_router(importlib.import_module(f"{routes.__name__}.{module.name}").router)
-    app.include_router(websocket.router)
-    app.api_route("/api/{path:path}", methods=METHODS, include_in_schema=False)(_nothing_here)
+    for router in (*ROUTERS, websocket.router):
+        app.include_router(router)
+    app.api_route("/api/{path:path}", methods=METHODS, include_in_schema=False)(_raise_not_found)
     add_reference(app)
     mount_dashboard(app)
-    _describe_security(app)
+    _extend_openapi(app)
     app.add_middleware(
-        Guard,
+        SecurityMiddleware,
         settings=settings,
         allow=lambda key, rate: manager.cache.allow(key, rate),
         observe=app.state.metrics.observe,
     )
-    if settings.allowed_origins:  # outermost, so that those pages can read refusals too
+    if settings.allowed_origins:  # outermost, so that those pages can read errors too
         app.add_middleware(
             CORSMiddleware,
             allow_origins=settings.allowed_origins,
@@ -74,69 +68,44 @@ def create_app(settings: AppSettings | None = None) -> FastAPI:
 
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
-    manager: Manager = app.state.manager
+    settings: AppSettings = app.state.settings
+    manager: RaceManager = app.state.manager
     await manager.open()
-    lines = show_logs_to(manager.hub) if app.state.settings.role == "all" else None
+    log_handler = None
+    if settings.role == "all":
+        log_handler = stream_logs(manager.hub)
+        if settings.redis:
+            serve_web_workers(manager)
+        if settings.autostart:
+            manager.spawn(autostart(manager), "the start of the simulation")
     try:
-        settings: AppSettings = app.state.settings
-        if settings.autostart and settings.role == "all":
-            manager.spawn(begin(manager), "the start of the simulation")
         yield
     finally:
-        if lines is not None:
-            logger.remove(lines)
+        if log_handler is not None:
+            logger.remove(log_handler)
         await manager.close()
 
 
-async def _nothing_here(path: str) -> Response:
+async def _raise_not_found(path: str) -> Response:
     raise HTTPException(404, f"/api/{path} does not exist: see /docs for what there is")
 
 
-def _describe_security(app: FastAPI) -> None:
-    """Say in OpenAPI which requests need the token: all that change something."""
-    describe = app.openapi
+def _extend_openapi(app: FastAPI) -> None:
+    """Add to OpenAPI that requests which change something need the token."""
+    build = app.openapi
 
-    def described() -> dict[str, Any]:
+    def openapi() -> dict[str, Any]:
         if app.openapi_schema:
             return app.openapi_schema
-        schema = describe()
+        schema = build()
+        for definition in schema["components"]["schemas"].values():
+            tidy_definition(definition)
         bearer = {"type": "http", "scheme": "bearer", "description": "The control token, where one is needed."}
-        schema.setdefault("components", {})["securitySchemes"] = {"token": bearer}
+        schema["components"]["securitySchemes"] = {"token": bearer}
         for operations in schema["paths"].values():
             for method, operation in operations.items():
                 if method.upper() not in SAFE:
                     operation["security"] = [{"token": []}, {}]
         return schema
 
-    app.openapi = described  # type: ignore[method-assign]  # FastAPI's documented way to extend the schema
-
-
-async def begin(manager: Manager) -> None:
-    """Start, or say why not; the claim of a server that has just died is waited for."""
-    patience = time.monotonic() + 2 * TTL
-    try:
-        while not await _begun(manager) and time.monotonic() < patience:
-            await asyncio.sleep(1.0)
-    except SchedulerError as error:
-        manager.notify(f"the simulation could not be started: {error}", "error")
-
-
-async def _begun(manager: Manager) -> bool:
-    try:
-        run_id = await _interrupted(manager) if manager.settings.resume else None
-        await (manager.start() if run_id is None else manager.resume_run(run_id))
-    except ClaimedError as error:
-        if not manager.hub.notice:
-            manager.notify(str(error), "error")
-        return False
-    return True
-
-
-async def _interrupted(manager: Manager) -> int | None:
-    """Return the newest run that was interrupted, None if there is none or it cannot be played again."""
-    runs = await manager.store.runs()
-    run = next((run for run in runs if run.kind == "live" and run.status == "interrupted"), None)
-    if run is not None and is_measured(run):
-        manager.notify(f"run {run.id} was {CANNOT_REPEAT}: a new one is started", "warning")
-        return None
-    return run.id if run else None
+    app.openapi = openapi  # type: ignore[method-assign]  # FastAPI's documented way to extend the schema

@@ -1,4 +1,4 @@
-"""JSON as the service writes it: NaN becomes null, and frames carry no more digits than people can see."""
+"""JSON as the service writes it: NaN becomes null, and frames carry only the digits that a display can show."""
 
 from __future__ import annotations
 
@@ -8,41 +8,40 @@ from typing import Any
 
 import orjson
 
-
-def to_bytes(value: object) -> bytes:
-    """Write JSON; dataclasses are welcome, NaN and infinity become null."""
-    return orjson.dumps(value, option=_OPTIONS, default=_plain)
-
-
-def figure(value: float) -> float:
-    """Return a figure with six significant digits."""
-    return float(f"{value:.6g}")
-
-
-def moment(value: float) -> float:
-    """Return simulated seconds to a tenth of a millisecond, however long a run has been going on."""
-    return round(value, 4)
-
-
-def brief(value: Any) -> Any:
-    """Return plain data with six significant digits, of data and dataclasses in one another."""
-    if isinstance(value, float):
-        return figure(value)
-    if is_dataclass(value):
-        return {name: brief(each) for name, each in vars(value).items()}
-    if isinstance(value, dict):
-        return {name: brief(each) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [brief(each) for each in value]
-    return value
-
-
 _OPTIONS = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
 
 
-def _plain(value: object) -> object:
+def encode_json(value: object) -> bytes:
+    """Encode plain data, dataclasses, named tuples and sets; NaN and infinity become null."""
+    return orjson.dumps(value, option=_OPTIONS, default=_to_plain)
+
+
+def _to_plain(value: object) -> object:
     if isinstance(value, deque | set | frozenset):
         return list(value)
     if hasattr(value, "_asdict"):
         return value._asdict()
     raise TypeError(f"{type(value).__name__} has no JSON")
+
+
+def round_figure(value: float) -> float:
+    """Return a figure with six significant digits."""
+    return float(f"{value:.6g}")
+
+
+def round_time(value: float) -> float:
+    """Return simulated seconds to a tenth of a millisecond, so that times stay exact in long runs."""
+    return round(value, 4)
+
+
+def round_figures(value: Any) -> Any:
+    """Return nested data and dataclasses as plain data, with figures of six significant digits."""
+    if isinstance(value, float):
+        return round_figure(value)
+    if is_dataclass(value):
+        return {name: round_figures(each) for name, each in vars(value).items()}
+    if isinstance(value, dict):
+        return {name: round_figures(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [round_figures(each) for each in value]
+    return value

@@ -1,7 +1,6 @@
-"""A run as a file: rows of the store in blocks, turned into CSV or Parquet as they come.
+"""Export of a run as CSV or Parquet, streamed.
 
-One block is in memory at a time, however long the run is; every block is turned into bytes in a thread, so that the
-event loop goes on.
+One block of rows is in memory at a time, however long the run is; each is encoded in a thread, not on the event loop.
 """
 
 from __future__ import annotations
@@ -15,29 +14,28 @@ from typing import Any, Protocol
 import pyarrow as pa
 from pyarrow import csv, parquet
 
-from hybrid_scheduler.storage.statements import EXPORTED
-from hybrid_scheduler.storage.store import Store
+from hybrid_scheduler.storage.store import EXPORT_COLUMNS, Store
 
-BLOCK = 5000  # rows; a row group of Parquet
-_WHOLE = {"task_id": pa.int64(), "attempt": pa.int16(), "device": pa.int32(), "status": pa.int16()}
-_OTHER = {"scheduler_name": pa.string(), "measured": pa.bool_(), "dependencies": pa.string()}
-COLUMNS = pa.schema([(name, (_WHOLE | _OTHER).get(name, pa.float64())) for name in EXPORTED])
+BLOCK_ROWS = 5000  # also the row group of Parquet
+_INTEGERS = {"task_id": pa.int64(), "attempt": pa.int16(), "device": pa.int32(), "status": pa.int16()}
+_OTHERS = {"scheduler_name": pa.string(), "measured": pa.bool_(), "dependencies": pa.string()}
+COLUMNS = pa.schema([(name, (_INTEGERS | _OTHERS).get(name, pa.float64())) for name in EXPORT_COLUMNS])
 """The columns of an export; `dependencies` is a JSON list."""
 MEDIA_TYPES = {"csv": "text/csv; charset=utf-8", "parquet": "application/vnd.apache.parquet"}
 
 
 class Writer(Protocol):
-    """What turns tables into bytes."""
+    """Encodes record batches (pyarrow's CSV and Parquet writers)."""
 
     def write_batch(self, batch: pa.RecordBatch) -> None:
-        """Write some rows."""
+        """Write a batch."""
 
     def close(self) -> None:
-        """Write what comes at the end."""
+        """Write the footer."""
 
 
-class Outlet(io.RawIOBase):
-    """A file of which only what was written since the last look is kept."""
+class ByteStream(io.RawIOBase):
+    """A file to write to that keeps only what has not been drained yet."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -45,64 +43,64 @@ class Outlet(io.RawIOBase):
         self._length = 0
 
     def writable(self) -> bool:
-        """Say that this is a file to write to."""
+        """Return True, as for any output file."""
         return True
 
     def write(self, data: Any) -> int:
-        """Take bytes."""
+        """Append bytes."""
         part = bytes(data)
         self._parts.append(part)
         self._length += len(part)
         return len(part)
 
     def tell(self) -> int:
-        """Return how many bytes have been written so far: Parquet notes where its parts begin."""
+        """Return the number of bytes written so far, from which Parquet knows its offsets."""
         return self._length
 
     def drain(self) -> bytes:
-        """Return what was written since the last time."""
+        """Return what was written since the last call."""
         parts, self._parts = self._parts, []
         return b"".join(parts)
 
 
-async def export(
-    store: Store, run_id: int, form: str, about: Mapping[str, str] | None = None, block: int = BLOCK
+async def export_run(
+    store: Store, run_id: int, form: str, metadata: Mapping[str, str] | None = None, block: int = BLOCK_ROWS
 ) -> AsyncIterator[bytes]:
-    """Return a run as a file, bit by bit; tasks that arrive meanwhile are left out, or it might never end."""
-    outlet = Outlet()
-    columns = COLUMNS.with_metadata(dict(about or {}))
-    writer = await asyncio.to_thread(_WRITERS[form], outlet, columns)
+    """Yield a run as the parts of a file; tasks that arrive meanwhile are left out, or it might never end."""
+    stream = ByteStream()
+    columns = COLUMNS.with_metadata(dict(metadata or {}))
+    writer = await asyncio.to_thread(_WRITERS[form], stream, columns)
     last = await store.last_task(run_id)
     async for rows in store.export(run_id, block):
-        wanted = [row for row in rows if row[0] <= last]
-        yield await asyncio.to_thread(_written, writer, outlet, wanted, columns)
-        if len(wanted) < len(rows):
+        known = [row for row in rows if row[0] <= last]
+        yield await asyncio.to_thread(_write_block, writer, stream, known, columns)
+        if len(known) < len(rows):
             break
     await asyncio.to_thread(writer.close)
-    yield outlet.drain()
+    yield stream.drain()
 
 
-def _written(writer: Writer, outlet: Outlet, rows: Sequence[Sequence[Any]], columns: pa.Schema) -> bytes:
+def _write_block(writer: Writer, stream: ByteStream, rows: Sequence[Sequence[Any]], columns: pa.Schema) -> bytes:
     if rows:
-        writer.write_batch(table_of(rows, columns))
-    return outlet.drain()
+        writer.write_batch(build_batch(rows, columns))
+    return stream.drain()
 
 
-def table_of(rows: Sequence[Sequence[Any]], columns: pa.Schema = COLUMNS) -> pa.RecordBatch:
-    """Turn rows of an export into columns."""
-    values = dict(zip(EXPORTED, zip(*rows, strict=True), strict=True))
+def build_batch(rows: Sequence[Sequence[Any]], columns: pa.Schema = COLUMNS) -> pa.RecordBatch:
+    """Return rows of an export as a record batch."""
+    values = dict(zip(EXPORT_COLUMNS, zip(*rows, strict=True), strict=True))
     values["dependencies"] = tuple(map(json.dumps, values["dependencies"]))
     return pa.record_batch([pa.array(values[field.name], field.type) for field in columns], schema=columns)
 
 
-def _csv(outlet: Outlet, columns: pa.Schema) -> Writer:
-    writer: Writer = csv.CSVWriter(pa.PythonFile(outlet, "w"), columns)
+def _open_csv(stream: ByteStream, columns: pa.Schema) -> Writer:
+    writer: Writer = csv.CSVWriter(pa.PythonFile(stream, "w"), columns)
     return writer
 
 
-def _parquet(outlet: Outlet, columns: pa.Schema) -> Writer:
-    writer: Writer = parquet.ParquetWriter(pa.PythonFile(outlet, "w"), columns, compression="zstd")
+def _open_parquet(stream: ByteStream, columns: pa.Schema) -> Writer:
+    writer: Writer = parquet.ParquetWriter(pa.PythonFile(stream, "w"), columns, compression="zstd")
     return writer
 
 
-_WRITERS: dict[str, Callable[[Outlet, pa.Schema], Writer]] = {"csv": _csv, "parquet": _parquet}
+_WRITERS: dict[str, Callable[[ByteStream, pa.Schema], Writer]] = {"csv": _open_csv, "parquet": _open_parquet}

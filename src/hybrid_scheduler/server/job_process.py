@@ -1,61 +1,37 @@
-"""The process of one experiment: takes a comparison as a line of JSON, tells how far it is, and what came out.
+"""The process of one experiment: runs a comparison, sends its progress and its result to the server.
 
-A process of its own, and a patient one, so that the live race beside it keeps the interpreter lock and its pace.
+It is separate and has low priority, so that the live race of the server keeps its interpreter lock and its pace.
 """
 
 from __future__ import annotations
 
-import json
-import os
-import sys
-import threading
-from typing import Any, TextIO
+from typing import Any
 
 import orjson
 
 from hybrid_scheduler.errors import SchedulerError
+from hybrid_scheduler.processes import Channel
 from hybrid_scheduler.studies.compare import Comparison, Outcome, Result, compare
 
-PATIENCE = 10  # steps of niceness; HMS_EXPERIMENT_NICE says otherwise
+NICENESS = 10  # unless HMS_EXPERIMENT_NICE is set
 
 
-def main() -> int:
-    """Run the comparison that comes on standard input."""
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # what a policy prints must not stand between the answers
-    asked = json.loads(sys.stdin.readline())
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    os.nice(int(os.environ.get("HMS_EXPERIMENT_NICE", PATIENCE)))
-    return run(asked, answers)
+def run_job(channel: Channel, settings: dict[str, Any]) -> None:
+    """Run a comparison and send JSON objects: `done` seeds, then `summary` or `error`."""
 
-
-def run(asked: dict[str, Any], answers: TextIO) -> int:
-    """Run a comparison and write lines of JSON: `done` seeds, then `summary` or `error`; returns the exit code."""
-
-    def say(**words: Any) -> None:
-        answers.write(orjson.dumps(words, option=orjson.OPT_SERIALIZE_NUMPY).decode() + "\n")
-        answers.flush()
+    def send(**fields: Any) -> None:
+        channel.send([orjson.dumps(fields, option=orjson.OPT_SERIALIZE_NUMPY)])
 
     try:
-        comparison = Comparison.from_dict(asked)
-        result = compare(comparison, lambda done, _: say(done=done))
-        say(summary=summary_of(result))
+        result = compare(Comparison.from_dict(settings), lambda done, _: send(done=done))
+        send(summary=summarize_result(result))
     except SchedulerError as error:
-        say(error=" ".join(str(error).split()))
-        return 1
-    except Exception as error:  # noqa: BLE001  # whatever a policy does, the experiment must say so
-        say(error=f"{type(error).__name__}: {' '.join(str(error).split())}")
-        return 1
-    return 0
+        send(error=" ".join(str(error).split()))
+    except Exception as error:  # noqa: BLE001  # a policy may raise anything, and the user must see it
+        send(error=f"{type(error).__name__}: {' '.join(str(error).split())}")
 
 
-def _end_with_parent() -> None:
-    """End when the server does: its end of the pipe is closed then, however it died."""
-    sys.stdin.read()
-    os._exit(1)
-
-
-def summary_of(result: Result) -> dict[str, Any]:
+def summarize_result(result: Result) -> dict[str, Any]:
     """Return what is stored of a comparison: every measure of every seed, from which all else can be computed."""
     best = result.ranking("mean_turnaround")[0]
     seeds = [_seed(outcome) for outcome in result.outcomes]
@@ -76,7 +52,3 @@ def _seed(outcome: Outcome) -> dict[str, Any]:
         "measures": outcome.measures,
         "decision_seconds": outcome.decision_seconds,
     }
-
-
-if __name__ == "__main__":
-    sys.exit(main())

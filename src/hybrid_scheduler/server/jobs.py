@@ -1,13 +1,13 @@
-"""What an experiment was asked for: checked, completed, and turned into a comparison."""
+"""Experiments in the background: requests, the queue that runs one at a time in its own process, and their state."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import sys
+import os
 from collections import deque
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any, cast
@@ -16,22 +16,27 @@ from loguru import logger
 
 from hybrid_scheduler.core.cluster import Cluster
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.server.connections import Connections
+from hybrid_scheduler.processes import Channel, ChildProcess
+from hybrid_scheduler.server.job_process import NICENESS, run_job
 from hybrid_scheduler.server.lifecycle import is_dead
 from hybrid_scheduler.server.problems import ConflictError
-from hybrid_scheduler.server.schemas.runs import Experiment, ExperimentState, Headline
+from hybrid_scheduler.server.schemas.runs import MAX_TASKS, Experiment, ExperimentState, Headline
 from hybrid_scheduler.storage.database import StorageError
-from hybrid_scheduler.storage.store import COMPARISON, Run
+from hybrid_scheduler.storage.store import COMPARISON, Run, Store
 from hybrid_scheduler.studies.compare import Comparison
-from hybrid_scheduler.workloads.generator import DEFAULT_LOAD, preset
+from hybrid_scheduler.workloads.generator import DEFAULT_LOAD, find_preset
 from hybrid_scheduler.workloads.library import Library, is_upload
 from hybrid_scheduler.workloads.source import Source
 
-MOST_TASKS = 100_000
+MAX_QUEUED = 20
+STALE_SECONDS = 60.0  # without a heartbeat, after which an experiment counts as abandoned
+HEARTBEAT_SECONDS = 15.0
+RETRY_SECONDS = 1.0  # until a database that did not answer is tried again
+CANCEL_TIMEOUT = 5.0  # seconds that a cancelled experiment may take to end
 
 
 @dataclass(frozen=True)
-class Asked:
+class JobRequest:
     """The settings of an experiment, as they are stored; an uploaded workload is named with its SHA-256."""
 
     schedulers: list[str]
@@ -44,8 +49,8 @@ class Asked:
     mode: str
 
     @classmethod
-    def of(cls, values: dict[str, Any], library: Library) -> Asked:
-        """Complete what a request says, and refuse what cannot be run, before it waits in a queue."""
+    def from_values(cls, values: dict[str, Any], library: Library) -> JobRequest:
+        """Fill in defaults, and refuse what cannot run before it is queued."""
         seeds, load, rate = values["seeds"], values["load"], values["rate"]
         numbers = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
         if len(set(numbers)) < len(numbers):
@@ -54,18 +59,16 @@ class Asked:
             raise InputError("both a load and a rate were given: give one of them")
         workload = str(values["workload"])
         if is_upload(workload):
-            workload = _fitting(workload, library, values)
-        elif preset(workload).graph is None and rate is None:
-            load = (
-                DEFAULT_LOAD if load is None else load
-            )  # a graph is all there at time 0 unless it is told otherwise
+            workload = _check_upload(workload, library, values)
+        elif find_preset(workload).graph is None and rate is None:
+            load = DEFAULT_LOAD if load is None else load  # tasks of a graph all arrive at time 0 by default
         rest = {name: values[name] for name in ("schedulers", "num_gpus", "tasks", "mode")}
-        asked = cls(workload=workload, load=load, rate=rate, seeds=numbers, **rest)
-        asked.comparison(library)  # fails here if a scheduler has an option that does not exist
-        return asked
+        request = cls(workload=workload, load=load, rate=rate, seeds=numbers, **rest)
+        request.comparison(library)  # fails here if a scheduler has an option that does not exist
+        return request
 
     def comparison(self, library: Library) -> Comparison:
-        """Return what is to be compared."""
+        """Return the comparison to run."""
         return Comparison(
             source=self._source(library),
             schedulers=tuple(self.schedulers),
@@ -85,106 +88,94 @@ class Asked:
         return asdict(self)
 
 
-def _fitting(workload: str, library: Library, values: dict[str, Any]) -> str:
+def _check_upload(workload: str, library: Library, values: dict[str, Any]) -> str:
     entry = library.resolve(workload)
-    wanted = values["tasks"] or entry.tasks
-    if wanted > MOST_TASKS:
-        raise InputError(f"workload '{entry.name}' has {entry.tasks} tasks: name how many, at most {MOST_TASKS}")
-    if entry.dependencies and wanted < entry.tasks:
+    tasks = values["tasks"] or entry.tasks
+    if tasks > MAX_TASKS:
+        raise InputError(f"workload '{entry.name}' has {entry.tasks} tasks: name how many, at most {MAX_TASKS}")
+    if entry.dependencies and tasks < entry.tasks:
         raise InputError(f"workload '{entry.name}' has dependencies and cannot be cut: leave out the number of tasks")
     if not entry.duration > 0 and (values["load"] is not None or values["rate"] is not None):
         raise InputError(f"all tasks of '{entry.name}' arrive at once: leave out load and rate")
-    return entry.pinned
+    return entry.pinned_spec
 
 
-MOST_WAITING = 20
-STALE = 60.0  # seconds without a sign of life after which an experiment counts as left behind
-BEAT = 15.0  # seconds between two signs of life
-AGAIN = 1.0  # seconds until a database that did not answer is tried again
-PATIENCE = 5.0  # seconds that a cancelled experiment may take to end
-LONGEST_ANSWER = 2**26  # bytes
-PROGRAM = ("-m", "hybrid_scheduler.server.job_process")
+class JobQueue:
+    """Runs experiments one at a time; for the event loop."""
 
-
-class Desk:
-    """Where experiments are asked for; for the event loop."""
-
-    def __init__(self, around: Connections, owner: str) -> None:
-        self._around, self._owner = around, owner
-        self._waiting: deque[int] = deque()
-        self._asked: dict[int, Asked] = {}
-        self._progress: dict[int, dict[str, Any]] = {}  # of all that wait or run
-        self._process: asyncio.subprocess.Process | None = None
+    def __init__(self, store: Store, library: Library, owner: str, notify: Callable[[str], None]) -> None:
+        self._store, self._library, self._owner, self._notify = store, library, owner, notify
+        self._queued: deque[int] = deque()
+        self._requests: dict[int, JobRequest] = {}
+        self._progress: dict[int, dict[str, Any]] = {}  # of all that are queued or running
+        self._process: ChildProcess | None = None
         self._cancelled: set[int] = set()
         self._wake = asyncio.Event()
-        self._work: list[asyncio.Task[None]] = []
+        self._tasks: list[asyncio.Task[None]] = []
 
     async def open(self) -> None:
-        """Mark what others left behind, and begin to work."""
-        for run in await self._around.store.unfinished(COMPARISON):
-            silent = (datetime.now(UTC) - run.heartbeat_at).total_seconds() > STALE
-            if silent or is_dead(run.owner or ""):
-                await self._around.store.end_run(run.id, "interrupted", None, {**(run.progress or {}), "state": ""})
-        self._work = [asyncio.create_task(self._live()), asyncio.create_task(self._beat())]
+        """Mark abandoned experiments as interrupted, and begin to work."""
+        for run in await self._store.running_runs(COMPARISON):
+            is_stale = (datetime.now(UTC) - run.heartbeat_at).total_seconds() > STALE_SECONDS
+            if is_stale or is_dead(run.owner or ""):
+                await self._store.end_run(run.id, "interrupted", None, {**(run.progress or {}), "state": ""})
+        self._tasks = [asyncio.create_task(self._run_all()), asyncio.create_task(self._send_heartbeats())]
 
     async def close(self) -> None:
-        """End the experiment that runs; what is not done is interrupted."""
-        for task in self._work:
+        """Kill the running experiment; unfinished ones are marked as interrupted."""
+        for task in self._tasks:
             task.cancel()
-        if self._work:
-            await asyncio.wait(self._work)
+        if self._tasks:
+            await asyncio.wait(self._tasks)
         for run_id in list(self._progress):
             try:
-                await self._around.store.end_run(run_id, "interrupted", None, self._progress[run_id])
+                await self._store.end_run(run_id, "interrupted", None, self._progress[run_id])
             except StorageError as error:
                 logger.warning(f"experiment {run_id} is left for the next server: {error}")
 
-    async def ask(self, values: dict[str, Any]) -> int:
-        """Take an experiment; returns the number of its run."""
-        if len(self._progress) >= MOST_WAITING:
-            raise ConflictError(f"{MOST_WAITING} experiments wait already: cancel one or wait for one to end")
-        asked = await asyncio.to_thread(Asked.of, values, self._around.library)
-        comparison = await asyncio.to_thread(asked.comparison, self._around.library)
-        progress = {"state": "queued", "done": 0, "of": len(asked.seeds), "error": ""}
+    async def submit(self, values: dict[str, Any]) -> int:
+        """Queue an experiment; returns the id of its run."""
+        if len(self._progress) >= MAX_QUEUED:
+            raise ConflictError(f"{MAX_QUEUED} experiments are queued already: cancel one or wait for one to end")
+        request = await asyncio.to_thread(JobRequest.from_values, values, self._library)
+        comparison = await asyncio.to_thread(request.comparison, self._library)
+        progress = {"state": "queued", "done": 0, "of": len(request.seeds), "error": ""}
         cluster, title = comparison.cluster.to_dict(), values.get("title")
-        run_id = await self._around.store.begin_run(
-            COMPARISON, asked.seeds[0], cluster, asked.to_dict(), self._owner, title, progress
+        run_id = await self._store.begin_run(
+            COMPARISON, request.seeds[0], cluster, request.to_dict(), self._owner, title, progress
         )
-        self._asked[run_id], self._progress[run_id] = asked, progress
-        self._waiting.append(run_id)
+        self._requests[run_id], self._progress[run_id] = request, progress
+        self._queued.append(run_id)
         self._wake.set()
         return run_id
 
     async def cancel(self, run_id: int) -> None:
-        """Stop an experiment that waits or runs."""
+        """Stop an experiment that is queued or running."""
         if run_id not in self._progress:
             raise ConflictError(f"experiment {run_id} does not run on this server, or has ended: nothing to cancel")
         self._cancelled.add(run_id)
-        if run_id in self._waiting:
-            self._waiting.remove(run_id)
+        if run_id in self._queued:
+            self._queued.remove(run_id)
             await self._end(run_id, "interrupted", None, cancelled=True)
         elif self._process is not None:
-            with suppress(ProcessLookupError):  # it has just ended by itself
-                self._process.kill()
-        with suppress(TimeoutError):  # whoever asked sees it cancelled, unless the database is away
-            async with asyncio.timeout(PATIENCE):
+            self._process.kill()
+        with suppress(TimeoutError):  # unless the database does not answer, it is cancelled when this returns
+            async with asyncio.timeout(CANCEL_TIMEOUT):
                 while run_id in self._progress:
                     await asyncio.sleep(0.02)
 
-    # --- work --------------------------------------------------------------------------------------------------
-
-    async def _live(self) -> None:
+    async def _run_all(self) -> None:
         while True:
             await self._wake.wait()
             self._wake.clear()
-            while self._waiting:
-                await self._run(self._waiting.popleft())
+            while self._queued:
+                await self._run(self._queued.popleft())
 
     async def _run(self, run_id: int) -> None:
         try:
-            await self._note(run_id, state="running")
-            summary, error = await self._compared(run_id)
-        except Exception as problem:  # noqa: BLE001  # one experiment must not stop the desk
+            await self._store_progress(run_id, state="running")
+            summary, error = await self._run_process(run_id)
+        except Exception as problem:  # noqa: BLE001  # one experiment must not stop the queue
             logger.opt(exception=problem).error(f"experiment {run_id} failed")
             summary, error = None, f"{type(problem).__name__}: {problem}"
         if summary is not None:
@@ -194,105 +185,96 @@ class Desk:
         else:
             await self._end(run_id, "failed", None, error=error)
 
-    async def _compared(self, run_id: int) -> tuple[dict[str, Any] | None, str]:
-        """Run an experiment to its end; returns its summary, or why there is none."""
-        comparison = await asyncio.to_thread(self._asked[run_id].comparison, self._around.library)
+    async def _run_process(self, run_id: int) -> tuple[dict[str, Any] | None, str]:
+        """Run an experiment in its own process; returns its summary, or an error."""
+        comparison = await asyncio.to_thread(self._requests[run_id].comparison, self._library)
+        if run_id in self._cancelled:  # while its workload was read
+            return None, ""
+        nice = int(os.environ.get("HMS_EXPERIMENT_NICE", NICENESS))
+        process = self._process = ChildProcess(run_job, comparison.to_dict(), nice=nice)
         error = ""
-        async with self._started(json.dumps(comparison.to_dict())) as process:
-            assert process.stdout is not None  # noqa: S101  # asked for when it was started
-            if run_id in self._cancelled:  # while it was being started
-                return None, ""
-            async for line in process.stdout:
-                answer = json.loads(line)
-                if "summary" in answer:
-                    return answer["summary"], ""
-                error = answer.get("error", "")
-                if "done" in answer:
-                    await self._note(run_id, done=answer["done"])
-            code = await process.wait()
-        return None, error or f"its process ended with code {code}: see the log of the server"
-
-    @asynccontextmanager
-    async def _started(self, order: str) -> AsyncIterator[asyncio.subprocess.Process]:
-        pipe = asyncio.subprocess.PIPE
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, *PROGRAM, stdin=pipe, stdout=pipe, limit=LONGEST_ANSWER
-        )
-        self._process = process
         try:
-            assert process.stdin is not None  # noqa: S101  # asked for just now
-            process.stdin.write(order.encode() + b"\n")
-            await process.stdin.drain()
-            yield process
+            while True:
+                for message in await _receive(process.channel):
+                    answer = json.loads(message)
+                    if "summary" in answer:
+                        return answer["summary"], ""
+                    error = answer.get("error", "")
+                    if "done" in answer:
+                        await self._store_progress(run_id, done=answer["done"])
+        except (EOFError, ConnectionError):
+            code = await asyncio.to_thread(process.wait)
+            return None, error or f"its process ended with code {code}: see the log of the server"
         finally:
             self._process = None
-            with suppress(ProcessLookupError):  # it has ended by itself
-                process.kill()
-            await process.wait()
+            await asyncio.to_thread(process.close)
 
-    async def _note(self, run_id: int, **news: Any) -> None:
-        self._progress[run_id] |= news
+    async def _store_progress(self, run_id: int, **changes: Any) -> None:
+        self._progress[run_id] |= changes
         try:
-            await self._around.store.note_progress(run_id, self._progress[run_id])
+            await self._store.note_progress(run_id, self._progress[run_id])
         except StorageError as error:
             logger.warning(f"the progress of experiment {run_id} was not stored: {error}")
 
     async def _end(
-        self, run_id: int, status: str, summary: dict[str, Any] | None, cancelled: bool = False, **news: Any
+        self, run_id: int, status: str, summary: dict[str, Any] | None, cancelled: bool = False, **changes: Any
     ) -> None:
-        """Store how an experiment ended, as soon as the database takes it."""
-        progress = {**self._progress[run_id], **news, "state": "cancelled" if cancelled else ""}
+        """Store the end of an experiment, as soon as the database accepts it."""
+        progress = {**self._progress[run_id], **changes, "state": "cancelled" if cancelled else ""}
         while True:
             try:
-                await self._around.store.end_run(run_id, status, summary, progress)
+                await self._store.end_run(run_id, status, summary, progress)
                 break
             except StorageError as error:
-                logger.warning(f"the end of experiment {run_id} waits: {error}")
-                await asyncio.sleep(AGAIN)
-        del self._progress[run_id], self._asked[run_id]
+                logger.warning(f"the end of experiment {run_id} is not stored yet: {error}")
+                await asyncio.sleep(RETRY_SECONDS)
+        del self._progress[run_id], self._requests[run_id]
         self._cancelled.discard(run_id)
-        self._around.notify(f"experiment {run_id} is {'cancelled' if cancelled else status}")
+        self._notify(f"experiment {run_id} is {'cancelled' if cancelled else status}")
 
-    async def _beat(self) -> None:
-        """Give a sign of life for all that wait or run."""
+    async def _send_heartbeats(self) -> None:
         while True:
-            await asyncio.sleep(BEAT)
+            await asyncio.sleep(HEARTBEAT_SECONDS)
             for run_id in list(self._progress):
-                await self._note(run_id)
+                await self._store_progress(run_id)
 
 
-def state_of(run: Run) -> ExperimentState:
-    """Return the state of an experiment: its run's status, and more where its progress says more."""
-    told = (run.progress or {}).get("state")
+async def _receive(channel: Channel) -> list[bytes]:
+    """Receive messages without blocking the event loop."""
+    loop = asyncio.get_running_loop()
+    readable = asyncio.Event()
+    loop.add_reader(channel, readable.set)
+    try:
+        await readable.wait()
+    finally:
+        loop.remove_reader(channel)
+    return channel.receive()
+
+
+def experiment_state(run: Run) -> ExperimentState:
+    """Return the state of an experiment: the status of its run, refined by its progress."""
+    state = (run.progress or {}).get("state")
     if run.status == "running":
-        return "queued" if told == "queued" else "running"
-    if run.status == "interrupted" and told == "cancelled":
+        return "queued" if state == "queued" else "running"
+    if run.status == "interrupted" and state == "cancelled":
         return "cancelled"
     return cast(ExperimentState, run.status)
 
 
-def experiment_of(run: Run, unfinished: list[Run]) -> Experiment:
-    """Return an experiment; `unfinished` are all that wait or run, oldest first."""
-    progress, asked, summary = run.progress or {}, run.settings, run.summary or {}
-    state = state_of(run)
-    best = summary.get("headline")
+def describe_experiment(run: Run, unfinished: list[Run]) -> Experiment:
+    """Return an experiment; `unfinished` are all that are queued or running, oldest first."""
+    progress, state = run.progress or {}, experiment_state(run)
+    headline = (run.summary or {}).get("headline")
     return Experiment(
+        **run.settings,
         id=run.id,
         title=run.title,
         state=state,
         done=progress.get("done", 0),
-        of=progress.get("of", len(asked["seeds"])),
+        of=progress.get("of", len(run.settings["seeds"])),
         ahead=sum(each.id < run.id for each in unfinished) if state == "queued" else None,
         error=progress.get("error", ""),
-        schedulers=asked["schedulers"],
-        workload=asked["workload"],
-        load=asked["load"],
-        rate=asked["rate"],
-        num_gpus=asked["num_gpus"],
-        tasks=asked["tasks"],
-        seeds=asked["seeds"],
-        mode=asked["mode"],
         asked_at=run.started_at,
         ended_at=run.ended_at,
-        headline=Headline(**best) if best else None,
+        headline=Headline(**headline) if headline else None,
     )

@@ -1,4 +1,4 @@
-"""Logs: console and a rotated file, as text or JSON; other libraries' lines come along, secrets do not."""
+"""Logging to the console and a rotated file, as text or JSON, without secrets; includes the standard logging."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 CONSOLE = "<dim>{time:HH:mm:ss}</dim> <level>{level: <7}</level> {message}"
 FILE = "{time:YYYY-MM-DD HH:mm:ss.SSS} {level: <7} {name}: {message}"
 ROTATION, RETENTION = "10 MB", 5
-QUIET = ("uvicorn", "websockets", "aiosqlite", "alembic")  # their everyday lines would drown ours
+QUIET = ("uvicorn", "websockets", "aiosqlite", "alembic")  # only their warnings are of interest
 MASK = "•••"
 
 
-def set_up_logs(settings: AppSettings) -> None:
-    """Send all log lines where the settings say."""
+def configure_logging(settings: AppSettings) -> None:
+    """Set up all log handlers from the settings."""
     logger.remove()
-    logger.configure(patcher=_masked(settings.secrets))
+    logger.configure(patcher=_build_mask(settings.secrets))
     options: dict[str, Any] = {
         "level": settings.log_level,
         "serialize": settings.log_json,
         "backtrace": False,
-        "diagnose": False,  # would print the values of variables, secrets among them
+        "diagnose": False,  # would print the values of variables, including secrets
     }
     logger.add(sys.stderr, format=CONSOLE, **options)
     if settings.log_file is not None:
@@ -42,56 +42,56 @@ def set_up_logs(settings: AppSettings) -> None:
         logging.getLogger(name).setLevel(logging.WARNING)
 
 
-def show_logs_to(hub: Hub) -> int:
-    """Send log lines to everyone who watches, too; returns a number for `logger.remove`."""
+def stream_logs(hub: Hub) -> int:
+    """Send log lines to the clients of `/ws` too; returns a handler id for `logger.remove`."""
 
-    def show(message: Message) -> None:
+    def publish(message: Message) -> None:
         record = message.record
-        line = record["message"].partition("\n")[0]  # a traceback is nobody else's business
+        line = record["message"].partition("\n")[0]  # without a traceback
         hub.publish_soon("log", level=record["level"].name, message=line, source=record["name"] or "")
 
-    return logger.add(show, level="INFO", format="{message}")
+    return logger.add(publish, level="INFO", format="{message}")
 
 
-def _masked(secrets: list[str]) -> Callable[[Record], None]:
-    """Return what takes secrets out of a line, and passwords out of the addresses that hold them."""
-    words = {form for secret in secrets for each in (secret, _password(secret)) if each for form in _forms(each)}
+def _build_mask(secrets: list[str]) -> Callable[[Record], None]:
+    """Return a patcher that masks secrets in a record, and passwords of the URLs that hold them."""
+    words = {form for secret in secrets for each in (secret, _password(secret)) if each for form in _spellings(each)}
     longest_first = sorted(words, key=len, reverse=True)
 
-    def hidden(text: str) -> str:
+    def hide(text: str) -> str:
         for word in longest_first:
             text = text.replace(word, MASK)
         return text
 
     def mask(record: Record) -> None:
-        record["message"] = hidden(record["message"])
+        record["message"] = hide(record["message"])
         if (caught := record["exception"]) is None:
             return
-        told = "".join(traceback.format_exception(*caught))
-        if (safe := hidden(told)) != told:
+        trace = "".join(traceback.format_exception(*caught))
+        if (safe := hide(trace)) != trace:
             record["message"] += f"\n{safe}"
             record["exception"] = None
 
     return mask
 
 
-def _forms(secret: str) -> list[str]:
-    """Return how a secret may be written: as it is or within an address; short ones would hide plain words."""
+def _spellings(secret: str) -> list[str]:
+    """Return the secret as it is and quoted for URLs; not short ones, which would mask plain words."""
     return [each for each in {secret, quote(secret, ""), unquote(secret)} if len(each) > 3]
 
 
-def _password(address: str) -> str | None:
+def _password(url: str) -> str | None:
     try:
-        return urlsplit(address).password if "://" in address else None
+        return urlsplit(url).password if "://" in url else None
     except ValueError:
         return None
 
 
 class _Intercept(logging.Handler):
-    """Hands lines of the standard logging on to Loguru."""
+    """Forwards the standard logging to Loguru."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Take one line."""
+        """Forward one record."""
         level: str | int = record.levelname if record.levelname in _LEVELS else record.levelno
         text = record.getMessage()
 

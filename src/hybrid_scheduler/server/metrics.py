@@ -1,4 +1,4 @@
-"""What Prometheus may know: the race, the recorder, the clients, and how long requests take."""
+"""Metrics for Prometheus: the race, the recorder, the clients of `/ws`, and the latency of requests."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from prometheus_client.registry import Collector
 from starlette.types import Scope
 
 if TYPE_CHECKING:
-    from hybrid_scheduler.server.race import Manager
+    from hybrid_scheduler.server.race import RaceManager
 
-_BY_SCHEDULER = (  # name, meaning, attribute, counter?
+_BY_SCHEDULER = (  # name, help, attribute, is it a counter
     ("hms_placements", "Tasks that a scheduler placed", "tasks", True),
     ("hms_rejected", "Tasks that a scheduler rejected", "rejected", True),
     ("hms_restarts", "Tasks started again after a failure", "restarts", True),
     ("hms_wins", "Tasks that a scheduler ended first", "wins", True),
     ("hms_energy_joules", "Energy of all tasks", "energy", True),
-    ("hms_backlog_seconds", "Work before the mean device", "backlog", False),
+    ("hms_backlog_seconds", "Work queued on the mean device", "backlog", False),
     ("hms_queue_length", "Shares of tasks that wait", "queue_length", False),
     ("hms_saturated", "Whether the queue keeps growing", "saturated", False),
     ("hms_turnaround_seconds", "Mean time from arrival to finish", "mean_turnaround", False),
-    ("hms_makespan_over_bound", "1 cannot be beaten", "makespan_over_bound", False),
+    ("hms_makespan_over_bound", "1 is optimal", "makespan_over_bound", False),
 )
 
 
 class Metrics(Collector):
-    """Collects at the moment of asking what others count anyway; only requests are timed here."""
+    """Collects counters of other objects at every scrape; only requests are timed here."""
 
-    def __init__(self, manager: Manager) -> None:
+    def __init__(self, manager: RaceManager) -> None:
         self._manager = manager
         self._registry = CollectorRegistry()
         self._registry.register(self)
@@ -43,16 +43,16 @@ class Metrics(Collector):
         )
 
     def observe(self, scope: Scope, status: int, seconds: float) -> None:
-        """Note one request, by its route: paths hold numbers and would never end."""
+        """Record one request by its route: paths contain ids, which would be unbounded labels."""
         route = getattr(scope.get("route"), "path", "other")
         self._requests.labels(scope["method"] if route != "other" else "any", route, status).observe(seconds)
 
     def text(self) -> bytes:
-        """Return everything in Prometheus' own format."""
+        """Return all metrics in Prometheus' text format."""
         return generate_latest(self._registry)
 
     def collect(self) -> Iterable[Metric]:
-        """Look at the manager."""
+        """Read the race and the service."""
         yield from self._race()
         yield from self._service()
 
@@ -61,7 +61,7 @@ class Metrics(Collector):
         if snapshot is None:
             return
         yield CounterMetricFamily("hms_tasks", "Tasks that arrived", snapshot.tasks_processed)
-        yield GaugeMetricFamily("hms_running", "Whether the race moves", float(snapshot.state == "running"))
+        yield GaugeMetricFamily("hms_running", "Whether the race is running", float(snapshot.state == "running"))
         yield GaugeMetricFamily("hms_tasks_per_second", "Tasks per second", snapshot.tasks_per_second)
         yield GaugeMetricFamily("hms_simulated_seconds", "Simulated time", snapshot.sim_time)
         for name, meaning, attribute, counter in _BY_SCHEDULER:
@@ -74,11 +74,11 @@ class Metrics(Collector):
     def _service(self) -> Iterable[Metric]:
         hub, recorder = self._manager.hub, self._manager.recorder
         skipped = sum(client.skipped_total for client in hub.clients)
-        yield CounterMetricFamily("hms_frames", "Messages made for /ws", hub.seq)
+        yield CounterMetricFamily("hms_frames", "Messages published on /ws", hub.seq)
         yield CounterMetricFamily("hms_frames_queued", "Messages queued for clients", hub.sent)
         yield GaugeMetricFamily("hms_clients", "Clients on /ws", len(hub.clients))
-        yield GaugeMetricFamily("hms_clients_skipped", "Messages that present clients were too slow for", skipped)
+        yield GaugeMetricFamily("hms_clients_skipped", "Messages dropped for slow clients", skipped)
         yield CounterMetricFamily("hms_recorder_rows", "Rows committed", recorder.rows_written)
         yield CounterMetricFamily("hms_recorder_refused", "Rows that the database refused", recorder.rows_refused)
         yield GaugeMetricFamily("hms_recorder_pending", "Rows that wait to be committed", recorder.pending_rows)
-        yield GaugeMetricFamily("hms_recorder_troubled", "Whether the database fails", float(recorder.troubled))
+        yield GaugeMetricFamily("hms_recorder_troubled", "Whether the database fails", float(recorder.is_failing))

@@ -1,4 +1,4 @@
-"""The dashboard's files: built by `make dashboard` into the package, served from the same port as the API."""
+"""The pages for a browser: the built dashboard, and an API reference without external scripts."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from starlette.types import Scope
 
 WEB = Path(__file__).parents[1] / "web"
 PAGES = ("experiments", "workloads", "models", "tour")  # of the dashboard's own router
-MISSING = (
+NOT_BUILT = (
     '<!doctype html><html lang="en"><meta charset="utf-8"><title>Hybrid ML Scheduler</title>'
     "<main><h1>The dashboard is not built</h1><p>Run <code>make dashboard</code> (it needs Node 20 or newer) and "
-    'start the server again. The race goes on meanwhile: <a href="/api/comparison">its figures</a>, '
+    'start the server again. The race is running: <a href="/api/comparison">its figures</a>, '
     '<a href="/docs">the API</a>.</p></main></html>'
 )
 
 
 class Dashboard(StaticFiles):
-    """Names with a hash in them never change; the page itself is asked for every time."""
+    """Serves the dashboard; files with a hash in their names are cached, the page is revalidated every time."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
-        """Serve a file; the page draws all pages of the dashboard."""
-        response = await self._smallest("index.html" if path in PAGES else path, scope)
-        fixed = path.startswith("assets/")
-        response.headers["cache-control"] = "public, max-age=31536000, immutable" if fixed else "no-cache"
+        """Serve a file; all pages of the dashboard are one HTML file."""
+        response = await self._get_compressed("index.html" if path in PAGES else path, scope)
+        immutable = path.startswith("assets/")
+        response.headers["cache-control"] = "public, max-age=31536000, immutable" if immutable else "no-cache"
         response.headers["vary"] = "accept-encoding"
         return response
 
-    async def _smallest(self, path: str, scope: Scope) -> Response:
-        """Serve the compressed twin of a file if there is one and the browser takes it."""
+    async def _get_compressed(self, path: str, scope: Scope) -> Response:
+        """Serve the compressed copy of a file if there is one and the browser accepts it."""
         plain = await super().get_response(path, scope)
         if "gzip" not in Headers(scope=scope).get("accept-encoding", "") or plain.status_code != 200:
             return plain
@@ -47,15 +47,15 @@ class Dashboard(StaticFiles):
 
 
 def mount_dashboard(app: FastAPI, folder: Path = WEB) -> None:
-    """Mount the dashboard, last; where it is not built, say how to get it."""
+    """Mount the dashboard, after all other routes; if it is not built, a page says how to build it."""
     if (folder / "index.html").is_file():
         app.mount("/", Dashboard(directory=folder, html=True), name="dashboard")
         return
 
-    async def missing() -> Response:
-        return HTMLResponse(MISSING, headers={"cache-control": "no-cache"})
+    async def not_built() -> Response:
+        return HTMLResponse(NOT_BUILT, headers={"cache-control": "no-cache"})
 
-    app.get("/", include_in_schema=False)(missing)
+    app.get("/", include_in_schema=False)(not_built)
 
 
 STYLE = """
@@ -68,17 +68,17 @@ p, dl { margin: .3rem 0; } dt { font-family: ui-monospace, monospace; } dd { mar
 
 
 def add_reference(app: FastAPI) -> None:
-    """Serve the page."""
+    """Serve the API reference at `/docs`."""
 
     @app.get("/docs", include_in_schema=False, response_class=HTMLResponse)
     async def docs() -> HTMLResponse:
-        return HTMLResponse(page(app.openapi()))
+        return HTMLResponse(render_reference(app.openapi()))
 
 
-def page(schema: dict[str, Any]) -> str:
-    """Return the reference as one HTML page."""
+def render_reference(schema: dict[str, Any]) -> str:
+    """Return the reference as an HTML page."""
     parts = [
-        _operation(method, path, operation)
+        _render_operation(method, path, operation)
         for path, operations in schema["paths"].items()
         for method, operation in operations.items()
     ]
@@ -92,18 +92,18 @@ def page(schema: dict[str, Any]) -> str:
     )
 
 
-def _operation(method: str, path: str, operation: dict[str, Any]) -> str:
-    said = escape(operation.get("description") or operation["summary"])
-    listed = "".join(_parameter(each) for each in operation.get("parameters", ()))
+def _render_operation(method: str, path: str, operation: dict[str, Any]) -> str:
+    text = escape(operation.get("description") or operation["summary"])
+    parameters = "".join(_render_parameter(each) for each in operation.get("parameters", ()))
     answers = ", ".join(operation.get("responses", {}))
     return (
-        f"<section><h2>{method.upper()} {escape(path)}</h2><p>{said}</p>"
-        f"{f'<dl>{listed}</dl>' if listed else ''}<p>Answers: {escape(answers)}</p></section>"
+        f"<section><h2>{method.upper()} {escape(path)}</h2><p>{text}</p>"
+        f"{f'<dl>{parameters}</dl>' if parameters else ''}<p>Answers: {escape(answers)}</p></section>"
     )
 
 
-def _parameter(parameter: dict[str, Any]) -> str:
-    said = parameter.get("description", "")
+def _render_parameter(parameter: dict[str, Any]) -> str:
+    text = parameter.get("description", "")
     default = parameter.get("schema", {}).get("default")
-    usual = "" if default is None else f" (default {default})"
-    return f"<dt>{escape(parameter['name'])}</dt><dd>{escape(f'{said}{usual}')}</dd>"
+    note = "" if default is None else f" (default {default})"
+    return f"<dt>{escape(parameter['name'])}</dt><dd>{escape(f'{text}{note}')}</dd>"

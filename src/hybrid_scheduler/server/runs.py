@@ -1,34 +1,34 @@
-"""What a list of runs tells: taken from settings and summaries, without asking for a single result."""
+"""Runs: their summaries in lists, their figures with intervals, and comparisons of several runs."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from datetime import UTC, datetime
+from typing import Any
 
 import orjson
 
-from hybrid_scheduler.core.metrics import MEASURES, Measure, bootstrap, paired, unpaired
-from hybrid_scheduler.server.encoding import to_bytes
-from hybrid_scheduler.server.jobs import state_of
+from hybrid_scheduler.core.metrics import MEASURES, Measure, bootstrap, bootstrap_paired, bootstrap_unpaired
+from hybrid_scheduler.server.encoding import encode_json
+from hybrid_scheduler.server.jobs import experiment_state
+from hybrid_scheduler.server.lifecycle import is_measured
 from hybrid_scheduler.server.problems import ConflictError
-from hybrid_scheduler.server.race import Manager
-from hybrid_scheduler.server.run_summaries import scheduler_states, workload_of
+from hybrid_scheduler.server.race import RaceManager
 from hybrid_scheduler.server.schemas.runs import (
     Difference,
     Estimate,
+    Headline,
     MeasureInfo,
     Method,
     RunFigures,
+    RunLine,
     SchedulerEstimates,
 )
-from hybrid_scheduler.storage.batch_means import BatchMeans, Cut
+from hybrid_scheduler.storage.batch_means import BatchMeans, BatchPlan
 from hybrid_scheduler.storage.store import COMPARISON, Run
-
-if TYPE_CHECKING:
-    from hybrid_scheduler.server.race import Manager
-
 
 SHOWN: dict[str, Measure] = {
     **{name: MEASURES[name] for name in ("mean_turnaround", "p95_turnaround", "mean_execution")},
@@ -38,112 +38,161 @@ SHOWN: dict[str, Measure] = {
     "decision_seconds": Measure("s", "wall time of a decision on the machine that ran it"),
 }
 BATCHED = ("mean_turnaround", "p95_turnaround", "mean_execution", "energy_per_task", "cost_per_task")
-MEANS_KEPT = 600.0  # seconds; batch means of the same tasks do not change
+MEANS_CACHE_SECONDS = 600.0  # batch means of the same tasks do not change
+NAN = float("nan")
 Values = dict[str, dict[str, list[float]]]  # by scheduler and measure, one for each seed or batch
+
+
+# --- summaries -------------------------------------------------------------------------------------------------
+
+
+async def summarize_runs(manager: RaceManager, runs: list[Run]) -> list[RunLine]:
+    """Return runs as lines of a list, from settings and summaries only."""
+    last_tasks = await manager.store.last_tasks([run.id for run in runs])
+    return [RunLine(**asdict(run) | describe_run(manager, run, last_tasks.get(run.id))) for run in runs]
+
+
+def describe_run(manager: RaceManager, run: Run, last_task: int | None) -> dict[str, Any]:
+    """Return the fields of a line that are no columns of a run."""
+    settings, tasks = run.settings, None if last_task is None else last_task + 1
+    return {
+        "current": run.id == manager.run_id,
+        "measured": is_measured(run),
+        "schedulers": settings.get("schedulers", []),
+        "workload": workload_name(run),
+        "load": settings.get("load"),
+        "rate": settings.get("rate"),
+        "num_gpus": settings.get("num_gpus"),
+        "tasks": (run.summary or {}).get("tasks") if run.kind == COMPARISON else tasks,
+        "duration": ((run.ended_at or datetime.now(UTC)) - run.started_at).total_seconds(),
+        "headline": _find_headline(manager, run),
+    }
+
+
+def workload_name(run: Run) -> str:
+    """Return the workload that a run began with."""
+    return str(run.settings.get("workload" if run.kind == COMPARISON else "preset", ""))
+
+
+def _find_headline(manager: RaceManager, run: Run) -> Headline | None:
+    """Return the best scheduler; None if it is not known yet."""
+    if run.kind == COMPARISON:
+        best = (run.summary or {}).get("headline")
+        return Headline(**best) if best else None
+    means = {each["name"]: each["mean_turnaround"] for each in _scheduler_figures(manager, run) if each["tasks"]}
+    finite = {name: mean for name, mean in means.items() if mean is not None and math.isfinite(mean)}
+    name = min(finite, key=finite.__getitem__, default=None)
+    return None if name is None else Headline(scheduler=name, mean_turnaround=finite[name])
+
+
+def _scheduler_figures(manager: RaceManager, run: Run) -> list[dict[str, Any]]:
+    """Return the present figures of the schedulers of a live run, or those at its end; empty if unknown."""
+    snapshot = manager.snapshot()
+    if run.status == "running" and run.id == manager.run_id and snapshot is not None:
+        return [asdict(each) for each in snapshot.schedulers]
+    figures: list[dict[str, Any]] = (run.summary or {}).get("snapshot", {}).get("schedulers", [])
+    return figures
+
+
+# --- figures ---------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Sample:
-    """What the estimates of a run are made of, and for pairing the seeds with digests of their tasks."""
+    """The values that the estimates of a run are made of, and the identity of its seeds for pairing."""
 
     run: Run
     values: Values
     tasks: int
     method: Method
     explanation: str
-    draws: tuple[tuple[int, str], ...] = ()  # seed and digest; empty: a live run
+    seeds: tuple[tuple[int, str], ...] = ()  # each with the digest of its tasks; empty: a live run
 
 
-async def sample_of(manager: Manager, run: Run) -> Sample:
-    """Collect what a run has measured; 409 if that is nothing yet."""
-    return _seeds(run) if run.kind == COMPARISON else await _batches(manager, run)
+async def collect_sample(manager: RaceManager, run: Run) -> Sample:
+    """Return the values of a run; 409 if there are none yet."""
+    return _sample_seeds(run) if run.kind == COMPARISON else await _sample_batches(manager, run)
 
 
-def _seeds(run: Run) -> Sample:
+def _sample_seeds(run: Run) -> Sample:
     if not run.summary:
-        raise ConflictError(f"experiment {run.id} is {state_of(run)}: it has figures when it has finished")
+        raise ConflictError(f"experiment {run.id} is {experiment_state(run)}: it has figures when it has finished")
     seeds = run.summary["seeds"]
     values: Values = {
-        name: {measure: [_measured(seed, name, measure) for seed in seeds] for measure in SHOWN}
+        name: {measure: [_read_measure(seed, name, measure) for seed in seeds] for measure in SHOWN}
         for name in run.settings["schedulers"]
     }
     count = len(seeds)
-    words = "one seed, so there is no interval" if count < 2 else f"95 % bootstrap intervals over {count} seeds"
-    draws = tuple((seed["seed"], seed["digest"]) for seed in seeds)
-    return Sample(run, values, seeds[0]["tasks"], "seeds", words, draws)
+    text = "one seed, so there is no interval" if count < 2 else f"95 % bootstrap intervals over {count} seeds"
+    digests = tuple((seed["seed"], seed["digest"]) for seed in seeds)
+    return Sample(run, values, seeds[0]["tasks"], "seeds", text, digests)
 
 
-def _measured(seed: dict[str, Any], scheduler: str, measure: str) -> float:
-    own = seed["measures"][scheduler]
+def _read_measure(seed: dict[str, Any], scheduler: str, measure: str) -> float:
+    measures = seed["measures"][scheduler]
     if measure == "decision_seconds":
         return float(seed["decision_seconds"][scheduler])
     if measure.endswith("_per_task"):
-        ran = seed["tasks"] - own["rejected"]
-        return _number(own[measure.removesuffix("_per_task")]) / ran if ran else float("nan")
-    return _number(own[measure])
+        ran = seed["tasks"] - measures["rejected"]
+        return _to_float(measures[measure.removesuffix("_per_task")]) / ran if ran else NAN
+    return _to_float(measures[measure])
 
 
-def _number(value: float | None) -> float:
-    return float("nan") if value is None else float(value)
+def _to_float(value: float | None) -> float:
+    return NAN if value is None else float(value)
 
 
-async def _batches(manager: Manager, run: Run) -> Sample:
-    found = await _batch_means(manager, run)
+async def _sample_batches(manager: RaceManager, run: Run) -> Sample:
+    found = await _load_batch_means(manager, run)
     if found is None:
         raise ConflictError(f"run {run.id} has no stored results yet: wait for its first tasks")
-    cut, means = found
-    warm = 1 if cut.batches > 2 else 0
+    plan, means = found
+    warm_up = 1 if plan.batches > 2 else 0
     values: Values = {}
     for each in means:
-        if each.batch >= warm:
+        if each.batch >= warm_up:
             own = values.setdefault(each.scheduler, {measure: [] for measure in BATCHED})
             for measure in BATCHED:
                 own[measure].append(float(getattr(each, measure)))
-    for state in scheduler_states(manager, run):
-        if state["name"] in values:
-            values[state["name"]] |= _once(state)
-    return Sample(run, values, cut.last - cut.first + 1, "batch_means", _words(cut, warm))
+    for figures in _scheduler_figures(manager, run):
+        if figures["name"] in values:  # a live run has one value of each of these
+            values[figures["name"]] |= {
+                "makespan": [_to_float(figures["makespan"])],
+                "makespan_over_bound": [_to_float(figures["makespan_over_bound"])],
+                "decision_seconds": [_to_float(figures["decision_microseconds"]) / 1e6],
+            }
+    return Sample(run, values, plan.last - plan.first + 1, "batch_means", _describe_batches(plan, warm_up))
 
 
-def _once(state: dict[str, Any]) -> dict[str, list[float]]:
-    """Return what a live run has one number of."""
-    micro = _number(state["decision_microseconds"])
-    return {
-        "makespan": [_number(state["makespan"])],
-        "makespan_over_bound": [_number(state["makespan_over_bound"])],
-        "decision_seconds": [micro / 1e6],
-    }
-
-
-async def _batch_means(manager: Manager, run: Run) -> tuple[Cut, list[BatchMeans]] | None:
+async def _load_batch_means(manager: RaceManager, run: Run) -> tuple[BatchPlan, list[BatchMeans]] | None:
     last = await manager.store.last_task(run.id)
     key = f"batch_means:{run.id}:{run.started_at.isoformat()}:{last}"
-    if kept := await manager.cache.get(key):
-        cut, means = orjson.loads(kept)
-        return Cut(**cut), [BatchMeans(**each) for each in means]
+    if cached := await manager.cache.get(key):
+        plan, means = orjson.loads(cached)
+        return BatchPlan(**plan), [BatchMeans(**each) for each in means]
     found = await manager.store.batch_means(run.id, len(run.settings.get("schedulers", [])))
     if found is not None:
-        await manager.cache.set(key, to_bytes([asdict(found[0]), [asdict(each) for each in found[1]]]), MEANS_KEPT)
+        await manager.cache.set(key, encode_json(found), MEANS_CACHE_SECONDS)
     return found
 
 
-def _words(cut: Cut, warm: int) -> str:
-    if cut.batches < 2:
+def _describe_batches(plan: BatchPlan, warm_up: int) -> str:
+    if plan.batches < 2:
         return "too few tasks for batches, so there is no interval"
-    left = f", the first {warm} dropped as warm-up" if warm else ""
-    thinned = f"; one task of {cut.every} is looked at" if cut.every > 1 else ""
-    return f"95 % bootstrap intervals over the means of {cut.batches} batches{left}{thinned}"
+    dropped = f", the first {warm_up} dropped as warm-up" if warm_up else ""
+    thinned = f"; one task of {plan.stride} is looked at" if plan.stride > 1 else ""
+    return f"95 % bootstrap intervals over the means of {plan.batches} batches{dropped}{thinned}"
 
 
-async def figures_of(sample: Sample) -> RunFigures:
-    """Turn samples into estimates; in a thread, since thousands of resamples are drawn."""
-    return await asyncio.to_thread(_figures, sample)
+async def estimate_figures(sample: Sample) -> RunFigures:
+    """Return the figures of a run; in a thread, since thousands of resamples are drawn."""
+    return await asyncio.to_thread(_estimate_figures, sample)
 
 
-def _figures(sample: Sample) -> RunFigures:
+def _estimate_figures(sample: Sample) -> RunFigures:
     run, settings = sample.run, sample.run.settings
     rows = [
-        SchedulerEstimates(scheduler=name, estimates={each: estimate(own[each]) for each in SHOWN if own.get(each)})
+        SchedulerEstimates(scheduler=name, estimates={each: _estimate(own[each]) for each in SHOWN if own.get(each)})
         for name, own in sample.values.items()
     ]
     known = [name for name in SHOWN if any(name in row.estimates for row in rows)]
@@ -152,7 +201,7 @@ def _figures(sample: Sample) -> RunFigures:
         title=run.title,
         kind=run.kind,
         status=run.status,
-        workload=workload_of(run),
+        workload=workload_name(run),
         load=settings.get("load"),
         rate=settings.get("rate"),
         num_gpus=settings.get("num_gpus"),
@@ -161,42 +210,38 @@ def _figures(sample: Sample) -> RunFigures:
         method=sample.method,
         explanation=sample.explanation,
         measures=[MeasureInfo(name=name, **asdict(SHOWN[name])) for name in known],
-        schedulers=sorted(rows, key=_turnaround),
+        schedulers=sorted(rows, key=_mean_turnaround),
     )
 
 
-def _turnaround(row: SchedulerEstimates) -> float:
+def _mean_turnaround(row: SchedulerEstimates) -> float:
     mean = row.estimates["mean_turnaround"].mean
     return float("inf") if mean is None else mean
 
 
-def estimate(values: list[float]) -> Estimate:
-    """Return a mean with its interval; one number alone has none."""
-    found = bootstrap(values)
-    if len(values) < 2:
-        return Estimate(mean=found.mean, low=None, high=None, n=len(values))
-    return Estimate(mean=found.mean, low=found.low, high=found.high, n=len(values))
+def _estimate(values: list[float]) -> Estimate:
+    """Return a mean with its interval; a single value has none."""
+    found, single = bootstrap(values), len(values) < 2
+    return Estimate(
+        mean=found.mean, low=None if single else found.low, high=None if single else found.high, n=len(values)
+    )
 
 
-def differences(baseline: Sample, other: Sample) -> Iterator[Difference]:
-    """Compare every scheduler and measure that both runs have."""
-    together = pairs(baseline, other)
+# --- comparisons -----------------------------------------------------------------------------------------------
+
+
+def compare_samples(baseline: Sample, other: Sample) -> Iterator[Difference]:
+    """Yield the differences of every scheduler and measure that both runs have."""
     for scheduler, own in other.values.items():
         for measure in SHOWN:
-            ours, theirs = own.get(measure), baseline.values.get(scheduler, {}).get(measure)
-            if ours and theirs:
-                yield _difference(baseline, other, scheduler, measure, together)
+            if own.get(measure) and baseline.values.get(scheduler, {}).get(measure):
+                yield _compare_measure(baseline, other, scheduler, measure)
 
 
-def pairs(baseline: Sample, other: Sample) -> bool:
-    """Whether the same seeds drew the same tasks in both, so that differences can be taken seed by seed."""
-    return bool(baseline.draws) and baseline.draws == other.draws
-
-
-def _difference(baseline: Sample, other: Sample, scheduler: str, measure: str, together: bool) -> Difference:
+def _compare_measure(baseline: Sample, other: Sample, scheduler: str, measure: str) -> Difference:
     ours, theirs = other.values[scheduler][measure], baseline.values[scheduler][measure]
-    found = (paired if together else unpaired)(ours, theirs)
-    alone = min(len(ours), len(theirs)) < 2
+    paired, single = _is_paired(baseline, other), min(len(ours), len(theirs)) < 2
+    found = (bootstrap_paired if paired else bootstrap_unpaired)(ours, theirs)
     before = sum(theirs) / len(theirs)
     return Difference(
         scheduler=scheduler,
@@ -204,26 +249,33 @@ def _difference(baseline: Sample, other: Sample, scheduler: str, measure: str, t
         run_id=other.run.id,
         baseline=baseline.run.id,
         mean=found.mean,
-        low=None if alone else found.low,
-        high=None if alone else found.high,
+        low=None if single else found.low,
+        high=None if single else found.high,
         relative=found.mean / before if before else None,
-        paired=together,
-        differs=not alone and found.excludes_zero(),
+        paired=paired,
+        differs=not single and found.excludes_zero(),
     )
 
 
-def notes(samples: list[Sample]) -> list[str]:
-    """Say what to keep in mind when these runs are compared."""
-    first, found = samples[0], []
-    for name, of in (
-        ("workloads", lambda each: workload_of(each.run)),
-        ("loads", lambda each: (each.run.settings.get("load"), each.run.settings.get("rate"))),
-        ("numbers of GPUs", lambda each: each.run.settings.get("num_gpus")),
-    ):
-        if len({of(each) for each in samples}) > 1:
-            found.append(f"the runs have different {name}")
+def _is_paired(baseline: Sample, other: Sample) -> bool:
+    """Whether both ran on the same tasks from the same seeds, so that differences can be taken seed by seed."""
+    return bool(baseline.seeds) and baseline.seeds == other.seeds
+
+
+def find_caveats(samples: list[Sample]) -> list[str]:
+    """Return what a reader of a comparison of these runs must know."""
+    aspects: dict[str, Callable[[Run], object]] = {
+        "workloads": workload_name,
+        "loads": lambda run: (run.settings.get("load"), run.settings.get("rate")),
+        "numbers of GPUs": lambda run: run.settings.get("num_gpus"),
+    }
+    found = [
+        f"the runs have different {name}"
+        for name, aspect in aspects.items()
+        if len({aspect(each.run) for each in samples}) > 1
+    ]
     if len({each.method for each in samples}) > 1:
         found.append("a comparison and a live run are measured differently: see how each interval was made")
-    if not all(pairs(first, each) for each in samples[1:]):
+    if not all(_is_paired(samples[0], each) for each in samples[1:]):
         found.append("not all runs drew the same tasks from the same seeds: their differences are not paired")
     return found

@@ -1,4 +1,4 @@
-"""`Guard`: what every request passes before it reaches a route: size, origin, token, rate; and safe headers after."""
+"""`SecurityMiddleware`: checks host, size, origin, token and rate of every request, and adds safe headers."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from hybrid_scheduler.server.problems import problem, unexpected
+from hybrid_scheduler.server.problems import internal_error, problem_response
 from hybrid_scheduler.settings import AppSettings, is_loopback
 
 SAFE = ("GET", "HEAD", "OPTIONS")
 UPLOADS = "/api/workloads"
-UNLIMITED = ("/api/health",)  # whoever watches the service must always get an answer
+UNLIMITED = ("/api/health",)  # monitoring must always get an answer
 HEADERS = {
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
@@ -31,21 +31,22 @@ POLICY = (
 )
 Observe = Callable[[Scope, int, float], None]
 Allow = Callable[[str, str], Awaitable[bool]]
+Refusal = tuple[int, str, str]  # status, message, hint
 
 
-class Guard:
-    """ASGI middleware; plain, since it runs for every request."""
+class SecurityMiddleware:
+    """Plain ASGI middleware, since it runs for every request."""
 
     def __init__(self, app: ASGIApp, settings: AppSettings, allow: Allow, observe: Observe) -> None:
         self.app, self.settings = app, settings
         self._allow, self._observe = allow, observe
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request pass, or answer it here."""
+        """Pass a request on, or refuse it."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        begin, status = perf_counter(), 500
+        start, status = perf_counter(), 500
 
         async def send_safely(message: Message) -> None:
             nonlocal status
@@ -55,51 +56,51 @@ class Guard:
             await send(message)
 
         try:
-            await self._answer(scope, receive, send_safely)
+            await self._handle(scope, receive, send_safely)
         finally:
-            self._observe(scope, status, perf_counter() - begin)
+            self._observe(scope, status, perf_counter() - start)
 
-    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = Headers(scope=scope)
-        most = self._most_bytes(scope["method"], scope["path"])
-        refusal = self._refused(scope["method"], scope["path"], headers, most) or await self._too_often(scope)
+        limit = self._body_limit(scope["method"], scope["path"])
+        refusal = self._check_request(scope["method"], scope["path"], headers, limit) or await self._check_rate(scope)
         if refusal:
-            await problem(*refusal)(scope, receive, send)
+            await problem_response(*refusal)(scope, receive, send)
             return
         try:
-            await self.app(scope, self._limited(receive, most), send)
-        except Exception as error:  # noqa: BLE001  # nobody foresaw it: logged under a number, and only that is told
-            await unexpected(scope, error)(scope, receive, send)
+            await self.app(scope, _limit_body(receive, limit), send)
+        except Exception as error:  # noqa: BLE001  # whatever a route raises is logged, not shown
+            await internal_error(scope, error)(scope, receive, send)
 
-    def _most_bytes(self, method: str, path: str) -> int:
-        """Return how long a body may be: an upload has a limit of its own."""
-        uploads = method == "POST" and path.rstrip("/") == UPLOADS
-        return self.settings.max_upload_bytes if uploads else self.settings.max_body_bytes
+    def _body_limit(self, method: str, path: str) -> int:
+        """Return the largest body: an upload has a limit of its own."""
+        is_upload = method == "POST" and path.rstrip("/") == UPLOADS
+        return self.settings.max_upload_bytes if is_upload else self.settings.max_body_bytes
 
-    def _refused(self, method: str, path: str, headers: Headers, most: int) -> tuple[int, str, str] | None:
-        if not host_known(headers, self.settings):
+    def _check_request(self, method: str, path: str, headers: Headers, limit: int) -> Refusal | None:
+        if not is_known_host(headers, self.settings):
             return 403, "this is no name of this machine", "ask for localhost, or add the page to ALLOWED_ORIGINS"
         length = headers.get("content-length", "0")
-        if length.isdecimal() and int(length) > most:
-            return _too_large(most)
+        if length.isdecimal() and int(length) > limit:
+            return _too_large(limit)
         if method in SAFE or not path.startswith("/api"):
             return None
-        if not origin_allowed(headers, self.settings):
-            return 403, "this page may not send orders", "add it to ALLOWED_ORIGINS"
-        return self._without_token(headers)
+        if not is_allowed_origin(headers, self.settings):
+            return 403, "this page may not send commands", "add it to ALLOWED_ORIGINS"
+        return self._check_token(headers)
 
-    def _without_token(self, headers: Headers) -> tuple[int, str, str] | None:
+    def _check_token(self, headers: Headers) -> Refusal | None:
         if not self.settings.needs_token:
             return None
         token = self.settings.token.get_secret_value()
         if not token:
-            return 403, "orders are refused: the server listens beyond this machine and has no token", "set TOKEN"
+            return 403, "commands are refused: the server listens beyond this machine and has no token", "set TOKEN"
         given = headers.get("authorization", "").removeprefix("Bearer ").strip()
         if not hmac.compare_digest(given.encode(), token.encode()):
-            return 401, "this order needs the control token", "send the header Authorization: Bearer TOKEN"
+            return 401, "this command needs the control token", "send the header Authorization: Bearer TOKEN"
         return None
 
-    async def _too_often(self, scope: Scope) -> tuple[int, str, str] | None:
+    async def _check_rate(self, scope: Scope) -> Refusal | None:
         rate = self.settings.rate_limit
         if not rate or not scope["path"].startswith("/api") or scope["path"] in UNLIMITED:
             return None
@@ -108,23 +109,24 @@ class Guard:
             return None
         return 429, f"more requests than {rate}", "wait a little, or raise RATE_LIMIT"
 
-    def _limited(self, receive: Receive, most: int) -> Receive:
-        """Count what arrives, for bodies that do not say how long they are."""
-        seen = 0
 
-        async def counted() -> Message:
-            nonlocal seen
-            message = await receive()
-            seen += len(message.get("body", b""))
-            if seen > most:
-                raise HTTPException(413, ": ".join(_too_large(most)[1:]))
-            return message
+def _limit_body(receive: Receive, limit: int) -> Receive:
+    """Count the bytes that arrive, for bodies without a content-length."""
+    received = 0
 
-        return counted
+    async def receive_limited() -> Message:
+        nonlocal received
+        message = await receive()
+        received += len(message.get("body", b""))
+        if received > limit:
+            raise HTTPException(413, ": ".join(_too_large(limit)[1:]))
+        return message
+
+    return receive_limited
 
 
-def _too_large(most: int) -> tuple[int, str, str]:
-    return 413, f"the body is larger than {most} bytes", "send less"
+def _too_large(limit: int) -> Refusal:
+    return 413, f"the body is larger than {limit} bytes", "send less"
 
 
 def _add_headers(message: Message, path: str) -> None:
@@ -136,15 +138,15 @@ def _add_headers(message: Message, path: str) -> None:
         headers.setdefault("cache-control", "no-store")
 
 
-def host_known(headers: Mapping[str, str], settings: AppSettings) -> bool:
-    """Whether a request names this server as its own pages do.
+def is_known_host(headers: Mapping[str, str], settings: AppSettings) -> bool:
+    """Whether the Host header is a name of this server.
 
-    A page whose owner points its name at this machine would otherwise read everything: to the browser it is one site.
+    Else a foreign site whose name resolves to this machine could read everything (DNS rebinding).
     """
     if not settings.loopback or "*" in settings.allowed_origins:
         return True
-    named = _hostname(f"//{headers.get('host', '')}")
-    return is_loopback(named) or named in map(_hostname, settings.allowed_origins)
+    name = _hostname(f"//{headers.get('host', '')}")
+    return is_loopback(name) or name in map(_hostname, settings.allowed_origins)
 
 
 def _hostname(address: str) -> str:
@@ -154,16 +156,16 @@ def _hostname(address: str) -> str:
         return ""
 
 
-def origin_allowed(headers: Mapping[str, str], settings: AppSettings) -> bool:
-    """Whether the page that sent a request may do so; programs other than browsers send no origin."""
+def is_allowed_origin(headers: Mapping[str, str], settings: AppSettings) -> bool:
+    """Whether the page that sent a request may do so; programs other than browsers send no Origin."""
     origin = headers.get("origin")
     if origin is None or "*" in settings.allowed_origins or origin in settings.allowed_origins:
         return True
     try:
         page = urlsplit(origin)
-        named = page.hostname or ""
+        name = page.hostname or ""
     except ValueError:
         return False
-    # A foreign name that its owner points at this machine has the right Host header too, but is no loopback name.
-    trusted = not settings.loopback or is_loopback(named)
+    # A foreign name that resolves to this machine has the matching Host header too, but is no loopback name.
+    trusted = not settings.loopback or is_loopback(name)
     return trusted and bool(page.netloc) and page.netloc == headers.get("host")

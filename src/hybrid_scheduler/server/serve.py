@@ -1,4 +1,4 @@
-"""`serve`: runs the service until it is told to stop."""
+"""`serve`: runs the service until a signal stops it."""
 
 from __future__ import annotations
 
@@ -11,60 +11,60 @@ import uvicorn
 
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.server.app import create_app
-from hybrid_scheduler.server.logs import set_up_logs
+from hybrid_scheduler.server.logs import configure_logging
 from hybrid_scheduler.settings import AppSettings
 from hybrid_scheduler.storage.store import Store
 
-LARGEST_FRAME = 64 * 1024  # bytes that a client may send on /ws; it has nothing to say
+MAX_CLIENT_FRAME = 64 * 1024  # bytes; clients of /ws only receive
 
 
 def serve(settings: AppSettings, on_ready: Callable[[str], None] = lambda _: None) -> None:
-    """Serve until SIGINT or SIGTERM; `on_ready` is given the address once a browser can use it."""
-    set_up_logs(settings)
-    asyncio.run(_try_database(settings.database))
+    """Serve until SIGINT or SIGTERM; `on_ready` gets the URL as soon as it answers."""
+    configure_logging(settings)
+    asyncio.run(_check_database(settings.database))
     listener = listen(settings.host, settings.port)
-    server = _Server(config_of(settings), lambda: on_ready(address_of(listener)))
+    server = _Server(build_config(settings), lambda: on_ready(browser_url(listener)))
     with listener:
         server.run(sockets=[listener])
     if not server.started:
         raise InputError("the server could not start: the lines above say why")
 
 
-async def _try_database(url: str) -> None:
-    """Open the database once, so that what is wrong with it is told in one line before a server starts."""
+async def _check_database(url: str) -> None:
+    """Open the database once, so that an error is one line before a server starts."""
     await (await Store.open(url)).close()
 
 
-def config_of(settings: AppSettings) -> uvicorn.Config:
-    """Return how uvicorn is to run the service."""
+def build_config(settings: AppSettings) -> uvicorn.Config:
+    """Return the configuration of uvicorn."""
     return uvicorn.Config(
         create_app(settings),
         log_config=None,
         access_log=False,
         server_header=False,
         ws="websockets-sansio",
-        ws_max_size=LARGEST_FRAME,
-        ws_per_message_deflate=False,  # costs more than the sending
+        ws_max_size=MAX_CLIENT_FRAME,
+        ws_per_message_deflate=False,  # costs more than it saves
         timeout_graceful_shutdown=settings.shutdown_seconds,
     )
 
 
 class _Server(uvicorn.Server):
-    """A server that says when it is ready."""
+    """A server with a callback for when it is ready."""
 
     def __init__(self, config: uvicorn.Config, on_ready: Callable[[], None]) -> None:
         super().__init__(config)
         self._on_ready = on_ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, then tell."""
+        """Start, then call back."""
         await super().startup(sockets)
         if self.started:
             self._on_ready()
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Take the port now, so that a taken one is told before anything else is done."""
+    """Bind the port first, so that one in use is reported before anything else is done."""
     listener = None
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
@@ -74,11 +74,11 @@ def listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         if listener is not None:
             listener.close()
-        raise InputError(_trouble(host, port, error)) from None
+        raise InputError(_describe_error(host, port, error)) from None
     return listener
 
 
-def _trouble(host: str, port: int, error: OSError) -> str:
+def _describe_error(host: str, port: int, error: OSError) -> str:
     if error.errno == errno.EADDRINUSE:
         return f"port {port} is taken by another program: choose another with --port, 0 takes a free one"
     if error.errno == errno.EACCES:
@@ -86,8 +86,8 @@ def _trouble(host: str, port: int, error: OSError) -> str:
     return f"cannot listen on {host} ({error.strerror or error}): choose another address with --host"
 
 
-def address_of(listener: socket.socket) -> str:
-    """Return what to type into a browser."""
+def browser_url(listener: socket.socket) -> str:
+    """Return the URL for a browser."""
     host, port = listener.getsockname()[:2]
-    shown = "localhost" if host in ("0.0.0.0", "::", "127.0.0.1", "::1") else host  # noqa: S104  # compared, not bound to
-    return f"http://{f'[{shown}]' if ':' in shown else shown}:{port}"
+    name = "localhost" if host in ("0.0.0.0", "::", "127.0.0.1", "::1") else host  # noqa: S104  # compared, not bound to
+    return f"http://{f'[{name}]' if ':' in name else name}:{port}"

@@ -1,25 +1,28 @@
-"""Tasks: one by hand, a page of them, and everything about one."""
+"""Tasks: submit one, list them, audit one with the explanations of all schedulers, and add measured results."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Annotated, Any
 
-from fastapi import APIRouter, HTTPException, Path, Query, Request
+from fastapi import APIRouter, HTTPException, Path, Query
 
-from hybrid_scheduler.core.tasks import Task as ModelTask
-from hybrid_scheduler.live.snapshot import TaskRecord, TaskResult
+from hybrid_scheduler.core.tasks import Task as CoreTask
+from hybrid_scheduler.live.records import TaskRecord, TaskResult
 from hybrid_scheduler.schedulers import explain
-from hybrid_scheduler.server.answers import RunQuery, manager_of, meant_run, required_snapshot
-from hybrid_scheduler.server.feed import Recalled
-from hybrid_scheduler.server.race import Manager
-from hybrid_scheduler.server.rationale import why
-from hybrid_scheduler.server.schemas.base import LARGEST_ID, ORDER, errors
+from hybrid_scheduler.server.dependencies import After, Manager, RunQuery, require_snapshot, resolve_run
+from hybrid_scheduler.server.feed import RecentTask
+from hybrid_scheduler.server.problems import ConflictError
+from hybrid_scheduler.server.race import RaceManager
+from hybrid_scheduler.server.schemas.base import COMMAND, MAX_ID, errors
 from hybrid_scheduler.server.schemas.tasks import (
     Candidate,
     Explanation,
     SchedulerResult,
+    SchedulerResultCreate,
     Task,
     TaskAudit,
     TaskCreate,
@@ -27,138 +30,213 @@ from hybrid_scheduler.server.schemas.tasks import (
     TaskPage,
     Verdict,
 )
+from hybrid_scheduler.storage.rows import Batch, ResultRows
 
-NO_TASK = "task {task_id} is not stored, or no longer: GET /api/tasks lists what is there"
+NOT_STORED = "task {task_id} is not stored, or no longer: GET /api/tasks lists what is there"
 router = APIRouter(prefix="/api/tasks", tags=["tasks"])
-TaskId = Annotated[int, Path(ge=0, le=LARGEST_ID, description="Number of the task in its run.", examples=[101])]
+TaskId = Annotated[int, Path(ge=0, le=MAX_ID, description="Number of the task in its run.", examples=[101])]
+Devices = Mapping[int, tuple[str, str]]  # name and kind by index
 
 
-@router.post("", status_code=201, summary="A task by hand", responses=errors(*ORDER))
-async def create(request: Request, task: TaskCreate) -> TaskOutcome:
-    """Let a task arrive now; return what every scheduler decided, and why.
+@router.post("", status_code=201, summary="Submit a task", responses=errors(*COMMAND))
+async def create(manager: Manager, task: TaskCreate) -> TaskOutcome:
+    """Let a task arrive now; return the decision of every scheduler with its explanation.
 
-    The task joins the race like any other: it is stored, counted, and seen by everyone who watches.
+    The task joins the race like any other: it is stored, counted, and shown to every client.
     """
-    manager = manager_of(request)
-    required_snapshot(manager)
-    record, reasons = await manager.submit(
-        ModelTask(task.task_id or 0, task.size, task.compute_intensity, task.memory_required)
+    require_snapshot(manager)
+    record, explanations = await manager.submit(
+        CoreTask(task.task_id or 0, task.size, task.compute_intensity, task.memory_required)
     )
-    names = {each.index: (each.name, each.kind) for each in required_snapshot(manager).devices}
+    devices = {each.index: (each.name, each.kind) for each in require_snapshot(manager).devices}
+    decisions = {
+        name: Verdict(
+            result=_build_result(record, name, result),
+            explanation=_build_explanation(explanations[name], devices, record.arrival_time),
+        )
+        for name, result in record.results.items()
+    }
     return TaskOutcome(
         run_id=manager.run_id,
         your_id=task.task_id,
         task=Task.model_validate(record),
         optimal_gpu_fraction=record.optimal_gpu_fraction,
         optimal_time=record.optimal_time,
-        decisions={
-            name: Verdict(result=_result(record, name, made), explanation=_explained(reasons[name], names, record))
-            for name, made in record.results.items()
-        },
+        decisions=decisions,
     )
 
 
 @router.get("", summary="Tasks of a run", responses=errors(404))
 async def page(
-    request: Request,
-    after: Annotated[int | None, Query(ge=0, le=LARGEST_ID, description="`next` of the page before.")] = None,
+    manager: Manager,
+    after: After = None,
     limit: Annotated[int, Query(ge=1, le=1000, description="Tasks at most.")] = 100,
     run: RunQuery = None,
 ) -> TaskPage:
     """Return tasks of a run in order of their numbers; an empty page before any run."""
-    manager = manager_of(request)
-    run_id = await meant_run(manager, run)
+    run_id = await resolve_run(manager, run)
     rows = [] if run_id is None else await manager.store.tasks_page(run_id, after, limit)
     tasks = [Task.model_validate(row) for row in rows]
     return TaskPage(run_id=run_id, tasks=tasks, next=tasks[-1].task_id if len(tasks) == limit else None)
 
 
 @router.get("/{task_id}", summary="Everything about a task", responses=errors(404))
-async def audit(request: Request, task_id: TaskId, run: RunQuery = None) -> TaskAudit:
-    """Return a task, what every scheduler did with it, and every attempt; one just placed is there at once."""
-    manager = manager_of(request)
-    run_id = await meant_run(manager, run)
-    recalled = await manager.recall(task_id) if run_id is not None and run_id == manager.run_id else None
-    found = None if run_id is None else await stored(manager, run_id, task_id) or _remembered(recalled)
+async def audit(manager: Manager, task_id: TaskId, run: RunQuery = None) -> TaskAudit:
+    """Return a task, its results by all schedulers, and every attempt; a task just placed is there at once."""
+    run_id = await resolve_run(manager, run)
+    recent = await manager.find_task(task_id) if run_id is not None and run_id == manager.run_id else None
+    found = await _load_task(manager, run_id, task_id) or (_describe_recent(recent) if recent else None)
     if run_id is None or found is None:
-        raise HTTPException(404, NO_TASK.format(task_id=task_id))
+        raise HTTPException(404, NOT_STORED.format(task_id=task_id))
     task, results = found
     return TaskAudit(
         run_id=run_id,
         task=task,
         results=results,
         attempts=Counter(each.scheduler_name for each in results),
-        fastest=_fastest(results),
-        explanations=_reasons(recalled),
+        fastest=_find_fastest(results),
+        explanations=_build_explanations(recent) if recent else {},
     )
 
 
-def _fastest(results: list[SchedulerResult]) -> str | None:
-    """Return who ended first; of a scheduler that had to start again only the last attempt ended."""
+@router.post(
+    "/{task_id}/results",
+    name="create",
+    status_code=201,
+    summary="Add a measured result",
+    responses=errors(*COMMAND, 404),
+)
+async def add_result(
+    manager: Manager, task_id: TaskId, result: SchedulerResultCreate, run: RunQuery = None
+) -> SchedulerResult:
+    """Store the result of a task that really ran elsewhere; it is returned with the others, marked as measured."""
+    run_id = await resolve_run(manager, run)
+    found = await _load_task(manager, run_id, task_id)
+    if run_id is None or found is None:
+        raise HTTPException(404, NOT_STORED.format(task_id=task_id))
+    task, others = found
+    if any((each.scheduler_name, each.attempt) == (result.scheduler_name, result.attempt) for each in others):
+        raise ConflictError(
+            f"task {task_id} has attempt {result.attempt} of '{result.scheduler_name}' already: send the next attempt"
+        )
+    start = task.arrival_time + result.waiting_time
+    added = SchedulerResult(
+        task_id=task.task_id,
+        **result.model_dump(),
+        status=0,
+        start_time=start,
+        finish_time=start + result.actual_time,
+        turnaround_time=result.waiting_time + result.actual_time,
+        measured=True,
+    )
+    columns = {name: [value] for name, value in added.model_dump(exclude={"scheduler_name", "measured"}).items()}
+    rows = ResultRows(scheduler_name=added.scheduler_name, measured=True, **columns)
+    await manager.store.write(Batch(run_id, results=(rows,)))
+    return added
+
+
+# --- results ---------------------------------------------------------------------------------------------------
+
+
+async def _load_task(
+    manager: RaceManager, run_id: int | None, task_id: int
+) -> tuple[Task, list[SchedulerResult]] | None:
+    """Return a stored task and its results."""
+    rows = [] if run_id is None else await manager.store.tasks_page(run_id, task_id - 1, 1)
+    if run_id is None or not rows or rows[0]["task_id"] != task_id:
+        return None
+    results = await manager.store.task_results(run_id, task_id)
+    return Task.model_validate(rows[0]), [SchedulerResult.model_validate(row) for row in results]
+
+
+def _describe_recent(recent: RecentTask) -> tuple[Task, list[SchedulerResult]]:
+    """Return a task that may not be committed yet."""
+    record = recent.record
+    results = [_build_result(record, name, result) for name, result in sorted(record.results.items())]
+    return Task.model_validate(record), results
+
+
+def _build_result(record: TaskRecord, name: str, result: TaskResult) -> SchedulerResult:
+    """Return a result of the race with the column names of the database."""
+    return SchedulerResult(
+        task_id=record.task_id,
+        scheduler_name=name,
+        attempt=result.attempt,
+        gpu_fraction=result.gpu_fraction,
+        device=result.device,
+        status=result.status,
+        start_time=result.start,
+        finish_time=result.finish,
+        actual_time=result.time,
+        waiting_time=result.waiting,
+        turnaround_time=result.turnaround,
+        energy_consumption=result.energy,
+        execution_cost=result.cost,
+        measured=record.measured,
+    )
+
+
+def _find_fastest(results: list[SchedulerResult]) -> str | None:
+    """Return the scheduler that ended first, by the last attempt of each."""
     last = {each.scheduler_name: each.finish_time for each in results}  # attempts come in order
     ends = {name: finish for name, finish in last.items() if finish is not None}
     return min(ends, key=lambda name: ends[name]) if ends else None
 
 
-async def stored(manager: Manager, run_id: int, task_id: int) -> tuple[Task, list[SchedulerResult]] | None:
-    """Return a task and its results as they are stored, None if it is not there."""
-    rows = await manager.store.tasks_page(run_id, task_id - 1, 1)
-    if not rows or rows[0]["task_id"] != task_id:
-        return None
-    results = await manager.store.results_of(run_id, task_id)
-    return Task.model_validate(rows[0]), [SchedulerResult.model_validate(row) for row in results]
+# --- explanations ----------------------------------------------------------------------------------------------
 
 
-def _remembered(recalled: Recalled | None) -> tuple[Task, list[SchedulerResult]] | None:
-    """Return a task that may not be committed yet."""
-    if recalled is None:
-        return None
-    record = recalled.record
-    made = [_result(record, name, result) for name, result in sorted(record.results.items())]
-    return Task.model_validate(record), made
+def _build_explanations(recent: RecentTask) -> dict[str, Explanation]:
+    devices, arrival = dict(enumerate(recent.devices)), recent.record.arrival_time
+    return {name: _build_explanation(each, devices, arrival) for name, each in recent.explanations.items()}
 
 
-def _reasons(recalled: Recalled | None) -> dict[str, Explanation]:
-    if recalled is None:
-        return {}
-    names = dict(enumerate(recalled.devices))
-    return {name: _explained(each, names, recalled.record) for name, each in recalled.reasons.items()}
-
-
-def _result(record: TaskRecord, name: str, made: TaskResult) -> SchedulerResult:
-    """Name the figures of the engine as the store does."""
-    return SchedulerResult(
-        task_id=record.task_id,
-        scheduler_name=name,
-        attempt=made.attempt,
-        gpu_fraction=made.gpu_fraction,
-        device=made.device,
-        status=made.status,
-        start_time=made.start,
-        finish_time=made.finish,
-        actual_time=made.time,
-        waiting_time=made.waiting,
-        turnaround_time=made.turnaround,
-        energy_consumption=made.energy,
-        execution_cost=made.cost,
-        measured=record.measured,
-    )
-
-
-def _explained(reason: explain.Explanation, names: dict[int, tuple[str, str]], record: TaskRecord) -> Explanation:
-    words = why(reason, {index: name for index, (name, _) in names.items()}, record.arrival_time)
+def _build_explanation(explanation: explain.Explanation, devices: Devices, now: float) -> Explanation:
     return Explanation(
-        gpu_fraction=reason.gpu_fraction,
-        device=reason.device,
-        rule=reason.rule,
-        why=words,
-        expected_time=reason.expected_time,
-        expected_finish=reason.expected_finish,
-        candidates=[_candidate(each, *names.get(each.device, ("", ""))) for each in reason.candidates],
-        contributions=dict(reason.contributions),
+        gpu_fraction=explanation.gpu_fraction,
+        device=explanation.device,
+        rule=explanation.rule,
+        why=describe_decision(explanation, {index: name for index, (name, _) in devices.items()}, now),
+        expected_time=explanation.expected_time,
+        expected_finish=explanation.expected_finish,
+        candidates=[_build_candidate(each, *devices.get(each.device, ("", ""))) for each in explanation.candidates],
+        contributions=dict(explanation.contributions),
     )
 
 
-def _candidate(candidate: explain.Candidate, name: str, kind: str) -> Candidate:
+def _build_candidate(candidate: explain.Candidate, name: str, kind: str) -> Candidate:
     figures: dict[str, Any] = asdict(candidate)
     return Candidate(device_name=name, kind=kind, predicted_time=figures.pop("seconds"), **figures)
+
+
+def describe_decision(explanation: explain.Explanation, names: Mapping[int, str], now: float) -> str:
+    """Return the placement and its rationale in one line."""
+    return _describe_place(explanation, names) + _describe_rationale(explanation, names, now) + _feature(explanation)
+
+
+def _describe_place(explanation: explain.Explanation, names: Mapping[int, str]) -> str:
+    device, share = names.get(explanation.device, "no device"), explanation.gpu_fraction
+    if 0.0 < share < 1.0:
+        return f"{share:.0%} on {device}, the rest on a CPU"
+    return f"whole on {device}"
+
+
+def _describe_rationale(explanation: explain.Explanation, names: Mapping[int, str], now: float) -> str:
+    known = [each for each in explanation.candidates if math.isfinite(each.finish)]
+    chosen = next((each for each in known if each.chosen), None)
+    if chosen is None:
+        return f": it predicts no times, its rule is: {explanation.rule}"
+    text = f": the whole task would end there {chosen.finish - now:.3g} s from now"
+    others = [each for each in known if not each.chosen]
+    if not others:
+        return text + ", and nowhere else"
+    rival = min(others, key=lambda each: each.finish)
+    gap, name = rival.finish - chosen.finish, names.get(rival.device, "another device")
+    if gap >= 0:
+        return text + f", {gap:.3g} s before {name}, the next best"
+    return text + f", {-gap:.3g} s after {name}, which it passes over"
+
+
+def _feature(explanation: explain.Explanation) -> str:
+    weights = {name: abs(value) for name, value in explanation.contributions.items() if math.isfinite(value)}
+    return f"; mostly because of {max(weights, key=lambda name: weights[name])}" if weights else ""

@@ -1,1 +1,1 @@
-"""The shapes of requests and answers: what the API promises, and what the dashboard's types are made from."""
+"""The shapes of requests and responses, from which OpenAPI and the types of the dashboard are generated."""

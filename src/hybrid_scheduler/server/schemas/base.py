@@ -1,4 +1,4 @@
-"""What all answers and requests have in common."""
+"""Base classes of requests and responses, and the errors that OpenAPI lists."""
 
 from __future__ import annotations
 
@@ -7,37 +7,31 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-LARGEST_ID = 2**53 - 1  # what a browser can count to; both databases can count further
-LARGEST_SIZE = 1e6
-LARGEST_MEMORY = 1e9  # MB
+MAX_ID = 2**53 - 1  # largest integer of a browser; both databases can count further
+Id = Annotated[int, Field(ge=0, le=MAX_ID)]
 
 
-def _finite(value: Any) -> Any:
+def _none_if_not_finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def without_titles(schema: dict[str, Any]) -> None:
-    """Drop the titles that repeat a field's name: they make type generators give every field a type of its own."""
-    for field in schema.get("properties", {}).values():
-        field.pop("title", None)
-
-
-Number = Annotated[float | None, BeforeValidator(_finite)]
+Number = Annotated[float | None, BeforeValidator(_none_if_not_finite)]
 """A number; null where it does not apply or is not known."""
-
-Id = Annotated[int, Field(ge=0, le=LARGEST_ID)]
 
 
 class Schema(BaseModel):
-    """An answer: every field is always there."""
+    """A response: every field is always there.
+
+    Fields may be plain dataclasses of other packages; their attribute docstrings become descriptions too.
+    """
 
     model_config = ConfigDict(
-        from_attributes=True, json_schema_serialization_defaults_required=True, json_schema_extra=without_titles
+        from_attributes=True, use_attribute_docstrings=True, json_schema_serialization_defaults_required=True
     )
 
 
 class Request(Schema):
-    """A request: unknown fields and numbers written as text are refused rather than guessed at."""
+    """A request body: unknown fields and numbers written as text are refused rather than guessed at."""
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
@@ -45,7 +39,7 @@ class Request(Schema):
 _MEANINGS = {
     400: "A setting or name that does not exist or cannot be used; the message names it.",
     401: "The control token is missing or wrong.",
-    403: "This page may not send orders, or the server has no control token.",
+    403: "This page may not send commands, or the server has no control token.",
     404: "It is not there.",
     409: "Not in the present state: no simulation has been started, or another one is under way.",
     413: "The body is too large.",
@@ -54,8 +48,8 @@ _MEANINGS = {
     503: "The database does not answer.",
 }
 _EVERYWHERE = (422, 429, 503)
-ORDER = (400, 401, 403, 409, 413)
-"""What can happen to any order, beside what can happen to any request."""
+COMMAND = (400, 401, 403, 409, 413)
+"""Errors of any command, in addition to those of any request."""
 
 
 class Problem(Schema):
@@ -68,11 +62,19 @@ class Problem(Schema):
 
 
 class ErrorAnswer(Schema):
-    """The answer to a request that failed."""
+    """The response to a request that failed."""
 
     error: Problem
 
 
 def errors(*codes: int) -> dict[int | str, dict[str, Any]]:
-    """Return what OpenAPI says about the errors of an endpoint; some can happen everywhere."""
+    """Return the errors of an endpoint for OpenAPI; some can happen everywhere."""
     return {code: {"model": ErrorAnswer, "description": _MEANINGS[code]} for code in sorted({*codes, *_EVERYWHERE})}
+
+
+def tidy_definition(schema: dict[str, Any]) -> None:
+    """Drop titles that repeat a field's name, from which generators make a type per field, and unused defaults."""
+    for name, field in schema.get("properties", {}).items():
+        field.pop("title", None)
+        if name in schema.get("required", ()):
+            field.pop("default", None)

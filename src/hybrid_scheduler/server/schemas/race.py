@@ -1,133 +1,164 @@
-"""What learners tell about themselves."""
+"""The live race: commands, settings, status and health, then the figures that compare its schedulers."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field, field_validator
 
 from hybrid_scheduler import registry
-from hybrid_scheduler.server.schemas.base import Number, Schema
+from hybrid_scheduler.core.float_or_nan import FloatOrNaN
+from hybrid_scheduler.errors import InputError
+from hybrid_scheduler.learning.insight import History
+from hybrid_scheduler.live.snapshot import Quantiles, SchedulerFigures
+from hybrid_scheduler.server.schemas.base import MAX_ID, Id, Number, Request, Schema
 
-_VERSION = "Models that have replaced one another in this race; 0: it decides by what it started with."
-_BESIDE = "Whether it learns in a process of its own; then what it learns counts 50 tasks later."
-
-
-class ForestInsight(Schema):
-    """How a forest stands (hybrid_ml)."""
-
-    kind: Literal["forest"]
-    version: int = Field(description=_VERSION)
-    beside: bool = Field(description=_BESIDE)
-    retrains: int = Field(description="Fits of this model, lessons before the race included.")
-    last_retrain: int | None = Field(
-        description="The newest task when the last forest began to decide; null: none in this race yet."
-    )
-    feature_importance: dict[str, Number] = Field(
-        description="How much each feature matters to the predicted GPU share; they add up to 1.",
-        examples=[{"compute_intensity": 0.6, "size": 0.4}],
-    )
-    share_mae: Number = Field(
-        description="Mean absolute error of the predicted GPU share (0 to 1) against the share that was best in "
-        "retrospect, on the tasks between the last two fits, which the forest of that time had not seen; null: only "
-        "one fit yet."
-    )
-    share_r2: Number = Field(
-        description="R² of the same predictions; null also where the best shares were all equal."
-    )
-    share_tested: int = Field(description="Tasks that these two are about.")
-    seconds_mae: Number = Field(
-        description="Mean absolute error, in seconds, of the execution times that it predicted before deciding, "
-        "on all classes of devices that can run the task."
-    )
-    seconds_r2: Number = Field(description="R² of the same predictions.")
-    seconds_tested: int = Field(description="Tasks that these two are about: the last ones, 1000 at most.")
-
-
-class AgentInsight(Schema):
-    """How an agent stands (rl_agent)."""
-
-    kind: Literal["agent"]
-    version: int = Field(description=_VERSION)
-    beside: bool = Field(description=_BESIDE)
-    epsilon: Number = Field(description="Share of decisions by lot, 0 to 1.")
-    loss: Number = Field(description="Of the last lesson; null before the first one.")
-    reward: Number = Field(
-        description="What a decision earns lately: a running mean, in typical tasks; 0 would cost nothing."
-    )
-    steps: int = Field(description="Gradient steps, lessons before the race not included.")
-    updates: int = Field(description="Lessons of this race that have changed its weights.")
-
-
-class OtherInsight(Schema):
-    """What a policy from elsewhere tells about itself."""
-
-    kind: Literal["other"]
-    values: dict[str, Any]
-
-
-Insight = Annotated[ForestInsight | AgentInsight | OtherInsight, Field(discriminator="kind")]
-
-
-class Retrain(Schema):
-    """A fit of the forest."""
-
-    task: int = Field(description="The newest task when the new forest began to decide.")
-    samples: int = Field(description="Tasks that it was fitted on.")
-    mae: Number = Field(description="As share_mae: of the forest before, on tasks that it had not seen.")
-    r2: Number = Field(description="As share_r2.")
-    tested: int = Field(description="Tasks that both are about.")
-    reason: Literal["first", "interval", "drift"] = Field(
-        description="first: there was none; interval: it was time and worth it; drift: the work had changed."
-    )
-    seconds: Number = Field(description="Wall time of the fit.")
-
-
-class AgentPoint(Schema):
-    """How the agent stood after a lesson."""
-
-    task: int = Field(description="The newest task when the lesson began to count.")
-    epsilon: Number
-    loss: Number
-    reward: Number = Field(description="Running mean, in typical tasks.")
-
-
-class ForestHistory(Schema):
-    """The last fits of a forest."""
-
-    kind: Literal["forest"]
-    points: list[Retrain] = Field(description="Newest last, 30 at most.")
-
-
-class AgentHistory(Schema):
-    """The last lessons of an agent."""
-
-    kind: Literal["agent"]
-    points: list[AgentPoint] = Field(description="Newest last, 60 at most.")
-
-
-History = Annotated[ForestHistory | AgentHistory, Field(discriminator="kind")]
-Histories = dict[str, History]
-told: TypeAdapter[Histories] = TypeAdapter(Histories)
-HISTORIES = "How the last lessons of every scheduler that learns went."
-
-
+State = Literal["none", "ready", "running", "paused", "stopped", "failed"]
+RankBy = Literal["mean_turnaround", "p95_turnaround", "avg_time", "mean_waiting", "energy", "cost"]
+NULLABLE = ("pace", "max_queue")  # settings for which null is a value
+MEASURED = (
+    "Whether tasks really run: execution times are measured then, and queues follow from them; else everything is "
+    "simulated."
+)
 FEATURES = (
     "size (problem size N), intensity (0 to 1), memory (MB), GPU share (the best one, were the cluster idle), best "
     "time (shortest whole time on any device, s), then every scheduler by its name: its turnaround, s."
 )
-LOG_SIZES = (
-    "Whether the edges of the sizes are spaced by factors, as they are if the largest is over 20 times the least."
-)
-SPEEDUP = (
-    "[size][intensity]: median of log2(time on a CPU / time on a GPU) of the tasks there, whole; 1: the GPU takes "
-    "half the time, below 0: the CPU is faster; null: none seen that both can run."
-)
-MEASURED = (
-    "Whether tasks really run: times of execution are measured then, and queues are those that these times make; "
-    "else everything is simulated."
-)
-RankBy = Literal["mean_turnaround", "p95_turnaround", "avg_time", "mean_waiting", "energy", "cost"]
+LOG_SIZES = "Whether the edges of the sizes grow by factors, as they do if the largest is over 20 times the least."
+
+
+def check_schedulers(specs: list[str] | None) -> list[str] | None:
+    """Accept registered names only: a file of policies is code, and no client may run code on the server."""
+    for spec in specs or []:
+        name, *options = spec.split(":")
+        if name not in registry.schedulers.table or any(part.startswith("model=") for part in options):
+            raise ValueError(f"'{spec}' is no scheduler of this server, GET /api/schedulers lists them")
+    return specs
+
+
+class SettingsChange(Request):
+    """Settings to change; what is left out stays as it is."""
+
+    schedulers: list[str] | None = Field(
+        None, max_length=50, description="Schedulers that take part.", examples=[["greedy", "eft"]]
+    )
+    preset: str | None = Field(
+        None, max_length=200, description="Workload: a preset, or `upload:NAME`.", examples=["long_tail"]
+    )
+    load: float | None = Field(None, description="Offered load; replaces a rate.", examples=[0.8])
+    rate: float | None = Field(None, description="Tasks per simulated second; replaces a load.", examples=[None])
+    energy_weight: float | None = Field(None, description="Weight of energy against time, 0 to 1.", examples=[0.5])
+    num_gpus: int | None = Field(None, description="Number of GPUs.", examples=[4])
+    failed_gpus: list[int] | None = Field(None, max_length=64, description="GPUs that do not work.", examples=[[1]])
+    pace: float | None = Field(None, description="Tasks per second of wall time; null: as fast as possible.")
+    max_queue: int | None = Field(None, description="Tasks that may wait in a lane; null: any number.")
+    seed: int | None = Field(None, ge=0, le=MAX_ID, description="Seed of the tasks to come.")
+
+    _check_schedulers = field_validator("schedulers")(check_schedulers)
+
+    def given_values(self) -> dict[str, Any]:
+        """Return the settings to change; null counts where it is a value."""
+        given = self.model_dump(exclude_unset=True)
+        for name, value in given.items():
+            if value is None and name not in (*NULLABLE, "load", "rate"):
+                raise InputError(f"{name} is null: leave it out or give it a value")
+        if given.get("load", 0) is None and given.get("rate", 0) is None:
+            raise InputError("load and rate are null: give one of them a value")
+        return {name: value for name, value in given.items() if value is not None or name in NULLABLE}
+
+
+class StepOrder(Request):
+    """How many tasks to process."""
+
+    tasks: int = Field(1, ge=1, le=10_000, description="Tasks to process.", examples=[10])
+
+
+class ResumeOrder(Request):
+    """Which run to resume."""
+
+    run_id: Id | None = Field(
+        None, description="A run that was interrupted or finished; left out: the one that is paused.", examples=[None]
+    )
+
+
+class LiveSettings(Schema):
+    """The current settings."""
+
+    schedulers: list[str]
+    preset: str
+    load: Number
+    rate: Number
+    energy_weight: float
+    num_gpus: int
+    failed_gpus: list[int]
+    pace: Number = Field(description="null: as fast as possible")
+    max_queue: int | None
+    seed: int
+    backend: str = Field(description="simulated, or what really runs the tasks", examples=["simulated"])
+    devices: str = Field(description="Devices of the backend; empty if simulated.", examples=[""])
+
+
+class Choices(Schema):
+    """Possible values of the settings."""
+
+    schedulers: list[str]
+    presets: list[str] = Field(description="Workloads that the live race can run on, uploaded ones as `upload:NAME`.")
+    most_gpus: int
+
+
+class SettingsAnswer(Schema):
+    """The settings and their possible values."""
+
+    settings: LiveSettings
+    choices: Choices
+
+
+class ChangeAnswer(Schema):
+    """The change as the run's log has it, and the new settings."""
+
+    at_task: int
+    at_time: float = Field(description="Simulated seconds.")
+    change: dict[str, Any]
+    settings: LiveSettings
+
+
+class Status(Schema):
+    """State of the simulation."""
+
+    is_running: bool = Field(examples=[True])
+    state: State = Field(description="none: no simulation has been started.", examples=["running"])
+    measured: bool = Field(description=MEASURED, examples=[False])
+    run_id: int | None = Field(examples=[3])
+    tasks_processed: int = Field(examples=[500])
+    sim_time: float = Field(description="Simulated seconds.", examples=[12.5])
+    tasks_per_second: Number = Field(description="Of wall time, lately.", examples=[20.0])
+    arrival_rate: Number = Field(description="Tasks per simulated second.", examples=[40.5])
+    bound: Number = Field(description="Lower bound: no schedule ends all tasks so far before this time.")
+    schedulers: list[str]
+    saturated: list[str] = Field(description="Schedulers whose queue keeps growing.", examples=[["round_robin"]])
+    error: str = Field(description="Why it halted or failed; empty: it did not.", examples=[""])
+    notice: str = Field(description="Present problem of the service; empty: none.", examples=[""])
+
+
+class Part(Schema):
+    """Health of one part."""
+
+    state: Literal["ok", "degraded", "down", "none"]
+    kind: str = Field(examples=["sqlite"])
+    milliseconds: Number = Field(description="Latency of its answer.")
+    message: str = Field(examples=[""])
+
+
+class Health(Schema):
+    """Health of the service."""
+
+    state: Literal["ok", "degraded", "down"]
+    version: str
+    uptime: float = Field(description="Seconds.")
+    store: Part
+    cache: Part
+    engine: Part
 
 
 class SchedulerEntry(Schema):
@@ -140,7 +171,7 @@ class SchedulerEntry(Schema):
     style: registry.Style
     summary: str = Field(examples=["whole task where it ends first (StarPU's dm)"])
     sighted: str = Field(description="What it knows of the true execution times.", examples=["yes"])
-    featured: bool = Field(description="Takes part when nothing else is asked for.")
+    featured: bool = Field(description="Takes part by default.")
     racing: bool = Field(description="Takes part now.")
 
 
@@ -148,82 +179,55 @@ class Device(Schema):
     """A device of the cluster."""
 
     index: int
-    name: str = Field(description="A CPU that only plays it is called (emulated).", examples=["gpu0"])
+    name: str = Field(description="A GPU that a CPU stands in for is called (emulated).", examples=["gpu0"])
     kind: str = Field(description="cpu or gpu", examples=["gpu"])
     device_class: str
     failed: bool
 
 
-class WindowFigures(Schema):
-    """Averages over the last tasks, 1000 at most."""
-
-    tasks: int
-    avg_time: Number = Field(description="Execution time, s.")
-    mean_turnaround: Number = Field(description="From arrival to finish, s.")
-    p50_turnaround: Number
-    p95_turnaround: Number
-    p99_turnaround: Number
-    mean_waiting: Number
-    energy: Number = Field(description="J per task")
-    cost: Number = Field(description="USD per task")
-    gpu_share: Number = Field(description="Mean share of a task on a GPU.")
-
-
-class SchedulerFigures(Schema):
-    """One scheduler: totals since the start, averages of the last tasks, and what its queues look like."""
-
-    name: str = Field(examples=["oracle"])
-    tasks: int
-    rejected: int
-    restarts: int = Field(description="Tasks started again because their GPU failed.")
-    spilled: int = Field(description="Tasks that ran elsewhere than it said, because they do not fit there.")
-    wins: int = Field(description="Tasks that it ended first.")
-    avg_time: Number = Field(description="Mean execution time, s.")
-    mean_turnaround: Number = Field(description="Mean time from arrival to finish, s.")
-    total_time: Number = Field(description="Execution times added up, s.")
-    energy: Number = Field(description="J in total")
-    cost: Number = Field(description="USD in total")
-    makespan: Number = Field(description="When its last task ends, simulated seconds.")
-    makespan_over_bound: Number = Field(description="1.0 cannot be beaten by anyone.")
-    backlog: Number = Field(description="Seconds of work before the mean device.")
-    queue_length: int = Field(description="Shares of tasks that wait.")
-    saturated: bool = Field(description="Whether its queue keeps growing.")
-    utilisation: list[Number] = Field(description="Busy share of every device, last 60 simulated seconds.")
-    window: WindowFigures
-    turnaround_cdf: list[Number] = Field(description="Turnaround at 0 %, 5 %, … 100 % of the last tasks.")
-    decision_microseconds: Number = Field(description="Wall time of a decision.")
-    insight: Insight | None = Field(description="What a learner tells about itself; null: it does not learn.")
-
-
+@dataclass(frozen=True)
 class Ranked(SchedulerFigures):
-    """A scheduler and its place."""
+    """The figures of a scheduler (SchedulerFigures) and its place."""
 
-    rank: int = Field(ge=1, description="1 is the best.")
-    over_best: Number = Field(description="Its figure divided by the best one's.", examples=[1.25])
+    rank: Annotated[int, Field(ge=1, description="1 is the best.")]
+    over_best: Annotated[FloatOrNaN, Field(description="Its figure divided by the best one's.", examples=[1.25])]
 
 
 class Comparison(Schema):
-    """Who leads, and how far from what is possible."""
+    """The ranking, and how far from optimal each scheduler is."""
 
     state: str = Field(description="ready, running, paused, stopped or failed", examples=["running"])
     tasks_processed: int
     sim_time: float = Field(description="Simulated seconds.")
-    bound: Number = Field(description="Nobody can have ended all tasks so far before this moment.")
+    bound: Number = Field(description="Lower bound: no schedule ends all tasks so far before this time.")
     by: RankBy = Field(description="The figure of the last tasks by which they are ranked.")
     ranking: list[Ranked]
-    histories: Histories = Field(description=HISTORIES)
+    histories: dict[str, History] = Field(description="The last training updates of every scheduler that learns.")
 
 
-class Quantiles(Schema):
-    """Three quantiles; null without any tasks."""
+class SchedulerLoad(Schema):
+    """How busy one scheduler keeps the devices."""
 
-    p50: Number
-    p95: Number
-    p99: Number
+    name: str
+    utilisation: list[Number] = Field(description="Busy share by device, 0 to 1.")
+    cpu: Number = Field(description="Mean of the CPUs; null without any.")
+    gpu: Number = Field(description="Mean of the GPUs that work; null without any.")
+    backlog: Number = Field(description="Seconds of work queued on the mean device.")
+    queue_length: int
+    saturated: bool
+
+
+class Utilization(Schema):
+    """Busy shares by scheduler and device."""
+
+    sim_time: float
+    seconds: float = Field(description="Length of the window, simulated seconds.")
+    devices: list[Device]
+    schedulers: list[SchedulerLoad]
 
 
 class WinMatrix(Schema):
-    """Who beats whom, about the last tasks (2000 at most)."""
+    """Pairwise wins over the last tasks (2000 at most)."""
 
     tasks: int
     schedulers: list[str]
@@ -232,7 +236,7 @@ class WinMatrix(Schema):
 
 
 class CorrelationMatrix(Schema):
-    """What goes with what, about the last tasks (2000 at most)."""
+    """Correlations over the last tasks (2000 at most)."""
 
     tasks: int
     features: list[str] = Field(description=FEATURES, examples=[["size", "intensity", "memory", "eft", "oracle"]])
@@ -240,7 +244,7 @@ class CorrelationMatrix(Schema):
 
 
 class SizeDistribution(Schema):
-    """How large the last tasks are (2000 at most)."""
+    """Histogram of the sizes of the last tasks (2000 at most)."""
 
     tasks: int
     edges: list[float] = Field(description="Edges of the bins; one more than there are counts.")
@@ -250,7 +254,7 @@ class SizeDistribution(Schema):
 
 
 class Heatmap(Schema):
-    """Where the GPU pays, by size and intensity, about the last tasks (2000 at most)."""
+    """Where the GPU pays, by size and intensity, over the last tasks (2000 at most)."""
 
     tasks: int
     size_edges: list[float]
@@ -262,25 +266,7 @@ class Heatmap(Schema):
     gpu_wins: list[list[Number]] = Field(
         description="[size][intensity]: tasks that are faster whole on a GPU, 0 to 1."
     )
-    speedup: list[list[Number]] = Field(description=SPEEDUP)
-
-
-class SchedulerLoad(Schema):
-    """How busy one scheduler keeps the devices."""
-
-    name: str
-    utilisation: list[Number] = Field(description="Busy share by device, 0 to 1.")
-    cpu: Number = Field(description="Mean of the CPUs; null without any.")
-    gpu: Number = Field(description="Mean of the GPUs that work; null without any.")
-    backlog: Number = Field(description="Seconds of work before the mean device.")
-    queue_length: int
-    saturated: bool
-
-
-class Utilization(Schema):
-    """Busy shares by scheduler and device."""
-
-    sim_time: float
-    seconds: float = Field(description="Simulated seconds that are looked at.")
-    devices: list[Device]
-    schedulers: list[SchedulerLoad]
+    speedup: list[list[Number]] = Field(
+        description="[size][intensity]: median of log2(time on a CPU / time on a GPU) of the tasks there, whole; "
+        "1: the GPU takes half the time, below 0: the CPU is faster; null: none seen that both can run."
+    )

@@ -1,4 +1,4 @@
-"""What runs have measured, with intervals, and several runs side by side."""
+"""Runs, their figures with intervals, comparisons of runs, experiments, and the models that runs leave."""
 
 from __future__ import annotations
 
@@ -7,15 +7,94 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator
 
-from hybrid_scheduler.live.settings import MOST_GPUS
-from hybrid_scheduler.server.schemas.base import Number, Request, Schema
-from hybrid_scheduler.server.schemas.control import MOST_SEED, known_schedulers
+from hybrid_scheduler.live.settings import MAX_GPUS
+from hybrid_scheduler.server.schemas.base import MAX_ID, Number, Request, Schema
+from hybrid_scheduler.server.schemas.race import check_schedulers
 
+MAX_SEEDS, MAX_TASKS, MAX_TITLE = 30, 100_000, 200
+ExperimentState = Literal["queued", "running", "finished", "failed", "cancelled", "interrupted"]
+ExportFormat = Literal["csv", "parquet"]
 Method = Literal["seeds", "batch_means"]
+Mode = Literal["queued", "isolated"]
+RunKind = Literal["live", "comparison"]
+Seed = Annotated[int, Field(ge=0, le=MAX_ID)]
+Title = Annotated[str, Field(min_length=1, max_length=MAX_TITLE, pattern=r"\S", description="A name for people.")]
+
+
+class Headline(Schema):
+    """The best scheduler, by mean turnaround."""
+
+    scheduler: str = Field(examples=["eft"])
+    mean_turnaround: Number = Field(description="Seconds from arrival to finish.")
+
+
+class RunLine(Schema):
+    """A run in a list."""
+
+    id: int
+    kind: str = Field(description="live or comparison", examples=["live"])
+    status: str = Field(
+        description="running, finished, interrupted or failed; an experiment says more", examples=["finished"]
+    )
+    seed: int
+    version: str = Field(description="Version of this program.")
+    started_at: datetime
+    ended_at: datetime | None
+    current: bool = Field(description="Whether it is the current run.")
+    title: str | None = Field(description="A name that a person gave it.")
+    measured: bool = Field(description="Whether its tasks really ran, rather than in simulated time.")
+    schedulers: list[str] = Field(description="Schedulers at its start.")
+    workload: str = Field(description="Preset or `upload:NAME@…` at its start.", examples=["mixed"])
+    load: Number = Field(description="Offered load at its start; null: a rate was given.")
+    rate: Number
+    num_gpus: int | None
+    tasks: int | None = Field(description="Tasks so far, of a comparison those of all seeds; null: not known yet.")
+    duration: Number = Field(description="Seconds of wall time, until now if it is running.")
+    headline: Headline | None = Field(description="The best scheduler; null if it is not known yet.")
+
+
+class RunPage(Schema):
+    """Some runs, newest first."""
+
+    runs: list[RunLine]
+    next: int | None = Field(description="Pass it as `after` for the next page; null: this is the last one.")
+
+
+class RunChange(Request):
+    """What can be changed about a run."""
+
+    title: Title | None = Field(description="null removes the name.")
+
+
+class SettingsChange(Schema):
+    """A change of the settings during a run."""
+
+    at_task: int = Field(description="Before this task.")
+    at_time: float = Field(description="Simulated seconds.")
+    change: dict[str, Any] = Field(examples=[{"load": 1.2}])
+    created_at: datetime
+
+
+class RunDetail(RunLine):
+    """Everything about a run; seed, settings and changes are what it takes to repeat it."""
+
+    owner: str | None = Field(description="The server that ran it.")
+    heartbeat_at: datetime
+    cluster: dict[str, Any]
+    settings: dict[str, Any] = Field(description="The settings at its start.")
+    changes: list[SettingsChange] = Field(description="Oldest first.")
+    summary: dict[str, Any] | None = Field(description="Its results; null while it is running.")
+    last_task: int | None = Field(description="Number of the newest task that is stored.")
+
+
+class Resumed(Schema):
+    """A run that was resumed."""
+
+    run_id: int
 
 
 class MeasureInfo(Schema):
-    """What a measure says."""
+    """A measure and its meaning."""
 
     name: str = Field(examples=["mean_turnaround"])
     unit: str = Field(examples=["s"])
@@ -27,20 +106,20 @@ class Estimate(Schema):
     """A measure with its 95 % interval."""
 
     mean: Number
-    low: Number = Field(description="null: there is no interval, as of one single number.")
+    low: Number = Field(description="null: there is no interval, as for a single number.")
     high: Number
-    n: int = Field(description="Seeds or batches that it is made of.")
+    n: int = Field(description="Number of seeds or batches.")
 
 
 class SchedulerEstimates(Schema):
     """One scheduler of a run."""
 
     scheduler: str = Field(examples=["eft"])
-    estimates: dict[str, Estimate] = Field(description="By measure; what is not known is left out.")
+    estimates: dict[str, Estimate] = Field(description="By measure; unknown ones are left out.")
 
 
 class RunFigures(Schema):
-    """What a run has measured."""
+    """The figures of a run."""
 
     run_id: int
     title: str | None
@@ -73,12 +152,12 @@ class Difference(Schema):
     low: Number
     high: Number
     relative: Number = Field(description="The difference against the baseline's mean, 0.1 is 10 % more.")
-    paired: bool = Field(description="Whether the same seeds drew the same tasks for both, so that luck cancels.")
+    paired: bool = Field(description="Whether both ran on the same tasks from the same seeds.")
     differs: bool = Field(description="Whether the interval excludes 0.")
 
 
 class RunComparison(Schema):
-    """Several runs side by side."""
+    """A comparison of several runs."""
 
     baseline: int = Field(description="The first run that was named.")
     runs: list[RunFigures]
@@ -86,51 +165,37 @@ class RunComparison(Schema):
     notes: list[str] = Field(description="What to keep in mind, such as runs on different workloads.")
 
 
-MOST_SEEDS, MOST_TASKS, MOST_TITLE = 30, 100_000, 200
-ExperimentState = Literal["queued", "running", "finished", "failed", "cancelled", "interrupted"]
-Mode = Literal["queued", "isolated"]
-Seed = Annotated[int, Field(ge=0, le=MOST_SEED)]
-Title = Annotated[str, Field(min_length=1, max_length=MOST_TITLE, pattern=r"\S", description="A name for people.")]
-
-
 class ExperimentCreate(Request):
-    """What to compare."""
+    """An experiment to run."""
 
-    title: Title | None = Field(None, examples=["a night of long tails"])
+    title: Title | None = Field(None, examples=["long tails overnight"])
     schedulers: list[str] = Field(
-        min_length=1, max_length=20, description="Who is compared.", examples=[["greedy", "eft"]]
+        min_length=1, max_length=20, description="Schedulers to compare.", examples=[["greedy", "eft"]]
     )
     workload: str = Field("mixed", max_length=200, description="A preset, or `upload:NAME`.", examples=["long_tail"])
     load: float | None = Field(None, gt=0.0, le=100.0, description="Offered load; or give a rate.", examples=[0.8])
     rate: float | None = Field(None, gt=0.0, le=1e6, description="Tasks per simulated second.", examples=[None])
-    num_gpus: int = Field(4, ge=0, le=MOST_GPUS, description="Number of GPUs.")
+    num_gpus: int = Field(4, ge=0, le=MAX_GPUS, description="Number of GPUs.")
     tasks: int | None = Field(
-        None, ge=1, le=MOST_TASKS, description="Tasks of a seed; null: as many as the preset or file has."
+        None, ge=1, le=MAX_TASKS, description="Tasks of a seed; null: as many as the preset or file has."
     )
     seeds: (
-        Annotated[int, Field(ge=1, le=MOST_SEEDS)] | Annotated[list[Seed], Field(min_length=1, max_length=MOST_SEEDS)]
+        Annotated[int, Field(ge=1, le=MAX_SEEDS)] | Annotated[list[Seed], Field(min_length=1, max_length=MAX_SEEDS)]
     ) = Field(10, description="How many seeds, counted from 0, or a list of them.", examples=[10])
     mode: Mode = Field("queued", description="queued: devices have queues; isolated: every task has them to itself.")
 
-    _known = field_validator("schedulers")(known_schedulers)
-
-
-class Headline(Schema):
-    """Who did best, by mean turnaround."""
-
-    scheduler: str = Field(examples=["eft"])
-    mean_turnaround: Number = Field(description="Seconds from arrival to finish.")
+    _check_schedulers = field_validator("schedulers")(check_schedulers)
 
 
 class Experiment(Schema):
-    """A comparison and how far it is; its results are the figures of the run with the same number."""
+    """An experiment and its progress; its results are the figures of the run with the same number."""
 
     id: int = Field(description="Number of its run.")
     title: str | None
     state: ExperimentState
     done: int = Field(description="Seeds that are done.")
     of: int = Field(description="Seeds in all.")
-    ahead: int | None = Field(description="Experiments that come before it; null if it does not wait.")
+    ahead: int | None = Field(description="Experiments queued before it; null if it is not queued.")
     error: str = Field(description="Why it failed; empty: it did not.", examples=[""])
     schedulers: list[str]
     workload: str = Field(examples=["long_tail"])
@@ -150,89 +215,24 @@ class ExperimentPage(Schema):
 
     experiments: list[Experiment]
     next: int | None = Field(description="Pass it as `after` for the next page; null: this is the last one.")
-    waiting: int = Field(description="Experiments that wait or run.")
+    waiting: int = Field(description="Experiments that are queued or running.")
     most_waiting: int = Field(description="More are refused.")
 
 
-class RunLine(Schema):
-    """A run in a list."""
-
-    id: int
-    kind: str = Field(description="live or comparison", examples=["live"])
-    status: str = Field(
-        description="running, finished, interrupted or failed; an experiment says more", examples=["finished"]
-    )
-    seed: int
-    version: str = Field(description="Version of this program.")
-    started_at: datetime
-    ended_at: datetime | None
-    current: bool = Field(description="Whether it is the run that goes on now.")
-    title: str | None = Field(description="A name that a person gave it.")
-    measured: bool = Field(description="Whether its tasks really ran, rather than in simulated time.")
-    schedulers: list[str] = Field(description="Who took part at its beginning.")
-    workload: str = Field(description="Preset or `upload:NAME@…` at its beginning.", examples=["mixed"])
-    load: Number = Field(description="Offered load at its beginning; null: a rate was given.")
-    rate: Number
-    num_gpus: int | None
-    tasks: int | None = Field(description="Tasks so far, of a comparison those of all seeds; null: not known yet.")
-    duration: Number = Field(description="Seconds of wall time, until now if it goes on.")
-    headline: Headline | None = Field(description="Who did best; null if it is not known.")
-
-
-class RunChange(Request):
-    """What can be changed about a run."""
-
-    title: Title | None = Field(description="null takes the name away.")
-
-
-class RunPage(Schema):
-    """Some runs, newest first."""
-
-    runs: list[RunLine]
-    next: int | None = Field(description="Pass it as `after` for the next page; null: this is the last one.")
-
-
-class SettingsChange(Schema):
-    """Something that was changed while a run went on."""
-
-    at_task: int = Field(description="Before this task.")
-    at_time: float = Field(description="Simulated seconds.")
-    change: dict[str, Any] = Field(examples=[{"load": 1.2}])
-    created_at: datetime
-
-
-class RunDetail(RunLine):
-    """Everything about a run; seed, settings and changes are what it takes to repeat it."""
-
-    owner: str | None = Field(description="The server that ran it.")
-    heartbeat_at: datetime
-    cluster: dict[str, Any]
-    settings: dict[str, Any] = Field(description="The settings it began with.")
-    changes: list[SettingsChange] = Field(description="Oldest first.")
-    summary: dict[str, Any] | None = Field(description="How it ended; null while it goes on.")
-    last_task: int | None = Field(description="Number of the newest task that is stored.")
-
-
 class StoredModel(Schema):
-    """A model that a run has left."""
+    """A model that a run has trained."""
 
     id: int
     run_id: int | None
     scheduler_name: str = Field(examples=["hybrid_ml"])
     path: str
     sha256: str
-    training: dict[str, Any] = Field(description="What it was trained on and how well it does.")
+    training: dict[str, Any] = Field(description="What it was trained on, and its validation errors.")
     created_at: datetime
 
 
-class Resumed(Schema):
-    """A run that goes on."""
-
-    run_id: int
-
-
 class ModelFile(Schema):
-    """A model file and what its manifest says."""
+    """A model file and its manifest."""
 
     folder: str = Field(examples=["models"])
     file: str = Field(examples=["hybrid_ml.pkl"])
@@ -248,7 +248,3 @@ class Models(Schema):
     stored: list[StoredModel] = Field(description="Newest first.")
     files: list[ModelFile]
     problems: list[str] = Field(description="Folders that cannot be read, and why.")
-
-
-ExportFormat = Literal["csv", "parquet"]
-RunKind = Literal["live", "comparison"]

@@ -1,4 +1,4 @@
-"""Tasks, what schedulers made of them, and why."""
+"""Tasks, their results, and explanations of the decisions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from typing import Annotated
 from pydantic import Field
 
 from hybrid_scheduler.core.placements import REASONS
-from hybrid_scheduler.server.schemas.base import LARGEST_MEMORY, LARGEST_SIZE, Id, Number, Request, Schema
+from hybrid_scheduler.server.schemas.base import Id, Number, Request, Schema
+
+MAX_SIZE = 1e6
+MAX_MEMORY = 1e9  # MB
 
 _STATUS = "0 it ran; 1 it ran elsewhere than the scheduler said, because it does not fit there; " + "; ".join(
     f"{status} rejected, {reason}" for status, reason in REASONS.items()
@@ -16,15 +19,15 @@ Share = Annotated[float, Field(ge=0.0, le=1.0)]
 
 
 class TaskCreate(Request):
-    """A task by hand."""
+    """A task to submit."""
 
     task_id: Id | None = Field(
-        None, description="A number of your own; the race counts its tasks itself and answers with its own number."
+        None, description="A number of your own; the race numbers its tasks itself and returns its own number."
     )
-    size: float = Field(gt=0.0, le=LARGEST_SIZE, description="Problem size N.", examples=[2500.0])
+    size: float = Field(gt=0.0, le=MAX_SIZE, description="Problem size N.", examples=[2500.0])
     compute_intensity: Share = Field(description="How much the task gains from a GPU, 0 to 1.", examples=[0.8])
     memory_required: float = Field(
-        ge=0.0, le=LARGEST_MEMORY, description="Memory in MB; a task that fits nowhere is rejected.", examples=[200.0]
+        ge=0.0, le=MAX_MEMORY, description="Memory in MB; a task that fits nowhere is rejected.", examples=[200.0]
     )
 
 
@@ -32,7 +35,11 @@ class SchedulerResultCreate(Request):
     """A result that was measured elsewhere, for a task that is stored already."""
 
     scheduler_name: str = Field(
-        min_length=1, max_length=100, pattern=r"^[\w.:=-]+$", description="Who decided.", examples=["my_cluster"]
+        min_length=1,
+        max_length=100,
+        pattern=r"^[\w.:=-]+$",
+        description="Name of the scheduler.",
+        examples=["my_cluster"],
     )
     attempt: int = Field(1, ge=1, le=1000, description="2 and more: the task had to start again.")
     gpu_fraction: Share = Field(description="Share of the task that ran on a GPU.", examples=[0.75])
@@ -55,10 +62,10 @@ class Task(Schema):
 
 
 class SchedulerResult(Schema):
-    """What one scheduler made of one task, in one attempt."""
+    """The placement of one task by one scheduler, in one attempt."""
 
     task_id: int = Field(description="Number of the task in its run.", examples=[101])
-    scheduler_name: str = Field(description="Who decided.", examples=["oracle"])
+    scheduler_name: str = Field(description="Name of the scheduler.", examples=["oracle"])
     attempt: int = Field(1, description="2 and more: started again because its GPU failed.")
     gpu_fraction: Number = Field(description="Share of the task on a GPU.", examples=[0.75])
     device: int = Field(description="Device that did it (of a split task the GPU), -1: none.", examples=[2])
@@ -73,18 +80,12 @@ class SchedulerResult(Schema):
     measured: bool = Field(default=False, description="Whether it really ran, rather than in simulated time.")
 
 
-class HistoryRow(SchedulerResult):
-    """A result beside its task."""
-
-    size: float = Field(description="Problem size N.", examples=[2500.0])
-    compute_intensity: float = Field(description="How much it gains from a GPU, 0 to 1.", examples=[0.8])
-    memory_required: float = Field(description="Memory in MB.", examples=[200.0])
-    arrival_time: float = Field(description="When it arrived, simulated seconds.", examples=[34.5])
-    dependencies: list[int] = Field(default=[], description="Tasks that must end before it starts.")
+class HistoryRow(SchedulerResult, Task):
+    """A result together with its task."""
 
 
 class TrainingRecord(Schema):
-    """An example to learn from: a task and its best split, found by trying all."""
+    """A training example: a task and its best split, found by exhaustive search."""
 
     id: int
     run_id: int
@@ -105,18 +106,18 @@ class TaskPage(Schema):
 
 
 class Candidate(Schema):
-    """A device as the scheduler saw it; null is what the scheduler does not know."""
+    """A device as the scheduler sees it; null is what the scheduler does not know."""
 
     device: int
     device_name: str = Field(examples=["gpu0"])
     kind: str = Field(description="cpu or gpu", examples=["gpu"])
     predicted_time: Number = Field(description="Seconds of the whole task there, transfer included.")
     wait: Number = Field(description="Seconds until it could start there.")
-    transfer: Number = Field(description="Seconds that moving its memory there takes.")
+    transfer: Number = Field(description="Seconds to transfer its memory there.")
     finish: Number = Field(description="When it would end there, simulated seconds.")
     energy: Number = Field(description="J")
     cost: Number = Field(description="USD")
-    score: Number = Field(description="The scheduler's own judgement, larger is better; null if it has none.")
+    score: Number = Field(description="The scheduler's own score, larger is better; null if it has none.")
     chosen: bool
 
 
@@ -138,13 +139,13 @@ class Explanation(Schema):
     )
     candidates: list[Candidate]
     contributions: dict[str, Number] = Field(
-        description="How much each feature of the task mattered to a scheduler that learns; else empty.",
+        description="Contribution of each feature of the task, of a scheduler that learns; else empty.",
         examples=[{"size": 0.41, "compute_intensity": 0.52}],
     )
 
 
 class TaskAudit(Schema):
-    """A task and everything that was done with it."""
+    """A task and all its results."""
 
     run_id: int
     task: Task
@@ -154,20 +155,20 @@ class TaskAudit(Schema):
     attempts: dict[str, int] = Field(description="Attempts by scheduler.", examples=[{"oracle": 1, "random": 2}])
     fastest: str | None = Field(description="The scheduler that ended it first.", examples=["oracle"])
     explanations: dict[str, Explanation] = Field(
-        description="Why each scheduler decided as it did, asked just before it did; empty if that is not kept, as "
-        "it is of the last 500 tasks that were asked about: at 20 tasks a second all, else about 20 a second."
+        description="Why each scheduler decided as it did. Kept of the last 500 explained tasks, else empty; at "
+        "up to 20 tasks a second all tasks are explained, else about 20 a second."
     )
 
 
 class Verdict(Schema):
-    """One scheduler's decision about a task by hand."""
+    """One scheduler's decision about a submitted task."""
 
     result: SchedulerResult
     explanation: Explanation
 
 
 class TaskOutcome(Schema):
-    """A task by hand, and what all schedulers made of it."""
+    """A submitted task, and the decisions of all schedulers."""
 
     run_id: int | None
     your_id: int | None = Field(description="The number that came with the request.")

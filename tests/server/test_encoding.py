@@ -10,11 +10,12 @@ import orjson
 import pytest
 
 from hybrid_scheduler.live import ContinuousSimulation, LiveSettings
-from hybrid_scheduler.live.simulation import Block
+from hybrid_scheduler.live.records import build_task_records
+from hybrid_scheduler.live.simulation import RaceEvent
 from hybrid_scheduler.server import websocket
-from hybrid_scheduler.server.encoding import brief, figure, moment, to_bytes
-from hybrid_scheduler.server.feed import Feed, records_of
-from hybrid_scheduler.server.messages import schema
+from hybrid_scheduler.server.encoding import encode_json, round_figure, round_figures, round_time
+from hybrid_scheduler.server.feed import Feed
+from hybrid_scheduler.server.schemas.messages import schema
 
 MOMENTS = ("start", "finish", "arrival_time")
 
@@ -32,31 +33,31 @@ def numbers(value: Any, name: str = "") -> Iterator[tuple[str, float]]:
 
 def test_figures_have_six_digits_and_moments_four_decimals() -> None:
     values = (0.0, 1234567.8, 0.000123456789, -2.5, math.inf)
-    assert [figure(each) for each in values] == [0.0, 1234570.0, 0.000123457, -2.5, math.inf]
-    assert moment(1234567.890123) == 1234567.8901
-    assert math.isnan(figure(math.nan))
-    assert math.isnan(moment(math.nan))
+    assert [round_figure(each) for each in values] == [0.0, 1234570.0, 0.000123457, -2.5, math.inf]
+    assert round_time(1234567.890123) == 1234567.8901
+    assert math.isnan(round_figure(math.nan))
+    assert math.isnan(round_time(math.nan))
 
 
 def test_what_is_no_number_stays_as_it_is() -> None:
-    assert brief({"a": [1, "x", None, True, 1.23456789], "b": (2**60,)}) == {
+    assert round_figures({"a": [1, "x", None, True, 1.23456789], "b": (2**60,)}) == {
         "a": [1, "x", None, True, 1.23457],
         "b": [2**60],
     }
 
 
 @pytest.fixture(scope="module")
-def race() -> tuple[dict[str, Any], list[Block]]:
+def race() -> tuple[dict[str, Any], list[RaceEvent]]:
     """A frame as it is sent, and the blocks that it is made of."""
-    feed, blocks = Feed(), list[Block]()
+    feed, blocks = Feed(), list[RaceEvent]()
     live = ContinuousSimulation(LiveSettings(schedulers=("eft", "greedy"), pace=200.0), [feed, blocks.append])
     live.step(90)
-    frame = websocket.update(1, live.snapshot(), feed.news(), live.analysis())
+    frame = websocket.build_update(1, live.snapshot(), feed.news(), live.analysis())
     live.stop()
-    return orjson.loads(to_bytes(frame)), blocks
+    return orjson.loads(encode_json(frame)), blocks
 
 
-def test_no_figure_of_a_frame_has_digits_that_nobody_can_see(race: tuple[dict[str, Any], list[Block]]) -> None:
+def test_no_figure_of_a_frame_has_digits_that_nobody_can_see(race: tuple[dict[str, Any], list[RaceEvent]]) -> None:
     frame, _ = race
     seen = [
         pair for name in ("records", "latest_results", "schedulers", "comparison") for pair in numbers(frame[name])
@@ -66,11 +67,11 @@ def test_no_figure_of_a_frame_has_digits_that_nobody_can_see(race: tuple[dict[st
         assert value == (round(value, 4) if name in MOMENTS else float(f"{value:.6g}")), name
 
 
-def test_records_of_a_frame_are_the_exact_ones_rounded(race: tuple[dict[str, Any], list[Block]]) -> None:
+def test_records_of_a_frame_are_the_exact_ones_rounded(race: tuple[dict[str, Any], list[RaceEvent]]) -> None:
     frame, blocks = race
-    exact = [record for block in blocks if block.placed for record in records_of(block.placed)][-50:]
+    exact = [record for block in blocks if block.placed for record in build_task_records(block.placed)][-50:]
     assert [each["task_id"] for each in frame["records"]] == [each.task_id for each in exact]
-    for short, record in zip(frame["records"], orjson.loads(to_bytes(exact)), strict=True):
+    for short, record in zip(frame["records"], orjson.loads(encode_json(exact)), strict=True):
         for (name, rough), (_, value) in zip(numbers(short), numbers(record), strict=True):
             assert rough == pytest.approx(value, rel=1e-5, abs=1e-4 if name in MOMENTS else 0.0), name
     assert frame["latest_results"] == frame["records"][-1]["results"]

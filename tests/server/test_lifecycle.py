@@ -11,7 +11,7 @@ import httpx
 import pytest
 from sqlalchemy import event
 
-from hybrid_scheduler.storage.recorder import Pace
+from hybrid_scheduler.storage.recorder import RecorderOptions
 from hybrid_scheduler.storage.store import Store
 from live_server import PATIENCE, Process, Watcher, live, until
 from services import Postgres, Redis
@@ -90,8 +90,8 @@ async def test_a_database_that_goes_away_halts_the_simulation_until_it_is_back(
 async def test_a_run_that_ends_while_the_database_is_away_is_ended_when_it_is_back(
     postgres: Postgres, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hybrid_scheduler.server.lifecycle.PATIENCE", 0.5)
-    monkeypatch.setattr("hybrid_scheduler.server.lifecycle.AGAIN", 0.05)
+    monkeypatch.setattr("hybrid_scheduler.server.lifecycle.STORE_TIMEOUT", 0.5)
+    monkeypatch.setattr("hybrid_scheduler.server.lifecycle.RETRY_SECONDS", 0.05)
     async with live(postgres_url, autostart=True) as served, served.watch() as client:
         await served.until_tasks(20)
         postgres.stop()
@@ -160,7 +160,7 @@ async def test_a_disk_that_takes_nothing_halts_the_simulation_with_a_clear_error
 
 async def test_a_database_that_is_slower_than_the_race_slows_it_down_and_loses_nothing(tmp_path: Path) -> None:
     async with live(f"sqlite:///{tmp_path}/hms.db", pace="none") as served:
-        served.manager.recorder.pace = Pace(limit_rows=120, commit_rows=60)
+        served.manager.recorder.options = RecorderOptions(limit_rows=120, commit_rows=60)
         await served.post("/api/simulation/start")
         await served.until_tasks(500)
         assert _state(served) == "running"
@@ -215,7 +215,7 @@ async def test_two_servers_on_one_database_do_not_run_one_simulation_twice(url: 
 async def test_a_server_that_lost_its_claim_stops(tmp_path: Path) -> None:
     async with live(f"sqlite:///{tmp_path}/hms.db", autostart=True) as served, served.watch() as client:
         await served.until_tasks(5)
-        served.manager._lost("the simulation of this database is run by 'another'")
+        served.manager._on_lost("the simulation of this database is run by 'another'")
         assert "is run by 'another'" in await notified(client, "error")
         await until(lambda: _state(served) == "stopped")
 

@@ -10,7 +10,7 @@ from jsonschema_rs import validator_for
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
-from hybrid_scheduler.server.messages import messages
+from hybrid_scheduler.server.schemas.messages import messages
 from live_server import Live, live, until
 
 pytestmark = pytest.mark.asyncio

@@ -1,15 +1,17 @@
-"""The dashboard's files: what is served, how long it is kept, and what is said where it is not built."""
+"""The pages for a browser: the dashboard's files and the API reference."""
 
 from __future__ import annotations
 
 import gzip
 from pathlib import Path
 
+import httpx
 import pytest
 from fastapi import FastAPI
 from httpx import ASGITransport, AsyncClient
 
 from hybrid_scheduler.server.pages import mount_dashboard
+from live_server import live
 
 pytestmark = pytest.mark.asyncio
 SCRIPT = b"console.log('race');" * 50
@@ -72,3 +74,13 @@ async def test_without_a_build_the_page_says_how_to_get_one(tmp_path: Path) -> N
         answer = await browser.get("/")
         assert answer.status_code == 200
         assert "make dashboard" in answer.text
+
+
+async def test_the_reference_needs_nothing_from_elsewhere(url: str) -> None:
+    async with live(url) as served, httpx.AsyncClient(base_url=served.address) as client:
+        page = await client.get("/docs")
+        paths = (await client.get("/api/openapi.json")).json()["paths"]
+    assert "content-security-policy" in page.headers
+    assert "<script" not in page.text
+    assert "http" not in page.text
+    assert all(path in page.text for path in paths)

@@ -1,20 +1,41 @@
-"""What is refused before it reaches a route, and how errors look."""
+"""What is refused before it reaches a route, how errors look, and that secrets stay secret."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from loguru import logger
 
-from live_server import live
+from live_server import Process, live
 
 pytestmark = pytest.mark.asyncio
 TOKEN = "a-long-random-word"
 START = "/api/simulation/start"
 JSON = {"content-type": "application/json"}
+NONSENSE = [
+    b"{",
+    b"\xff\xfe",
+    b"nonsense",
+    b'{"load": NaN}',
+    b'{"load": Infinity}',
+    b'{"load": 1e999}',
+    b'{"seed": 99999999999999999999999999}',
+    b'{"seed": 1.5}',
+    b'{"num_gpus": "4"}',
+    b'{"schedulers": "eft"}',
+    b'{"schedulers": [1]}',
+    b'{"failed_gpus": [true]}',
+    b'{"preset": "\\ud800"}',
+    b"[" * 20_000,
+    b"null1",
+]
+TOKEN, PASSWORD = "a-token-nobody-may-see", "a-password-nobody-may-see"
+SECRETS = (TOKEN.encode(), PASSWORD.encode())
 
 
 @pytest.fixture
@@ -90,25 +111,6 @@ async def test_large_bodies_are_refused_however_they_come(sqlite: str) -> None:
         assert problem(await served.client.post(START, content=endless(), headers=JSON)) == (413, "too_large")
 
 
-NONSENSE = [
-    b"{",
-    b"\xff\xfe",
-    b"nonsense",
-    b'{"load": NaN}',
-    b'{"load": Infinity}',
-    b'{"load": 1e999}',
-    b'{"seed": 99999999999999999999999999}',
-    b'{"seed": 1.5}',
-    b'{"num_gpus": "4"}',
-    b'{"schedulers": "eft"}',
-    b'{"schedulers": [1]}',
-    b'{"failed_gpus": [true]}',
-    b'{"preset": "\\ud800"}',
-    b"[" * 20_000,
-    b"null1",
-]
-
-
 async def test_bodies_that_make_no_sense_are_told_so(sqlite: str) -> None:
     async with live(sqlite) as served:
         for body in NONSENSE:
@@ -164,3 +166,43 @@ async def test_every_answer_has_safe_headers(sqlite: str) -> None:
         assert "connect-src 'self';" in headers["content-security-policy"]  # nothing can be sent elsewhere
         assert "unsafe-eval" not in headers["content-security-policy"]
         assert "script-src" not in headers["content-security-policy"]  # so scripts come from 'self' only
+
+
+def shown(place: bytes) -> list[bytes]:
+    return [each for each in SECRETS if each in place]
+
+
+def family(pid: int) -> list[int]:
+    """Return a process and all that it has started, as Linux lists them."""
+    children = Path(f"/proc/{pid}/task/{pid}/children")
+    below = [int(each) for each in children.read_text().split()] if children.exists() else []
+    return [pid, *(one for child in below for one in family(child))]
+
+
+@pytest.mark.asyncio
+async def test_no_secret_leaves_a_running_server(tmp_path: Path) -> None:
+    settings = {
+        "TOKEN": TOKEN,
+        "REDIS_URL": f"redis://:{PASSWORD}@127.0.0.1:1/0",  # nobody there: so it is talked about
+        "LOG_LEVEL": "DEBUG",
+        "LOG_FILE": "app.log",
+        "DATA_DIR": "data",
+    }
+    with Process(tmp_path, "sqlite:///data/hms.db", **settings) as process:
+        address = await asyncio.to_thread(lambda: process.address)
+        async with httpx.AsyncClient(base_url=address) as client:
+            for given in (TOKEN[:-1], TOKEN):
+                answer = await client.post("/api/simulation/step", headers={"authorization": f"Bearer {given}"})
+                assert (answer.status_code == 401) == (given != TOKEN)
+                assert not shown(answer.content)
+            for path in ("/api/simulation/settings", "/api/health", "/api/metrics", "/api/runs", "/api/nothing"):
+                assert not shown((await client.get(path)).content), path
+            listed = [Path(f"/proc/{each}/cmdline") for each in family(process._process.pid)]
+            assert not shown(b"".join(each.read_bytes() for each in listed if each.exists()))
+        process.end()
+        printed = "".join(process.lines)
+    assert "Redis" in printed
+    assert not shown(printed.encode())
+    kept = [each for each in tmp_path.rglob("*") if each.is_file()]
+    assert {"app.log", "hms.db"} <= {each.name for each in kept}
+    assert not [each.name for each in kept if shown(each.read_bytes())]
