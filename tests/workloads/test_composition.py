@@ -13,11 +13,11 @@ from helpers_cli import hms
 from hybrid_scheduler.core import Cluster
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.files import sha256
-from hybrid_scheduler.studies.experiments import parted, unseen_kernels
+from hybrid_scheduler.studies.experiments import split_groups, split_kernels
 from hybrid_scheduler.workloads import composition
 from hybrid_scheduler.workloads.composition import compose
 from hybrid_scheduler.workloads.formats import reader
-from hybrid_scheduler.workloads.source import Source, digest_of
+from hybrid_scheduler.workloads.source import Source, compute_digest
 from workloads.formats.real_data import DATA, needs_data
 from workloads.formats.samples import alibaba_files
 
@@ -102,18 +102,18 @@ def test_what_is_written_is_read_back_with_where_it_came_from(
 ) -> None:
     found, path = compose(30, 3, **files), tmp_path / f"tasks.{suffix}"
     composition.write(found, path)
-    assert digest_of(reader.read(path)) == digest_of(found.tasks)
+    assert compute_digest(reader.read(path)) == compute_digest(found.tasks)
     shape = Source.of(str(path)).describe(found.tasks)
     assert shape["composition"]["parts"][0]["sha256"] == sha256(files["times"])
-    assert composition.lines(shape["composition"]) == composition.lines(found.to_dict())
+    assert composition.format_lines(shape["composition"]) == composition.format_lines(found.to_dict())
 
 
 def test_words_of_another_file_are_not_believed(files: dict[str, Any], tmp_path: Path) -> None:
     path = tmp_path / "tasks.csv"
     composition.write(compose(5, 3, **files), path)
     path.write_text(path.read_text(encoding="utf-8") + "\n", encoding="utf-8")
-    assert composition.composition_of(path, sha256(path)) is None
-    assert composition.composition_of(files["times"], "") is None
+    assert composition.load_composition(path, sha256(path)) is None
+    assert composition.load_composition(files["times"], "") is None
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_an_unknown_ending_is_refused_before_the_work(tmp_path: Path) -> None:
 def test_groups_stand_on_one_side_only() -> None:
     group = np.array([0, 1, 2, 0, 1, 2, 3])
     for seed in range(20):
-        one, other = parted(group, seed, 0.5)
+        one, other = split_groups(group, seed, 0.5)
         assert sorted([*one, *other]) == list(range(7))
         assert not set(group[one]) & set(group[other])
         assert len(set(group[one])) == 2
@@ -174,13 +174,13 @@ def test_groups_stand_on_one_side_only() -> None:
 
 @needs_data
 def test_kernels_to_be_tried_on_are_unseen_and_arrive_at_the_load() -> None:
-    found = unseen_kernels(KERNELS, seed=1, count=500)
+    found = split_kernels(KERNELS, seed=1, count=500)
     table = reader.read(KERNELS)
-    seen, tried = (set(table.measured["cpu"][rows]) for rows in (found.lesson_rows, found.trial_rows))
-    assert len(found.lesson_rows) + len(found.trial_rows) == 680
-    assert set(found.lessons.measured["cpu"]) <= seen
-    assert set(found.trials.measured["cpu"]) <= tried
+    seen, tried = (set(table.measured["cpu"][rows]) for rows in (found.train_rows, found.test_rows))
+    assert len(found.train_rows) + len(found.test_rows) == 680
+    assert set(found.train.measured["cpu"]) <= seen
+    assert set(found.test.measured["cpu"]) <= tried
     assert isinstance(found.cluster, Cluster)
-    assert found.trials.features.keys() == table.features.keys()
-    again = unseen_kernels(KERNELS, seed=1, count=500)
-    assert digest_of(again.trials) == digest_of(found.trials)
+    assert found.test.features.keys() == table.features.keys()
+    again = split_kernels(KERNELS, seed=1, count=500)
+    assert compute_digest(again.test) == compute_digest(found.test)

@@ -15,7 +15,7 @@ from helpers_cli import python
 from hybrid_scheduler.core import Cluster, DeviceClass, Node, Tasks
 from hybrid_scheduler.errors import InputError, SchedulerError
 from hybrid_scheduler.workloads import WorkloadGenerator
-from hybrid_scheduler.workloads.generator import PRESETS, at_rate, full_rate
+from hybrid_scheduler.workloads.generator import PRESETS, saturation_rate, scale_to_rate
 
 INDEPENDENT = [name for name, preset in PRESETS.items() if preset.graph is None]
 GRAPHS = [name for name, preset in PRESETS.items() if preset.graph is not None]
@@ -260,7 +260,7 @@ def test_offered_load_1_brings_the_work_as_fast_as_the_linear_programme_can_do_i
     cluster = CLUSTERS[name]
     tasks = WorkloadGenerator(8).generate_preset("mixed", 40, load=1.0, cluster=cluster)
     assert tasks.arrival_time.max() == pytest.approx(_least_seconds(tasks, cluster), rel=1e-6)
-    assert full_rate(tasks, cluster) == pytest.approx(40 / _least_seconds(tasks, cluster), rel=1e-6)
+    assert saturation_rate(tasks, cluster) == pytest.approx(40 / _least_seconds(tasks, cluster), rel=1e-6)
 
 
 def test_twice_the_load_is_twice_the_rate_and_nothing_else() -> None:
@@ -293,7 +293,7 @@ def test_a_load_without_a_device_that_fits_is_refused() -> None:
 def test_a_rate_for_tasks_that_all_come_at_once_is_refused_or_kept_but_never_ignored() -> None:
     tasks = Tasks.build([1.0, 2.0], [0.5, 0.5], [1.0, 1.0])
     try:
-        paced = at_rate(tasks, 5.0)
+        paced = scale_to_rate(tasks, 5.0)
     except InputError:
         return
     assert 2 / paced.arrival_time.max() == pytest.approx(5.0)
@@ -328,7 +328,7 @@ def test_a_cholesky_factorisation_has_a_critical_path_of_three_tasks_a_tile() ->
     tasks = WorkloadGenerator(8).generate_preset("cholesky", 120)  # 8 tiles
     depth = np.zeros(len(tasks), np.int64)
     for row in tasks.topological:
-        depth[row] = 1 + max((int(depth[parent]) for parent in tasks.edges.of(row)), default=0)
+        depth[row] = 1 + max((int(depth[parent]) for parent in tasks.edges.neighbours(row)), default=0)
     assert depth.max() == 3 * 8 - 2
     assert np.count_nonzero(np.diff(tasks.edges.start) == 0) == 1
 

@@ -16,14 +16,16 @@ from pyarrow import parquet
 
 from hybrid_scheduler.errors import InputError, SchedulerError, UnknownNameError
 from hybrid_scheduler.workloads import WorkloadGenerator, library
-from hybrid_scheduler.workloads.formats import csv, reader
-from hybrid_scheduler.workloads.library import ABOUT, FILE, Library, is_upload, name_of
+from hybrid_scheduler.workloads.formats import csv, reader, unpack
+from hybrid_scheduler.workloads.library import ABOUT, FILE, Library, is_upload, parse_name
+from hybrid_scheduler.workloads.source import compute_digest
+from workloads.formats.samples import SAMPLES, swf_file
 
 LINES = "size,compute_intensity,memory_required,arrival_time\n100,0.5,10,0\n200,0.1,20,1.5\n300,0.9,30,2\n"
 
 
 def add(library: Library, name: str, content: str | bytes = LINES) -> None:
-    with library.adding(name) as place:
+    with library.add(name) as place:
         place.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
@@ -39,9 +41,9 @@ def test_a_file_is_kept_with_what_is_known_about_it(shelf: Library) -> None:
     assert problems == []
     assert (entry.name, entry.format, entry.tasks, entry.bytes) == ("trace.csv", "csv", 3, len(LINES))
     assert (entry.duration, entry.dependencies, entry.obstacle) == (2.0, False, "")
-    assert entry.pinned == f"upload:trace.csv@{entry.sha256[:8]}"
+    assert entry.pinned_spec == f"upload:trace.csv@{entry.sha256[:8]}"
     assert shelf.path("trace.csv").read_text() == LINES
-    assert shelf.tasks(entry.pinned).size.tolist() == [100.0, 200.0, 300.0]
+    assert shelf.tasks(entry.pinned_spec).size.tolist() == [100.0, 200.0, 300.0]
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "../x", "a/b", "A.csv", ".hidden", "a b", "a" * 101, "a\n", "a\0"])
@@ -50,7 +52,7 @@ def test_no_name_leads_out_of_the_folder(shelf: Library, name: str) -> None:
         with pytest.raises(InputError, match="cannot be the name of a workload: take up to 100"):
             use()
     with pytest.raises(InputError, match="upload:NAME"):
-        name_of(f"upload:{name}")
+        parse_name(f"upload:{name}")
     assert not shelf.folder.exists()
 
 
@@ -63,7 +65,7 @@ def test_a_file_that_cannot_be_read_is_refused_by_name_and_line_and_leaves_nothi
 
 
 def _break_off(shelf: Library) -> None:
-    with shelf.adding("trace.csv") as place:
+    with shelf.add("trace.csv") as place:
         place.write_text(LINES)
         raise RuntimeError("the connection broke")
 
@@ -94,7 +96,7 @@ def test_a_file_is_never_replaced(shelf: Library) -> None:
 
 def test_another_file_of_the_same_name_is_noticed(shelf: Library) -> None:
     add(shelf, "trace.csv")
-    pinned = shelf.entry("trace.csv").pinned
+    pinned = shelf.entry("trace.csv").pinned_spec
     shelf.remove("trace.csv")
     add(shelf, "trace.csv", LINES + "1,0.5,1,9\n")
     with pytest.raises(InputError, match=r"'trace\.csv' is not the file of this run .* upload that file again"):
@@ -138,20 +140,20 @@ def test_what_cannot_be_an_endless_stream_says_why(shelf: Library, content: str,
 
 
 def test_there_is_a_limit_to_tasks_and_to_files(shelf: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(library, "MOST_TASKS", 2)
+    monkeypatch.setattr(library, "MAX_TASKS", 2)
     with pytest.raises(InputError, match=r"^x: there are 3 tasks, at most 2"):
         add(shelf, "x", LINES.rstrip())
     with pytest.raises(InputError, match=r"^x: there are 5 lines, at most 2 tasks"):
         add(shelf, "x", LINES + "1,0.5,1,9\n")
-    monkeypatch.setattr(library, "MOST_TASKS", 10)
-    monkeypatch.setattr(library, "MOST_WORKLOADS", 1)
+    monkeypatch.setattr(library, "MAX_TASKS", 10)
+    monkeypatch.setattr(library, "MAX_WORKLOADS", 1)
     add(shelf, "x")
     with pytest.raises(SchedulerError, match="there are 1 workloads already: delete one"):
         add(shelf, "y")
 
 
 def test_a_small_file_that_unpacks_to_much_is_refused(shelf: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(library, "MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(library, "MAX_BYTES", 1 << 20)
     packed = gzip.compress(LINES.encode() + b" " * (2 << 20))
     assert len(packed) < 1 << 13
     with pytest.raises(InputError, match=r"^x: it unpacks to more than 1,048,576 bytes"):
@@ -227,7 +229,7 @@ def told(path: Path) -> bool:
 @pytest.mark.parametrize("spec", ["upload:a", "upload:a@0123abcd"])
 def test_a_spec_names_a_file_with_or_without_its_digest(spec: str) -> None:
     assert is_upload(spec)
-    assert name_of(spec) == "a"
+    assert parse_name(spec) == "a"
     assert not is_upload("mixed")
 
 
@@ -236,4 +238,41 @@ def test_a_spec_names_a_file_with_or_without_its_digest(spec: str) -> None:
 )
 def test_other_specs_are_refused(spec: str) -> None:
     with pytest.raises(InputError, match="names no uploaded workload: write upload:NAME"):
-        name_of(spec)
+        parse_name(spec)
+
+
+# --- files of every format ---------------------------------------------------------------------------------------
+
+ALONE = sorted(name for name in SAMPLES if name not in ("gavel",))  # that one needs its table of throughputs
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_a_file_of_any_format_is_kept_and_gives_its_tasks(name: str, tmp_path: Path) -> None:
+    shelf, file = Library(tmp_path / "shelf"), SAMPLES[name](tmp_path)[0]
+    with shelf.add("trace") as place:
+        place.write_bytes(gzip.compress(file.read_bytes()))
+    entry = shelf.entry("trace")
+    assert entry.format == name
+    assert entry.tasks == len(shelf.tasks("upload:trace")) > 0
+    assert compute_digest(shelf.tasks("upload:trace")) == compute_digest(reader.read(file))
+
+
+def test_a_torn_file_is_called_by_its_name_and_leaves_nothing(tmp_path: Path) -> None:
+    shelf, file = Library(tmp_path / "shelf"), swf_file(tmp_path)[0]
+    with (
+        pytest.raises(InputError, match=r"^trace line 11: there are 1\d fields, expected 18"),
+        shelf.add("trace") as place,
+    ):
+        place.write_bytes(file.read_bytes()[:-20])
+    assert list((tmp_path / "shelf").iterdir()) == []
+
+
+def test_an_uploaded_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unpack, "SMALL", 1 << 20)
+    shelf = Library(tmp_path / "shelf")
+    with (
+        pytest.raises(InputError, match=r"^bomb unpacks to more than 200 times its size"),
+        shelf.add("bomb") as place,
+    ):
+        place.write_bytes(gzip.compress(b"\n" * 50_000_000))
+    assert list((tmp_path / "shelf").iterdir()) == []

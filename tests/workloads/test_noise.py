@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from hybrid_scheduler.core import Cluster, Tasks
-from hybrid_scheduler.core.physics import class_times, expected_times
+from hybrid_scheduler.core.physics import apply_expected_times, class_times
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.studies.compare import race
-from hybrid_scheduler.workloads.noise import noise_of
-from hybrid_scheduler.workloads.source import Source, digest_of
+from hybrid_scheduler.studies.compare import run_lanes
+from hybrid_scheduler.workloads.noise import parse_noise
+from hybrid_scheduler.workloads.source import Source, compute_digest
 from instances import TWO_NODES, workload
 
 CLUSTER = Cluster.default()
@@ -25,7 +25,7 @@ STARPU = (
 
 
 def factors(noise: str, count: int = 20_000, seed: int = 1) -> dict[str, np.ndarray]:
-    tasks = noise_of(noise).applied(workload("mixed", count), CLUSTER, seed)
+    tasks = parse_noise(noise).apply(workload("mixed", count), CLUSTER, seed)
     return {name: tasks.measured[name] / tasks.expected[name] for name in ("cpu", "gpu")}
 
 
@@ -43,33 +43,35 @@ def test_factors_have_mean_one_and_the_spread_that_was_asked_for(spread: float) 
 
 def test_estimates_are_the_times_without_noise_and_policies_are_told_those() -> None:
     plain = workload("mixed", 50)
-    noisy = noise_of("0.5").applied(plain, CLUSTER, 3)
+    noisy = parse_noise("0.5").apply(plain, CLUSTER, 3)
     true = class_times(noisy, CLUSTER)
-    assert np.array_equal(expected_times(noisy, CLUSTER, true), class_times(plain, CLUSTER))
+    assert np.array_equal(apply_expected_times(noisy, CLUSTER, true), class_times(plain, CLUSTER))
     assert not np.isclose(true, class_times(plain, CLUSTER)).any()
 
 
 def test_no_noise_is_no_noise() -> None:
     plain = workload("mixed", 50)
-    assert np.array_equal(class_times(noise_of("0").applied(plain, CLUSTER, 3), CLUSTER), class_times(plain, CLUSTER))
+    assert np.array_equal(
+        class_times(parse_noise("0").apply(plain, CLUSTER, 3), CLUSTER), class_times(plain, CLUSTER)
+    )
 
 
 def test_what_a_class_cannot_run_stays_impossible() -> None:
     tasks = Tasks.build([1.0, 1.0], [1.0, 1.0], [1.0, 1.0], measured={"gpu": [np.inf, 2.0]})
-    assert class_times(noise_of("0.5").applied(tasks, CLUSTER, 0), CLUSTER)[:, 1].tolist()[0] == np.inf
+    assert class_times(parse_noise("0.5").apply(tasks, CLUSTER, 0), CLUSTER)[:, 1].tolist()[0] == np.inf
 
 
 def test_each_class_has_its_own_stream_whatever_other_classes_there_are() -> None:
     cpu_only = Cluster.default(gpus=0)
-    one = noise_of("0.5").applied(workload("mixed", 50), CLUSTER, 3)
-    other = noise_of("0.5").applied(workload("mixed", 50), cpu_only, 3)
+    one = parse_noise("0.5").apply(workload("mixed", 50), CLUSTER, 3)
+    other = parse_noise("0.5").apply(workload("mixed", 50), cpu_only, 3)
     assert np.array_equal(one.measured["cpu"], other.measured["cpu"])
     assert abs(np.corrcoef(list(factors("0.5").values()))[0, 1]) < 0.05
 
 
 def test_seeds_repeat_and_differ() -> None:
     source = Source.of("mixed", 40, noise="0.2")
-    assert digest_of(source.tasks(1, CLUSTER)) == digest_of(source.tasks(1, CLUSTER))
+    assert compute_digest(source.tasks(1, CLUSTER)) == compute_digest(source.tasks(1, CLUSTER))
     assert not np.array_equal(factors("0.2", 50, seed=1)["cpu"], factors("0.2", 50, seed=2)["cpu"])
 
 
@@ -78,7 +80,7 @@ def test_spreads_of_starpu_are_measured_by_kind_of_device(tmp_path: Path) -> Non
     drawn = factors(f"starpu:{tmp_path}")
     assert variation(drawn["cpu"]) == pytest.approx(0.1, rel=0.05)
     assert variation(drawn["gpu"]) == pytest.approx(0.4, rel=0.05)
-    said = noise_of(f"starpu:{tmp_path}").describe()
+    said = parse_noise(f"starpu:{tmp_path}").describe()
     assert "measured (2 kernels × devices of StarPU)" in said
     assert "median cpu 0.1, gpu 0.4" in said
 
@@ -86,14 +88,14 @@ def test_spreads_of_starpu_are_measured_by_kind_of_device(tmp_path: Path) -> Non
 def test_a_file_of_ratios_gives_their_spread_to_a_class_a_kind_or_all(tmp_path: Path) -> None:
     path = tmp_path / "ratios.csv"
     path.write_text("cpu,ratio\n0.9,0.5\n1.1,1.5\n", encoding="utf-8")
-    noise = noise_of(str(path))
-    assert noise.of(TWO_NODES.classes[0]).tolist() == [pytest.approx(0.1 * np.sqrt(2))]
-    assert noise.of(TWO_NODES.classes[1]).tolist() == [pytest.approx(0.5 * np.sqrt(2))]
+    noise = parse_noise(str(path))
+    assert noise.find_variation(TWO_NODES.classes[0]).tolist() == [pytest.approx(0.1 * np.sqrt(2))]
+    assert noise.find_variation(TWO_NODES.classes[1]).tolist() == [pytest.approx(0.5 * np.sqrt(2))]
     assert noise.ground == "measured"
 
 
 def test_a_plain_number_is_said_to_be_assumed() -> None:
-    assert noise_of("0.2").describe().count("0.2, assumed (a number that was given)") == 1
+    assert parse_noise("0.2").describe().count("0.2, assumed (a number that was given)") == 1
 
 
 @pytest.mark.parametrize(
@@ -108,7 +110,7 @@ def test_a_plain_number_is_said_to_be_assumed() -> None:
 )
 def test_noise_that_makes_no_sense_is_refused(text: str, words: str) -> None:
     with pytest.raises(InputError, match=words):
-        noise_of(text)
+        parse_noise(text)
 
 
 @pytest.mark.parametrize("table", ["ratio\n1\n", "ratio\n1\n-1\n", "ratio\n1\nx\n", "gpu\n1\n2\n"])
@@ -116,13 +118,13 @@ def test_ratios_that_make_no_sense_are_refused(tmp_path: Path, table: str) -> No
     path = tmp_path / "ratios.csv"
     path.write_text(table, encoding="utf-8")
     with pytest.raises(InputError, match=r"ratios\.csv"):
-        noise_of(str(path)).applied(workload("mixed", 5), CLUSTER, 0)
+        parse_noise(str(path)).apply(workload("mixed", 5), CLUSTER, 0)
 
 
 def test_tasks_with_expectations_of_their_own_take_no_noise() -> None:
     tasks = replace(workload("mixed", 3), expected={"cpu": np.ones(3)})
     with pytest.raises(InputError, match="leave out noise"):
-        noise_of("0.2").applied(tasks, CLUSTER, 0)
+        parse_noise("0.2").apply(tasks, CLUSTER, 0)
 
 
 def test_a_changed_measurement_is_noticed(tmp_path: Path) -> None:
@@ -137,8 +139,8 @@ def test_a_changed_measurement_is_noticed(tmp_path: Path) -> None:
 
 def test_sighted_policies_lose_their_eyesight_and_blind_shares_see_none_of_it() -> None:
     plain = workload("long_tail", 1500, load=0.9)
-    noisy = noise_of("1.0").applied(plain, CLUSTER, 0)
+    noisy = parse_noise("1.0").apply(plain, CLUSTER, 0)
     known = replace(noisy, expected={})  # the same times, told to all beforehand
-    told, misled = (race(tasks, ["eft", "random"], CLUSTER) for tasks in (known, noisy))
+    told, misled = (run_lanes(tasks, ["eft", "random"], CLUSTER) for tasks in (known, noisy))
     assert misled["eft"][0].turnaround.mean() > 1.2 * told["eft"][0].turnaround.mean()
     assert np.array_equal(misled["random"][0].finish, told["random"][0].finish)

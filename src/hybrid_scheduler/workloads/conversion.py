@@ -1,4 +1,4 @@
-"""Imports files of any known format into our own tables, whole or not at all, and keeps an account of it."""
+"""Converts files of any known format into the project's own tables of tasks, completely or not at all."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from pathlib import Path
 
 from hybrid_scheduler.core.tasks import Tasks
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.files import require_absent, written_whole
+from hybrid_scheduler.files import atomic_write, require_absent
 from hybrid_scheduler.workloads.formats import csv, memory, parquet, reader
 from hybrid_scheduler.workloads.formats.format import Format, Imported
 
-ENDINGS = (".parquet", ".csv", ".csv.gz", ".csv.zst")
-CLUSTER = ".cluster.yaml"
+SUFFIXES = (".parquet", ".csv", ".csv.gz", ".csv.zst")
+CLUSTER_SUFFIX = ".cluster.yaml"
 
 
 @dataclass(frozen=True)
 class Report:
-    """What was read, how fast, and what was written."""
+    """What was read, how fast, and which files were written."""
 
     form: Format
     found: Imported
@@ -33,61 +33,61 @@ class Report:
 def import_files(
     paths: Sequence[Path], out: Path, form: str = "", cluster_out: Path | None = None, force: bool = False
 ) -> Report:
-    """Read files that belong together and write their tasks, and their machines if they name some."""
-    with memory.explained(paths[0] if paths else "the file"):
+    """Read files that belong together; write their tasks, and their cluster if they name machines."""
+    with memory.report_shortage(paths[0] if paths else "the file"):
         import pandas as pd  # noqa: F401  # as the next two: Arrow needs it for its columns
         import pyarrow.compute
-        import pyarrow.csv  # noqa: F401  # loaded before the clock starts: it is no part of reading
+        import pyarrow.csv  # noqa: F401  # loaded before the timer starts
 
     _check_out(paths, out, force)
-    used = reader.format_for(paths, form)
+    used = reader.choose_format(paths, form)
     started = time.perf_counter()
     found = reader.read_all(paths, used.name)
     seconds = time.perf_counter() - started
-    machines = _place_of_cluster(found, out, cluster_out)
-    if machines:
-        _require_free(machines, force)
-    with memory.explained(paths[0]), ExitStack() as stack:  # both files appear, or none
-        if machines and found.cluster:
-            stack.enter_context(written_whole(machines)).write_text(found.cluster.to_yaml(), encoding="utf-8")
-        write(found.tasks, stack.enter_context(written_whole(out)))
+    cluster_file = _choose_cluster_path(found, out, cluster_out)
+    if cluster_file:
+        _require_writable(cluster_file, force)
+    with memory.report_shortage(paths[0]), ExitStack() as stack:  # both files appear, or none
+        if cluster_file and found.cluster:
+            stack.enter_context(atomic_write(cluster_file)).write_text(found.cluster.to_yaml(), encoding="utf-8")
+        write(found.tasks, stack.enter_context(atomic_write(out)))
     size = sum(path.stat().st_size for path in paths)
-    return Report(used, found, size, seconds, out, machines)
+    return Report(used, found, size, seconds, out, cluster_file)
 
 
 def write(tasks: Tasks, path: Path) -> None:
-    """Write tasks as the ending of the name says."""
+    """Write tasks in the format of the file's suffix."""
     (parquet if path.suffix == ".parquet" else csv).write(tasks, path)
 
 
-def cluster_beside(out: Path) -> Path:
-    """Return where the machines of a file of tasks stand: `tasks.cluster.yaml` beside `tasks.csv.gz`."""
-    ending = next((each for each in ENDINGS if out.name.endswith(each) and each != ".csv"), out.suffix)
-    return out.with_name(out.name.removesuffix(ending) + CLUSTER)
+def cluster_path(out: Path) -> Path:
+    """Return the path of the cluster that belongs to a file of tasks: `tasks.cluster.yaml` for `tasks.csv.gz`."""
+    suffix = next((each for each in SUFFIXES if out.name.endswith(each) and each != ".csv"), out.suffix)
+    return out.with_name(out.name.removesuffix(suffix) + CLUSTER_SUFFIX)
 
 
-def machines_beside(path: str | Path) -> Path | None:
-    """Return the file with the machines of one of our own tables, if it stands beside the table."""
-    place = cluster_beside(Path(path)) if str(path).endswith(ENDINGS) else None
-    return place if place and place.is_file() else None
+def find_cluster_file(path: str | Path) -> Path | None:
+    """Return the file with the cluster of a table of tasks, if there is one beside it."""
+    found = cluster_path(Path(path)) if str(path).endswith(SUFFIXES) else None
+    return found if found and found.is_file() else None
 
 
-def _place_of_cluster(found: Imported, out: Path, asked: Path | None) -> Path | None:
-    if found.cluster is None and asked:
-        raise InputError(f"the files name no machines, so there is nothing to write to {asked}: leave it out")
-    return (asked or cluster_beside(out)) if found.cluster else None
+def _choose_cluster_path(found: Imported, out: Path, wanted: Path | None) -> Path | None:
+    if found.cluster is None and wanted:
+        raise InputError(f"the files name no machines, so there is nothing to write to {wanted}: leave it out")
+    return (wanted or cluster_path(out)) if found.cluster else None
 
 
 def _check_out(paths: Sequence[Path], out: Path, force: bool) -> None:
-    if not out.name.endswith(ENDINGS):
-        raise InputError(f"{out}: tasks are written as {', '.join(ENDINGS)}: choose one of these endings")
+    if not out.name.endswith(SUFFIXES):
+        raise InputError(f"{out}: tasks are written as {', '.join(SUFFIXES)}: choose one of these endings")
     if out.exists() and any(path.exists() and out.samefile(path) for path in paths):
         raise InputError(f"{out} is one of the files to read: choose another path to write to")
-    _require_free(out, force)
+    _require_writable(out, force)
 
 
-def _require_free(path: Path, force: bool) -> None:
-    """Refuse a file that exists, unless it may be replaced, and a place that cannot be written."""
+def _require_writable(path: Path, force: bool) -> None:
+    """Refuse a file that exists, unless it may be replaced, and a path that cannot be written."""
     if path.exists() and not force:
         raise InputError(f"{path} exists: choose another path, or replace it with --force")
     if not path.exists():

@@ -1,4 +1,4 @@
-"""Presets: named kinds of workload, each a table row of distributions or a graph."""
+"""Random workloads: named presets (distributions or a task graph), drawn by seed and scaled to a rate or a load."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from hybrid_scheduler.bounds.makespan import batch_work
 from hybrid_scheduler.core.cluster import Cluster
 from hybrid_scheduler.core.tasks import Floats, Tasks, edges_from_ids
 from hybrid_scheduler.errors import InputError, unknown_name
+from hybrid_scheduler.workloads import graphs
 from hybrid_scheduler.workloads.formats import csv
-from hybrid_scheduler.workloads.graphs import Graph, GraphBuilder, cholesky, fork_join, layered
+from hybrid_scheduler.workloads.graphs import Graph, GraphBuilder
+from hybrid_scheduler.workloads.statistics import summarise
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,7 +26,7 @@ Range = tuple[float, float]
 
 
 def uniform(generator: np.random.Generator, count: int, between: Range) -> Floats:
-    """Draw evenly from a range."""
+    """Draw uniformly from a range."""
     return generator.uniform(*between, count)
 
 
@@ -54,7 +56,7 @@ def bursty(generator: np.random.Generator, count: int) -> Floats:
 
 @dataclass(frozen=True)
 class Preset:
-    """What a kind of workload is drawn from."""
+    """The distributions, or the task graph, that a kind of workload is drawn from."""
 
     summary: str
     sizes: Sizes = uniform
@@ -84,13 +86,15 @@ PRESETS: dict[str, Preset] = {
     ),
     "bursty": Preset("mixed tasks that come in bursts (two-state modulated Poisson)", gaps=bursty),
     "heavy": Preset("a stress test of 10 000 mixed tasks", num_tasks=10_000),
-    "layered": Preset("a random graph in layers", graph=layered, num_tasks=500),
-    "fork_join": Preset("stages of parallel tasks between a fork and a join", graph=fork_join, num_tasks=500),
-    "cholesky": Preset("the graph of a tiled Cholesky factorisation", graph=cholesky, num_tasks=816),
+    "layered": Preset("a random graph in layers", graph=graphs.build_layered, num_tasks=500),
+    "fork_join": Preset(
+        "stages of parallel tasks between a fork and a join", graph=graphs.build_fork_join, num_tasks=500
+    ),
+    "cholesky": Preset("the graph of a tiled Cholesky factorisation", graph=graphs.build_cholesky, num_tasks=816),
 }
 
 
-def preset(name: str) -> Preset:
+def find_preset(name: str) -> Preset:
     """Return a preset by name."""
     if name not in PRESETS:
         raise unknown_name("preset", name, PRESETS, "hms generate --help lists them")
@@ -101,7 +105,7 @@ DEFAULT_LOAD = 0.9
 
 
 class WorkloadGenerator:
-    """Draws workloads and keeps the last one in `tasks`."""
+    """Draws random workloads; the last one stays in `tasks`."""
 
     def __init__(self, seed: int = 42) -> None:
         if seed < 0:
@@ -118,14 +122,14 @@ class WorkloadGenerator:
         memory_range: Range = (10, 500),
         arrival_rate: float = 100.0,
     ) -> Tasks:
-        """Draw tasks evenly from ranges, arriving as a Poisson stream of `arrival_rate` tasks a second."""
+        """Draw tasks uniformly from ranges; they arrive as a Poisson process of `arrival_rate` tasks a second."""
         kind = Preset(
             "ranges",
-            size_range=_range("task_size_range", task_size_range),
-            intensity_range=_range("compute_intensity_range", compute_intensity_range),
-            memory_range=_range("memory_range", memory_range),
+            size_range=_check_range("task_size_range", task_size_range),
+            intensity_range=_check_range("compute_intensity_range", compute_intensity_range),
+            memory_range=_check_range("memory_range", memory_range),
         )
-        return self._keep(at_rate(self._draw(kind, num_tasks), arrival_rate))
+        return self._keep(scale_to_rate(self._draw(kind, num_tasks), arrival_rate))
 
     def generate_preset(
         self,
@@ -136,18 +140,18 @@ class WorkloadGenerator:
         load: float | None = None,
         cluster: Cluster | None = None,
     ) -> Tasks:
-        """Draw a preset that arrives at a rate (tasks a second) or offered load (1 = all the cluster can do).
+        """Draw a preset that arrives at a rate (tasks a second) or an offered load (1: all the cluster can do).
 
-        Graphs are all there at time 0 unless a rate or load is given; other presets then have load 0.9.
+        Without either, tasks of a graph all arrive at time 0 and those of other presets at load 0.9.
         """
-        kind = preset(name)
+        kind = find_preset(name)
         tasks = self._draw(kind, kind.num_tasks if num_tasks is None else num_tasks)
         return self._keep(
-            paced(tasks, cluster or Cluster.default(), rate=rate, load=load, batch=kind.graph is not None)
+            scale_arrivals(tasks, cluster or Cluster.default(), rate=rate, load=load, batch=kind.graph is not None)
         )
 
     def _draw(self, kind: Preset, count: int) -> Tasks:
-        """Draw tasks with gaps of mean 1 s; every column has its own stream of random numbers."""
+        """Draw tasks with gaps of mean 1 s; each column has its own random stream."""
         if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
             raise InputError(f"number of tasks is {count!r}, expected a whole number above 0")
         self._calls += 1
@@ -160,8 +164,8 @@ class WorkloadGenerator:
         sizes = kind.sizes(size, count, kind.size_range)
         intensities = intensity.uniform(low, high, count)
         return Tasks.build(
-            size=sizes if graph.size is None else _within(kind.size_range, graph.size),
-            compute_intensity=intensities if graph.intensity is None else _within((low, high), graph.intensity),
+            size=sizes if graph.size is None else _interpolate(kind.size_range, graph.size),
+            compute_intensity=intensities if graph.intensity is None else _interpolate((low, high), graph.intensity),
             memory_required=memory.uniform(*kind.memory_range, count),
             arrival_time=np.cumsum(kind.gaps(gap, count)),
             edges=edges_from_ids(list(range(count)), graph.parents) if kind.graph else None,
@@ -183,42 +187,23 @@ class WorkloadGenerator:
 
     @classmethod
     def load(cls, path: str | Path) -> WorkloadGenerator:
-        """Return a generator whose last workload is the one in a CSV file."""
+        """Return a generator that holds the workload of a CSV file."""
         generator = cls()
         generator.tasks = csv.read(path)
         return generator
 
     def to_dataframe(self) -> pd.DataFrame:
-        """Return the last workload as a table; `task_size` is another name for `size`."""
+        """Return the last workload as a data frame, with `task_size` as an alias of `size`."""
         frame = csv.to_frame(self._current)
         frame["task_size"] = frame["size"]
         return frame
 
     def get_statistics(self) -> dict[str, float]:
         """Return counts, means and the arrival rate of the last workload."""
-        return statistics(self._current)
+        return summarise(self._current)
 
 
-def statistics(tasks: Tasks) -> dict[str, float]:
-    """Return counts, means and the arrival rate of a workload."""
-    if len(tasks) == 0:
-        return {"num_tasks": 0}
-    duration = float(tasks.arrival_time.max())
-    return {
-        "num_tasks": len(tasks),
-        "avg_size": float(tasks.size.mean()),
-        "min_size": float(tasks.size.min()),
-        "max_size": float(tasks.size.max()),
-        "avg_intensity": float(tasks.compute_intensity.mean()),
-        "avg_memory": float(tasks.memory_required.mean()),
-        "avg_duration": float(tasks.duration_estimate.mean()),
-        "total_duration": duration,
-        "arrival_rate": len(tasks) / duration if duration else float("inf"),
-        "num_dependencies": len(tasks.edges.parents),
-    }
-
-
-def paced(
+def scale_arrivals(
     tasks: Tasks,
     cluster: Cluster,
     *,
@@ -226,41 +211,42 @@ def paced(
     load: float | None = None,
     batch: bool = False,
 ) -> Tasks:
-    """Stretch the arrivals of tasks to a rate or an offered load; neither is load 0.9, or 0 s for a batch."""
+    """Scale arrival times to a rate or an offered load; without either to load 0.9, or to 0 s for a batch."""
     if rate is not None and load is not None:
         raise InputError("both a rate and a load were given: give one of them")
     if rate is not None:
-        return at_rate(tasks, rate)
+        return scale_to_rate(tasks, rate)
     if load is None and batch:
-        return tasks.arriving_at(np.zeros(len(tasks)))
-    return at_rate(tasks, full_rate(tasks, cluster) * _positive("load", DEFAULT_LOAD if load is None else load))
+        return tasks.with_arrival_times(np.zeros(len(tasks)))
+    load = _require_positive("load", DEFAULT_LOAD if load is None else load)
+    return scale_to_rate(tasks, saturation_rate(tasks, cluster) * load)
 
 
-def full_rate(tasks: Tasks, cluster: Cluster) -> float:
-    """Return tasks a second at offered load 1: as fast as the LP optimum of the cluster does this work."""
+def saturation_rate(tasks: Tasks, cluster: Cluster) -> float:
+    """Return the tasks a second at offered load 1: what the cluster can do at best, by the LP bound."""
     work = batch_work(tasks, cluster)
     if not work > 0:
         raise InputError("no task of this workload fits the cluster: offered load has no meaning, give a rate")
     return len(tasks) / work
 
 
-def at_rate(tasks: Tasks, rate: float) -> Tasks:
-    """Stretch the arrivals so that the tasks come at `rate` tasks a second on average, gaps in proportion."""
+def scale_to_rate(tasks: Tasks, rate: float) -> Tasks:
+    """Scale arrival times so that `rate` tasks a second arrive on average; gaps keep their proportions."""
     arrival = tasks.arrival_time
     last = float(arrival.max())
-    _positive("rate", rate)
+    _require_positive("rate", rate)
     if last == 0:
         raise InputError("all tasks arrive at time 0, so there are no gaps to stretch: give them arrival times")
     return replace(tasks, arrival_time=arrival / last * len(tasks) / rate)
 
 
-def _positive(name: str, value: float) -> float:
+def _require_positive(name: str, value: float) -> float:
     if not (isinstance(value, int | float) and 0 < value < float("inf")):
         raise InputError(f"{name} is {value!r}, expected a number above 0")
     return value
 
 
-def _range(name: str, values: Iterable[float]) -> Range:
+def _check_range(name: str, values: Iterable[float]) -> Range:
     pair = tuple(values)
     if len(pair) != 2 or not -np.inf < pair[0] <= pair[1] < np.inf:
         raise InputError(f"{name} is ({', '.join(map(str, pair))}), expected the smaller number first")
@@ -268,5 +254,5 @@ def _range(name: str, values: Iterable[float]) -> Range:
     return float(low), float(high)
 
 
-def _within(between: Range, share: Floats) -> Floats:
+def _interpolate(between: Range, share: Floats) -> Floats:
     return between[0] + (between[1] - between[0]) * share

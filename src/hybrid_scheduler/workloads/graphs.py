@@ -1,15 +1,16 @@
-"""Graphs of tasks: who waits for whom in a layered, a fork-join and a tiled Cholesky computation."""
+"""Task graphs: random layers, fork-join stages, and the tiled Cholesky, LU and QR factorisations of a matrix."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from hybrid_scheduler.core.tasks import Floats
-from hybrid_scheduler.workloads.factorisations.tiles import cholesky as factorised
-from hybrid_scheduler.workloads.factorisations.tiles import dependencies
+
+INTENSITIES = {"potrf": 0.1, "trsm": 0.6, "syrk": 0.8, "gemm": 1.0}
+"""Compute intensity of Cholesky kernels, 0 … 1 of the preset's range: POTRF is mostly serial."""
 
 
 @dataclass(frozen=True)
@@ -24,8 +25,8 @@ class Graph:
 GraphBuilder = Callable[[np.random.Generator, int], Graph]
 
 
-def layered(generator: np.random.Generator, count: int) -> Graph:
-    """Return layers of random width; every task waits for one to three tasks of the layer before."""
+def build_layered(generator: np.random.Generator, count: int) -> Graph:
+    """Build layers of random width; every task depends on one to three tasks of the previous layer."""
     width = max(2, round(np.sqrt(count)))
     parents: list[list[int]] = []
     previous: list[int] = []
@@ -40,8 +41,8 @@ def layered(generator: np.random.Generator, count: int) -> Graph:
     return Graph(parents)
 
 
-def fork_join(generator: np.random.Generator, count: int) -> Graph:
-    """Return stages one after another: a fork, parallel tasks, a join."""
+def build_fork_join(generator: np.random.Generator, count: int) -> Graph:
+    """Build a sequence of stages: a fork, parallel tasks, a join."""
     width = max(2, round(np.sqrt(count)))
     parents: list[list[int]] = []
     while len(parents) < count:
@@ -54,17 +55,80 @@ def fork_join(generator: np.random.Generator, count: int) -> Graph:
     return Graph(parents)
 
 
-PARALLEL = {"potrf": 0.1, "trsm": 0.6, "syrk": 0.8, "gemm": 1.0}
-"""Intensity of the kernels of a Cholesky factorisation, 0 … 1 of its range: POTRF is mostly serial."""
-
-
-def cholesky(generator: np.random.Generator, count: int) -> Graph:  # noqa: ARG001  # its shape is fixed
-    """Return the largest tiled Cholesky factorisation with at most `count` tasks (t·(t+1)·(t+2)/6 of them)."""
+def build_cholesky(generator: np.random.Generator, count: int) -> Graph:  # noqa: ARG001  # its shape is fixed
+    """Build the largest tiled Cholesky factorisation with at most `count` tasks."""
     tiles = 1
     while (tiles + 1) * (tiles + 2) * (tiles + 3) // 6 <= count:
         tiles += 1
-    steps = list(factorised(tiles))
-    parents, _ = dependencies(steps)
-    return Graph(
-        parents, size=np.full(len(steps), 0.5), intensity=np.array([PARALLEL[step.kernel] for step in steps])
-    )
+    steps = list(cholesky(tiles))
+    parents, _ = find_dependencies(steps)
+    intensity = np.array([INTENSITIES[step.kernel] for step in steps])
+    return Graph(parents, size=np.full(len(steps), 0.5), intensity=intensity)
+
+
+Tile = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One kernel call of a factorisation: it reads `reads`, and reads and writes `writes`."""
+
+    kernel: str
+    writes: tuple[Tile, ...]
+    reads: tuple[Tile, ...] = ()
+
+
+def cholesky(tiles: int) -> Iterator[Step]:
+    """Factorise the lower half of a symmetric matrix, right-looking: t·(t+1)·(t+2)/6 kernels."""
+    for k in range(tiles):
+        yield Step("potrf", ((k, k),))
+        for i in range(k + 1, tiles):
+            yield Step("trsm", ((i, k),), ((k, k),))
+        for i in range(k + 1, tiles):
+            yield Step("syrk", ((i, i),), ((i, k),))
+            for j in range(k + 1, i):
+                yield Step("gemm", ((i, j),), ((i, k), (j, k)))
+
+
+def lu(tiles: int) -> Iterator[Step]:
+    """Factorise a matrix without pivoting, right-looking: t·(t+1)·(2t+1)/6 kernels."""
+    for k in range(tiles):
+        yield Step("getrf", ((k, k),))
+        for j in range(k + 1, tiles):
+            yield Step("trsm_ll", ((k, j),), ((k, k),))
+        for i in range(k + 1, tiles):
+            yield Step("trsm_ru", ((i, k),), ((k, k),))
+        for i in range(k + 1, tiles):
+            for j in range(k + 1, tiles):
+                yield Step("gemm", ((i, j),), ((i, k), (k, j)))
+
+
+def qr(tiles: int) -> Iterator[Step]:
+    """Factorise into Q and R with a flat tree, tile below tile: t·(t+1)·(2t+1)/6 kernels."""
+    for k in range(tiles):
+        # Reflectors lie below R in the diagonal tile; they count as a tile of their own, read while R is written.
+        reflectors = (k, k, 1)
+        yield Step("geqrt", ((k, k), reflectors))
+        for j in range(k + 1, tiles):
+            yield Step("ormqr", ((k, j),), (reflectors,))
+        for i in range(k + 1, tiles):
+            yield Step("tsqrt", ((k, k), (i, k)))
+            for j in range(k + 1, tiles):
+                yield Step("tsmqr", ((k, j), (i, j)), ((i, k),))
+
+
+FACTORISATIONS: dict[str, Callable[[int], Iterator[Step]]] = {"cholesky": cholesky, "lu": lu, "qr": qr}
+
+
+def find_dependencies(steps: Iterable[Step]) -> tuple[list[list[int]], list[list[int]]]:
+    """Return the parents of every step, the last writers of its tiles, and how many tiles each of them supplies."""
+    parents: list[list[int]] = []
+    counts: list[list[int]] = []
+    writer: dict[Tile, int] = {}
+    for row, step in enumerate(steps):
+        sources = [writer[tile] for tile in (*step.reads, *step.writes) if tile in writer]
+        before = sorted(set(sources))
+        parents.append(before)
+        counts.append([sources.count(each) for each in before])
+        writer.update(dict.fromkeys(step.writes, row))
+    return parents, counts

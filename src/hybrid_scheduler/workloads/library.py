@@ -1,6 +1,6 @@
-"""A folder of uploaded workloads: each appears whole or not at all, and is told apart by its SHA-256.
+"""The library of uploaded workloads: a folder in which each appears completely or not at all.
 
-A workload is a folder of its own, with the file as it came (`tasks`) and what is known about it (`about.json`).
+A workload is a folder of its own, with the file as it was uploaded (`tasks`) and its description (`about.json`).
 """
 
 from __future__ import annotations
@@ -21,31 +21,31 @@ import numpy as np
 
 from hybrid_scheduler.core.tasks import Tasks
 from hybrid_scheduler.errors import InputError, SchedulerError, UnknownNameError
-from hybrid_scheduler.files import new_directory, sha256, written_apart
+from hybrid_scheduler.files import new_directory, scratch_file, sha256
 from hybrid_scheduler.workloads.formats import reader, unpack
 
 UPLOAD = "upload:"
 NAME = r"[a-z0-9][a-z0-9._-]{0,99}"
-MOST_TASKS = 1_000_000
-MOST_BYTES = 256 << 20  # unpacked
-MOST_WORKLOADS = 200
-LEFT_BEHIND = 3600.0  # seconds
+MAX_TASKS = 1_000_000
+MAX_BYTES = 256 << 20  # unpacked
+MAX_WORKLOADS = 200
+STALE_AFTER = 3600.0  # seconds
 FILE, ABOUT = "tasks", "about.json"
 _NAME = re.compile(NAME)
 _SPEC = re.compile(rf"{UPLOAD}({NAME})(?:@([0-9a-f]{{8}}))?")
 
 
 def is_upload(spec: str) -> bool:
-    """Whether a workload is an uploaded one rather than a preset."""
+    """Whether a workload is an uploaded file rather than a preset."""
     return spec.startswith(UPLOAD)
 
 
-def name_of(spec: str) -> str:
+def parse_name(spec: str) -> str:
     """Return the name in `upload:NAME` or `upload:NAME@SHA8`."""
-    return _parts(spec)[0]
+    return _parse_spec(spec)[0]
 
 
-def _parts(spec: str) -> tuple[str, str]:
+def _parse_spec(spec: str) -> tuple[str, str]:
     found = _SPEC.fullmatch(spec)
     if found is None:
         raise InputError(
@@ -55,7 +55,7 @@ def _parts(spec: str) -> tuple[str, str]:
 
 
 def check_name(name: str) -> None:
-    """Refuse a name that could lead out of the folder, or that some file system does not take."""
+    """Refuse a name that could lead out of the folder, or that some file systems do not allow."""
     if not _NAME.fullmatch(name):
         raise InputError(
             f"'{name[:120]}' cannot be the name of a workload: take up to 100 of a-z, 0-9, '.', '_', '-', "
@@ -65,7 +65,7 @@ def check_name(name: str) -> None:
 
 @dataclass(frozen=True)
 class Entry:
-    """An uploaded workload: what is known without reading it again."""
+    """The description of an uploaded workload."""
 
     name: str
     format: str
@@ -75,16 +75,16 @@ class Entry:
     uploaded_at: str  # ISO 8601, UTC
     duration: float  # seconds from the first arrival to the last
     dependencies: bool
-    obstacle: str  # why no endless stream can be made of it; empty: one can
+    obstacle: str  # why it cannot be replayed endlessly; empty: it can
 
     @property
     def spec(self) -> str:
-        """What settings and experiments call it."""
+        """Its name in settings and experiments."""
         return f"{UPLOAD}{self.name}"
 
     @property
-    def pinned(self) -> str:
-        """The same with the first digits of the SHA-256, so that another file of this name is noticed."""
+    def pinned_spec(self) -> str:
+        """The same with the first digits of the SHA-256, so that another file of this name is detected."""
         return f"{self.spec}@{self.sha256[:8]}"
 
 
@@ -93,43 +93,43 @@ class Library:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
-        self._kept: tuple[str, Tasks] | None = None  # the file read last: a race turns to it again and again
+        self._cache: tuple[str, Tasks] | None = None  # the file read last, which a race reads again and again
         self._lock = threading.Lock()
 
     # --- writing -----------------------------------------------------------------------------------------------
 
     @contextmanager
-    def receiving(self) -> Iterator[Path]:
-        """Hand out a place for a file that arrives bit by bit; whatever is left there afterwards is deleted."""
-        with written_apart(self.folder) as place:
+    def receive(self) -> Iterator[Path]:
+        """Provide a path for a file that is being uploaded; what is left there afterwards is deleted."""
+        with scratch_file(self.folder) as place:
             yield place
 
     def keep(self, name: str, file: Path) -> Entry:
-        """Move a file into the library if it can be used."""
-        with self.adding(name) as place:
+        """Move a file into the library, if it is valid."""
+        with self.add(name) as place:
             file.replace(place)
         return self.entry(name)
 
     @contextmanager
-    def adding(self, name: str) -> Iterator[Path]:
-        """Hand out where to write a new file; afterwards it is read, and kept only if it can be used."""
+    def add(self, name: str) -> Iterator[Path]:
+        """Provide a path to write a new file to; it is read afterwards, and kept only if it is valid."""
         self.require_room(name)
         with new_directory(self.folder / name) as scratch:
             place = scratch / FILE
             yield place
-            about = _looked_at(name, place)
+            about = _describe(name, place)
             (scratch / ABOUT).write_text(json.dumps(asdict(about), indent=2) + "\n", encoding="utf-8")
 
     def require_room(self, name: str) -> None:
-        """Refuse a name that is taken, and a file more than the library takes."""
+        """Refuse a name that is taken, and more files than the library may hold."""
         check_name(name)
         if (self.folder / name).exists():
             raise SchedulerError(f"there is a workload '{name}' already: delete it first or choose another name")
-        if len(self._names()) >= MOST_WORKLOADS:
-            raise SchedulerError(f"there are {MOST_WORKLOADS} workloads already: delete one first")
+        if len(self._names()) >= MAX_WORKLOADS:
+            raise SchedulerError(f"there are {MAX_WORKLOADS} workloads already: delete one first")
 
     def remove(self, name: str) -> None:
-        """Delete a workload; it is gone at once even if deleting its files takes longer."""
+        """Delete a workload; it disappears at once, even if deleting its files takes longer."""
         gone = self.folder / f".{name}.{secrets.token_hex(4)}"
         try:
             (self.folder / self.entry(name).name).rename(gone)
@@ -138,14 +138,14 @@ class Library:
         shutil.rmtree(gone, ignore_errors=True)
 
     def sweep(self) -> None:
-        """Delete what uploads have left that were killed half-way; one that goes on is younger than that."""
+        """Delete the remains of uploads that were killed; one that is under way is younger than that."""
         hidden = self.folder.glob(".*") if self.folder.is_dir() else ()
         for each in hidden:
             with suppress(OSError):  # another process sweeps too
-                if time.time() - each.stat().st_mtime > LEFT_BEHIND:
+                if time.time() - each.stat().st_mtime > STALE_AFTER:
                     shutil.rmtree(each) if each.is_dir() else each.unlink()
 
-    # --- looking -----------------------------------------------------------------------------------------------
+    # --- listing -----------------------------------------------------------------------------------------------
 
     def _names(self) -> list[str]:
         if not self.folder.is_dir():
@@ -153,7 +153,7 @@ class Library:
         return sorted(each.name for each in self.folder.iterdir() if each.is_dir() and _NAME.fullmatch(each.name))
 
     def entries(self) -> tuple[list[Entry], list[str]]:
-        """Return all workloads by name, and what is wrong with those that cannot be used."""
+        """Return all workloads by name, and the problems of those that cannot be used."""
         found, problems = [], []
         for name in self._names():
             try:
@@ -163,7 +163,7 @@ class Library:
         return found, problems
 
     def entry(self, name: str) -> Entry:
-        """Return what is known about a workload; `UnknownNameError` if there is none of this name."""
+        """Return the description of a workload; `UnknownNameError` if there is none of this name."""
         check_name(name)
         about = self.folder / name / ABOUT
         try:
@@ -177,14 +177,14 @@ class Library:
             raise InputError(f"{about} is torn: delete workload '{name}' and upload it again") from None
 
     def path(self, name: str) -> Path:
-        """Return where the file of a workload is, as an absolute path."""
+        """Return the absolute path of a workload's file."""
         return (self.folder / self.entry(name).name / FILE).resolve()
 
-    # --- what a race needs -------------------------------------------------------------------------------------
+    # --- reading -------------------------------------------------------------------------------------
 
     def resolve(self, spec: str) -> Entry:
-        """Return the workload that `upload:NAME@SHA8` means; another file of this name is refused."""
-        name, digits = _parts(spec)
+        """Return the workload that `upload:NAME@SHA8` names; another file of this name is refused."""
+        name, digits = _parse_spec(spec)
         entry = self.entry(name)
         if not entry.sha256.startswith(digits):
             raise InputError(
@@ -194,12 +194,12 @@ class Library:
         return entry
 
     def tasks(self, spec: str) -> Tasks:
-        """Return the tasks of a workload in order of the file."""
+        """Return the tasks of a workload in the order of the file."""
         entry = self.resolve(spec)
         with self._lock:
-            if self._kept is None or self._kept[0] != entry.sha256:
-                self._kept = entry.sha256, self._read(entry)
-            return self._kept[1]
+            if self._cache is None or self._cache[0] != entry.sha256:
+                self._cache = entry.sha256, self._read(entry)
+            return self._cache[1]
 
     def _read(self, entry: Entry) -> Tasks:
         path = self.folder / entry.name / FILE
@@ -212,16 +212,16 @@ class Library:
         return reader.read(path)
 
 
-def _looked_at(name: str, place: Path) -> Entry:
-    """Read a new file; an error calls it by its name, not by where it lies for the moment."""
+def _describe(name: str, place: Path) -> Entry:
+    """Read and describe a new file; errors name the workload instead of the temporary path."""
     try:
-        form = reader.format_of(place)
-        _refuse_long(form, place)
+        form = reader.detect_format(place).name
+        _require_size(form, place)
         tasks = reader.read(place)
     except InputError as error:
         raise InputError(str(error).replace(str(place), name)) from None
-    if len(tasks) > MOST_TASKS:
-        raise InputError(f"{name}: there are {len(tasks)} tasks, at most {MOST_TASKS} can be used: leave out some")
+    if len(tasks) > MAX_TASKS:
+        raise InputError(f"{name}: there are {len(tasks)} tasks, at most {MAX_TASKS} can be used: leave out some")
     return Entry(
         name=name,
         format=form,
@@ -231,24 +231,24 @@ def _looked_at(name: str, place: Path) -> Entry:
         uploaded_at=datetime.now(UTC).isoformat(),
         duration=float(np.ptp(tasks.arrival_time)),
         dependencies=tasks.has_edges,
-        obstacle=obstacle(tasks),
+        obstacle=find_obstacle(tasks),
     )
 
 
-def _refuse_long(form: str, place: Path) -> None:
-    """Count bytes and lines, unpacked, before a file is read: a million rows of Python objects take a gigabyte."""
+def _require_size(form: str, place: Path) -> None:
+    """Refuse too many bytes or lines before a file is read: a million rows of Python objects take a gigabyte."""
     lines, size = 0, 0
-    with unpack.opened(place) as file:
+    with unpack.open_unpacked(place) as file:
         for block in iter(lambda: file.read(1 << 20), b""):
             lines, size = lines + block.count(b"\n"), size + len(block)
-            if size > MOST_BYTES:
-                raise InputError(f"{place}: it unpacks to more than {MOST_BYTES:,} bytes: leave out some tasks")
-    if lines > MOST_TASKS + 1 and form != "parquet":
-        raise InputError(f"{place}: there are {lines} lines, at most {MOST_TASKS} tasks can be used: leave out some")
+            if size > MAX_BYTES:
+                raise InputError(f"{place}: it unpacks to more than {MAX_BYTES:,} bytes: leave out some tasks")
+    if lines > MAX_TASKS + 1 and form != "parquet":
+        raise InputError(f"{place}: there are {lines} lines, at most {MAX_TASKS} tasks can be used: leave out some")
 
 
-def obstacle(tasks: Tasks) -> str:
-    """Say why no endless stream can be made of tasks; empty if one can."""
+def find_obstacle(tasks: Tasks) -> str:
+    """Return why tasks cannot be replayed as an endless stream; empty if they can."""
     if tasks.has_edges:
         return "it has dependencies, which an endless stream has not: use it in an experiment"
     if tasks.measured and not {"cpu", "gpu"} & set(tasks.measured):

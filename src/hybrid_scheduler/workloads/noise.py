@@ -1,7 +1,7 @@
-"""Noise makes what really happens differ from what is expected: actual = estimate × factor.
+"""Noise on execution times: actual = estimate × factor, while schedulers see the estimates.
 
-Factors are log-normal with mean 1; their coefficient of variation is a measured one where a measurement is given,
-else a plain number, which is then said to be assumed.
+Factors are log-normal with mean 1; their coefficient of variation comes from a measurement, or is a plain number that
+is then marked as assumed.
 """
 
 from __future__ import annotations
@@ -17,58 +17,60 @@ from hybrid_scheduler.core.physics import class_times
 from hybrid_scheduler.core.tasks import Floats, Tasks
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.files import sha256
-from hybrid_scheduler.workloads.factorisations.starpu import spread as starpu_spread
-from hybrid_scheduler.workloads.formats.documents import sheet
+from hybrid_scheduler.workloads.factorisations import TABLE
+from hybrid_scheduler.workloads.formats.columns import select_unique
+from hybrid_scheduler.workloads.formats.starpu import read_variation
+from hybrid_scheduler.workloads.formats.table import NO_ROWS, read_table
 
-STARPU, TABLE = "starpu:", "starpu_kernel_times.csv"
+STARPU = "starpu:"
 ALL = "ratio"
-"""The column of a file of ratios that holds for every class."""
-MOST = 10.0
-"""A coefficient of variation above this is taken for a mistake, such as a percentage."""
+"""The column of a file of ratios that applies to every class."""
+MAX_VARIATION = 10.0
+"""A larger coefficient of variation is taken for a mistake, such as a percentage."""
 STREAM = 0x0153
-"""Sets the random numbers of noise apart from those of the tasks."""
+"""Separates the random stream of the noise from those of the tasks."""
 
 
 @dataclass(frozen=True)
 class Noise:
     """Coefficients of variation by device class or kind of device, and where they come from."""
 
-    spreads: Mapping[str, Floats]  # by class, kind or `ratio`; of several values each task draws one
+    variations: Mapping[str, Floats]  # by class, kind or `ratio`; of several values each task draws one
     origin: str
     path: str = ""  # of the measurement
     sha256: str = ""
 
     @property
     def ground(self) -> str:
-        """Whether the spread was measured or is assumed."""
+        """Whether the variation was measured or is assumed."""
         return "measured" if self.path else "assumed"
 
     def describe(self) -> str:
-        """Return one line for people."""
+        """Return a one-line description."""
         return (
-            f"noise: actual = estimate × log-normal factor of mean 1, coefficient of variation {self._size()}, "
+            f"noise: actual = estimate × log-normal factor of mean 1, coefficient of variation {self._format()}, "
             f"{self.ground} ({self.origin}); policies see estimates"
         )
 
-    def _size(self) -> str:
-        medians = {name: float(np.median(values)) for name, values in self.spreads.items()}
+    def _format(self) -> str:
+        medians = {name: float(np.median(values)) for name, values in self.variations.items()}
         if set(medians) == {ALL}:
             return f"{medians[ALL]:.3g}"
         return "median " + ", ".join(
             f"{name} {value:.3g}" for name, value in medians.items() if name in ("cpu", "gpu")
         )
 
-    def of(self, each: DeviceClass) -> Floats:
-        """Return the coefficients of a class: its own, those of its kind, or those of all."""
+    def find_variation(self, each: DeviceClass) -> Floats:
+        """Return the coefficients of a class: its own, those of its kind, or those of all classes."""
         for name in (each.name, each.kind, ALL):
-            if name in self.spreads:
-                return self.spreads[name]
+            if name in self.variations:
+                return self.variations[name]
         raise InputError(
             f"{self.path} holds no ratios of '{each.name}': add a column {each.name}, {each.kind} or {ALL}"
         )
 
-    def applied(self, tasks: Tasks, cluster: Cluster, seed: int) -> Tasks:
-        """Return the tasks with their times as estimates and other ones that really pass."""
+    def apply(self, tasks: Tasks, cluster: Cluster, seed: int) -> Tasks:
+        """Return the tasks with their times as estimates and noisy ones as actual times."""
         if tasks.expected:
             raise InputError(
                 "the tasks carry expected times, so what really happens differs already: leave out noise"
@@ -79,31 +81,33 @@ class Noise:
         return replace(tasks, measured={**tasks.measured, **actual}, expected=columns)
 
     def _factors(self, each: DeviceClass, count: int, seed: int) -> Floats:
-        """Draw factors; every class has its own stream of random numbers, whatever other classes there are."""
-        drawn = np.random.default_rng([seed, STREAM, *each.name.encode()])
-        spreads = self.of(each)
-        variance = np.log1p(spreads[drawn.integers(0, len(spreads), count)] ** 2)
-        factors: Floats = np.exp(np.sqrt(variance) * drawn.standard_normal(count) - variance / 2)
+        """Draw factors; the random stream of a class does not depend on the other classes."""
+        generator = np.random.default_rng([seed, STREAM, *each.name.encode()])
+        variations = self.find_variation(each)
+        variance = np.log1p(variations[generator.integers(0, len(variations), count)] ** 2)
+        factors: Floats = np.exp(np.sqrt(variance) * generator.standard_normal(count) - variance / 2)
         return factors
 
 
-def noise_of(text: str) -> Noise:
-    """Return the noise that a person means: a number, `starpu:FOLDER`, or a file of measured ratios."""
+def parse_noise(text: str) -> Noise:
+    """Parse an option: a number, `starpu:FOLDER`, or a file of measured ratios."""
     try:
         number = float(text)
     except ValueError:
-        return _from_starpu(text.removeprefix(STARPU)) if text.startswith(STARPU) else _from_ratios(Path(text))
-    if not 0 <= number <= MOST:
-        raise InputError(f"noise is {text}, expected a coefficient of variation from 0 to {MOST:g}, such as 0.2")
+        return _read_starpu(text.removeprefix(STARPU)) if text.startswith(STARPU) else _read_ratios(Path(text))
+    if not 0 <= number <= MAX_VARIATION:
+        raise InputError(
+            f"noise is {text}, expected a coefficient of variation from 0 to {MAX_VARIATION:g}, such as 0.2"
+        )
     return Noise({ALL: np.array([number])}, "a number that was given")
 
 
-def _from_starpu(place: str) -> Noise:
-    """Take the deviations over means of StarPU's kernels: by machine and kind, and by kind over all machines."""
+def _read_starpu(place: str) -> Noise:
+    """Read the variation of StarPU's kernels: by machine and kind, and by kind over all machines."""
     path = Path(place) / TABLE if Path(place).is_dir() else Path(place)
     if not path.is_file():
         raise InputError(f"{path} does not exist: give the folder that holds {TABLE} after {STARPU}")
-    found = {name: values[np.isfinite(values)] for name, values in starpu_spread(path).items()}
+    found = {name: values[np.isfinite(values)] for name, values in read_variation(path).items()}
     for kind in ("cpu", "gpu"):
         parts = [values for name, values in found.items() if name.endswith(f"_{kind}")]
         found[kind] = np.concatenate(parts) if parts else np.empty(0)
@@ -113,23 +117,28 @@ def _from_starpu(place: str) -> Noise:
     return Noise(found, f"{count} kernels × devices of StarPU", str(path.resolve()), sha256(path))
 
 
-def _from_ratios(path: Path) -> Noise:
+def _read_ratios(path: Path) -> Noise:
     """Read measured ratios actual / estimate: a column for a class, for a kind (cpu, gpu) or for all (ratio)."""
     if not path.is_file():
         raise InputError(
             f"noise is '{path}', which is no file: give a number such as 0.2, {STARPU}FOLDER or a CSV file of ratios"
         )
-    table = sheet(path, ())
-    spreads = {name: np.array([_variation(path, name, table.numbers(name))]) for name in table.columns if name}
-    if not spreads:
-        raise InputError(f"{path} holds no ratios: it needs a column {ALL}, or one for each class")
-    return Noise(spreads, f"{len(table)} ratios of {path.name}", str(path.resolve()), sha256(path))
+    table = read_table(path, _select_columns, NO_ROWS)
+    variations = {name: np.array([_compute_variation(path, name, table.numbers(name))]) for name in table.columns}
+    return Noise(variations, f"{table.rows} ratios of {path.name}", str(path.resolve()), sha256(path))
 
 
-def _variation(path: Path, name: str, ratios: Floats) -> float:
+def _select_columns(header: list[str]) -> dict[str, str]:
+    selected = select_unique(header, (), bool)
+    if not selected:
+        raise InputError(f"there are no ratios: add a column {ALL}, or one for each class")
+    return selected
+
+
+def _compute_variation(path: Path, name: str, ratios: Floats) -> float:
     if len(ratios) < 2 or not (ratios > 0).all():
         raise InputError(f"{path}: column '{name}' needs at least two ratios actual / estimate, all above 0")
     variation = float(ratios.std(ddof=1) / ratios.mean())
-    if variation > MOST:
+    if variation > MAX_VARIATION:
         raise InputError(f"{path}: the ratios of '{name}' vary by {variation:g} of their mean: correct them")
     return variation

@@ -1,8 +1,9 @@
-"""The shape of a workload in numbers: what its tasks are like, and when they come."""
+"""Statistics of a workload: distributions of its columns, its arrivals, and what they mean for a cluster."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from hybrid_scheduler.core.tasks import Floats, Tasks
 
 BINS = 40
 HEAVY = 5.0  # maximum over median from which on bins are logarithmic
-BOUND_TASKS = 500_000  # more are not asked for a bound, so that an answer takes half a second
+BOUND_TASKS = 500_000  # more get no lower bound, which takes half a second for so many
 
 
 @dataclass(frozen=True)
@@ -29,17 +30,22 @@ class Distribution:
     p99: float
     maximum: float
     mean: float
-    scale: str  # of the bins: linear or log
+    scale: Literal["linear", "log"]
+    """Of the bins; log where the values are heavy-tailed."""
     edges: list[float]
+    """Limits of the bins, one more than bins."""
     counts: list[int]
+    """Tasks in each bin."""
 
 
 @dataclass(frozen=True)
 class Arrivals:
-    """How many tasks arrive when."""
+    """When tasks arrive."""
 
     edges: list[float]
+    """Seconds, one more than bins."""
     counts: list[int]
+    """Tasks that arrive in each bin."""
 
 
 @dataclass(frozen=True)
@@ -61,11 +67,10 @@ class Shape:
     arrivals: Arrivals
 
 
-def shape_of(tasks: Tasks, cluster: Cluster) -> Shape:
-    """Return the shape of tasks; NaN is what does not apply, as the rate of tasks that all come at once."""
+def compute_shape(tasks: Tasks, cluster: Cluster) -> Shape:
+    """Compute the statistics of tasks; NaN where one does not apply, as the rate of tasks that all arrive at once."""
     measured = sorted(tasks.measured)
-    if not {each.name for each in cluster.classes} & set(measured):
-        tasks = replace(tasks, measured={})  # measured elsewhere: this cluster goes by the formulas
+    tasks = _drop_foreign_times(tasks, cluster)
     times = class_times(tasks, cluster)
     fits = rejections(tasks, times, cluster) == RAN
     gaps = np.diff(np.sort(tasks.arrival_time))
@@ -78,33 +83,37 @@ def shape_of(tasks: Tasks, cluster: Cluster) -> Shape:
         offered_load=rate * work,
         burstiness=float(gaps.std() / gaps.mean()) if span > 0 else np.nan,
         dependency_share=float(np.mean(np.diff(tasks.edges.start) > 0)),
-        gpu_faster_share=_gpu_faster(times, cluster),
+        gpu_faster_share=_gpu_faster_share(times, cluster),
         unfit_share=float(1.0 - fits.mean()),
         measured_classes=measured,
         bound=lower_bound(tasks, cluster, times).makespan if len(tasks) <= BOUND_TASKS else np.nan,
         size=distribution(tasks.size),
         compute_intensity=distribution(tasks.compute_intensity),
         memory_required=distribution(tasks.memory_required),
-        arrivals=_arrivals(tasks.arrival_time),
+        arrivals=_bin_arrivals(tasks.arrival_time),
     )
 
 
-def seconds_of(tasks: Tasks, cluster: Cluster) -> Distribution:
-    """Return how the times on each task's fastest class are spread; tasks that no class can run are left out."""
-    return distribution(finite_seconds(tasks, cluster))
+def time_distribution(tasks: Tasks, cluster: Cluster) -> Distribution:
+    """Return the distribution of the times of tasks on their fastest classes."""
+    return distribution(best_times(tasks, cluster))
 
 
-def finite_seconds(tasks: Tasks, cluster: Cluster) -> Floats:
-    """Return the time of every task on its fastest class, unless no class can run it."""
-    if not {each.name for each in cluster.classes} & set(tasks.measured):
-        tasks = replace(tasks, measured={})
-    best = class_times(tasks, cluster)[:, cluster.counts > 0].min(axis=1)
+def best_times(tasks: Tasks, cluster: Cluster) -> Floats:
+    """Return the time of every task on its fastest class; tasks that no class can run are left out."""
+    best = class_times(_drop_foreign_times(tasks, cluster), cluster)[:, cluster.counts > 0].min(axis=1)
     found: Floats = best[np.isfinite(best)]
     return found if len(found) else np.array([np.inf])
 
 
-def _gpu_faster(times: Floats, cluster: Cluster) -> float:
-    """Return the share of tasks that are faster whole on the best GPU; NaN if the cluster has none."""
+def _drop_foreign_times(tasks: Tasks, cluster: Cluster) -> Tasks:
+    """Drop measured times if none is of a class of this cluster, whose times then follow the formulas."""
+    known = {each.name for each in cluster.classes} & set(tasks.measured)
+    return tasks if known else replace(tasks, measured={})
+
+
+def _gpu_faster_share(times: Floats, cluster: Cluster) -> float:
+    """Return the share of tasks that are faster on the best GPU, unsplit; NaN if the cluster has none."""
     present = cluster.counts > 0
     is_gpu = np.array([each.kind == "gpu" for each in cluster.classes])
     if not (present & is_gpu).any():
@@ -114,16 +123,16 @@ def _gpu_faster(times: Floats, cluster: Cluster) -> float:
 
 
 def distribution(values: Floats) -> Distribution:
-    """Return quantiles and a histogram; bins grow with the values if these are heavy-tailed and above 0."""
+    """Return quantiles and a histogram, with logarithmic bins if values are heavy-tailed and above 0."""
     low, p25, median, p75, p90, p99, high = np.quantile(values, (0, 0.25, 0.5, 0.75, 0.9, 0.99, 1)).tolist()
-    scale = "log" if low > 0 and high > HEAVY * median else "linear"
-    counts, edges = np.histogram(values, _edges(low, high, scale))
+    scale: Literal["linear", "log"] = "log" if low > 0 and high > HEAVY * median else "linear"
+    counts, edges = np.histogram(values, _bin_edges(low, high, scale))
     return Distribution(
         low, p25, median, p75, p90, p99, high, float(values.mean()), scale, edges.tolist(), counts.tolist()
     )
 
 
-def _edges(low: float, high: float, scale: str) -> Floats:
+def _bin_edges(low: float, high: float, scale: str) -> Floats:
     if not high > low:
         return np.array([low, np.nextafter(low, np.inf)])
     wanted = np.geomspace(low, high, BINS + 1) if scale == "log" else np.linspace(low, high, BINS + 1)
@@ -131,6 +140,26 @@ def _edges(low: float, high: float, scale: str) -> Floats:
     return np.unique(wanted)
 
 
-def _arrivals(arrival_time: Floats) -> Arrivals:
-    counts, edges = np.histogram(arrival_time, _edges(float(arrival_time.min()), float(arrival_time.max()), "linear"))
+def _bin_arrivals(arrival_time: Floats) -> Arrivals:
+    edges = _bin_edges(float(arrival_time.min()), float(arrival_time.max()), "linear")
+    counts, edges = np.histogram(arrival_time, edges)
     return Arrivals(edges.tolist(), counts.tolist())
+
+
+def summarise(tasks: Tasks) -> dict[str, float]:
+    """Return counts, means and the arrival rate of a workload."""
+    if len(tasks) == 0:
+        return {"num_tasks": 0}
+    duration = float(tasks.arrival_time.max())
+    return {
+        "num_tasks": len(tasks),
+        "avg_size": float(tasks.size.mean()),
+        "min_size": float(tasks.size.min()),
+        "max_size": float(tasks.size.max()),
+        "avg_intensity": float(tasks.compute_intensity.mean()),
+        "avg_memory": float(tasks.memory_required.mean()),
+        "avg_duration": float(tasks.duration_estimate.mean()),
+        "total_duration": duration,
+        "arrival_rate": len(tasks) / duration if duration else float("inf"),
+        "num_dependencies": len(tasks.edges.parents),
+    }

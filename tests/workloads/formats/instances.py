@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 
-def written(path: Path, content: str) -> Path:
+def write_file(path: Path, content: str) -> Path:
     path.write_text(content, encoding="utf-8")
     return path
 
@@ -58,12 +58,12 @@ def workflow() -> dict[str, Any]:
 
 def wfcommons_file(folder: Path) -> list[Path]:
     """Write a workflow."""
-    return [written(folder / "diamond.json", json.dumps(workflow(), indent=1))]
+    return [write_file(folder / "diamond.json", json.dumps(workflow(), indent=1))]
 
 
 def etc_file(folder: Path) -> list[Path]:
     """Write three tasks on four machines, with a first line that tells so."""
-    return [written(folder / "small.etc", "3 4\n1.0 2.5 3.0 4.0\n4.5 3.0 2.0 1.0\n2.0 inf 7.0 1e3\n")]
+    return [write_file(folder / "small.etc", "3 4\n1.0 2.5 3.0 4.0\n4.5 3.0 2.0 1.0\n2.0 inf 7.0 1e3\n")]
 
 
 def kernels_file(folder: Path) -> list[Path]:
@@ -75,7 +75,7 @@ def kernels_file(folder: Path) -> list[Path]:
         "one,one-sort-pass,large,12,2,4,0,4,0,400000000,400000000,256,128,900,80,75\n"
         "two,two-scan,default,0,0,0,1,0,0,0,0,64,64,0.125,0.5,0.5\n"
     )
-    return [written(folder / "kernels.csv", content)]
+    return [write_file(folder / "kernels.csv", content)]
 
 
 STARPU = (
@@ -95,9 +95,9 @@ STARPU = (
 def starpu_file(folder: Path) -> list[Path]:
     """Write a table of StarPU's measurements with the cores, GPUs and links of one of its machines."""
     return [
-        written(folder / "times.csv", STARPU),
-        written(folder / "left.config", "# Current configuration\n12 # Number of CPUs\n2 # Number of CUDA devices\n"),
-        written(folder / "left.bandwidth", "# to 0\tto 1\n0.0\t6000.0\t5000.0\n6500.0\t0.0\t3000.0\n"),
+        write_file(folder / "times.csv", STARPU),
+        write_file(folder / "left.config", "# Configuration\n12 # Number of CPUs\n2 # Number of CUDA devices\n"),
+        write_file(folder / "left.bandwidth", "# to 0\tto 1\n0.0\t6000.0\t5000.0\n6500.0\t0.0\t3000.0\n"),
     ]
 
 
@@ -117,8 +117,8 @@ def gavel_file(folder: Path) -> list[Path]:
         "v100_unconsolidated": {f"('{small}', 4)": {"null": 60.0}},
     }
     return [
-        written(folder / "jobs.trace", "".join(lines)),
-        written(folder / "throughputs.json", json.dumps(rates, indent=1)),
+        write_file(folder / "jobs.trace", "".join(lines)),
+        write_file(folder / "throughputs.json", json.dumps(rates, indent=1)),
     ]
 
 

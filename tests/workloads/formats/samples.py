@@ -12,6 +12,7 @@ from hybrid_scheduler.core import Tasks
 from hybrid_scheduler.core.tasks import edges_from_ids
 from hybrid_scheduler.workloads.formats import csv, parquet
 from workloads.formats import instances
+from workloads.formats.instances import write_file
 
 Sample = Callable[[Path], list[Path]]
 
@@ -63,7 +64,7 @@ n3,64000,131072,4,V100
 
 def alibaba_files(folder: Path) -> list[Path]:
     """Write a few pods and nodes."""
-    return [_written(folder / "pods.csv", PODS), _written(folder / "nodes.csv", NODES)]
+    return [write_file(folder / "pods.csv", PODS), write_file(folder / "nodes.csv", NODES)]
 
 
 SWF = """; Version: 2.2
@@ -82,7 +83,7 @@ SWF = """; Version: 2.2
 
 def swf_file(folder: Path) -> list[Path]:
     """Write a log of seven jobs, four of which are skipped."""
-    return [_written(folder / "log.swf", SWF)]
+    return [write_file(folder / "log.swf", SWF)]
 
 
 PHILLY = """jobid,vc,user,status,submitted_time,duration,num_gpus
@@ -96,7 +97,7 @@ e,v2,u3,Pass,2017-10-03 08:04:00,60,0
 
 def philly_file(folder: Path) -> list[Path]:
     """Write five jobs."""
-    return [_written(folder / "jobs.csv", PHILLY)]
+    return [write_file(folder / "jobs.csv", PHILLY)]
 
 
 REQUESTS = """app,func,end_timestamp,duration,memory
@@ -109,12 +110,7 @@ b,f,12.0,2.0,256
 
 def requests_file(folder: Path) -> list[Path]:
     """Write four requests."""
-    return [_written(folder / "requests.csv", REQUESTS)]
-
-
-def _written(path: Path, text: str) -> Path:
-    path.write_text(text, encoding="utf-8")
-    return path
+    return [write_file(folder / "requests.csv", REQUESTS)]
 
 
 SAMPLES: dict[str, Sample] = {

@@ -9,7 +9,7 @@ import pytest
 
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.workloads.formats import reader
-from workloads.formats.instances import etc_file, written
+from workloads.formats.instances import etc_file, write_file
 from workloads.formats.real_data import DATA, needs_data
 
 
@@ -41,7 +41,7 @@ def test_every_machine_is_a_node_with_one_device_and_data_moves_in_no_time(tmp_p
     ids=["table", "one a line, told", "table, told", "table of two", "one a line, sixteen", "with blank lines"],
 )
 def test_the_number_of_machines_is_told_or_seen(content: str, shape: tuple[int, int], tmp_path: Path) -> None:
-    found = reader.read_all([written(tmp_path / "some.etc", content)])
+    found = reader.read_all([write_file(tmp_path / "some.etc", content)])
     assert (len(found.tasks), len(found.tasks.measured)) == shape
     assert found.rows == found.used == shape[0]
 
@@ -58,14 +58,14 @@ def test_the_number_of_machines_is_told_or_seen(content: str, shape: tuple[int, 
     ],
 )
 def test_what_is_no_matrix_is_refused_with_its_line(content: str, said: str, tmp_path: Path) -> None:
-    path = written(tmp_path / "bad.etc", content)
+    path = write_file(tmp_path / "bad.etc", content)
     with pytest.raises(InputError, match=said) as refused:
         reader.read_all([path], "etc")
     assert str(refused.value).startswith(str(path))
 
 
 def test_jobs_in_the_standard_workload_format_are_no_matrix() -> None:
-    assert not reader.format_named("etc").sniff(b"1 0 5 60 4 -1 -1 4 90 -1 1 3 5 -1 1 -1 -1 -1\n" * 3)
+    assert not reader.load_format("etc").sniff(b"1 0 5 60 4 -1 -1 4 90 -1 1 3 5 -1 1 -1 -1 -1\n" * 3)
 
 
 @needs_data
@@ -76,3 +76,20 @@ def test_brauns_files_are_512_tasks_on_16_machines(name: str) -> None:
     assert (found.rows, found.used, len(found.tasks.measured)) == (512, 512, 16)
     times = np.column_stack(list(found.tasks.measured.values()))
     assert times.ravel().tolist() == np.loadtxt(path).tolist()
+
+
+@pytest.mark.parametrize(
+    ("content", "shape"),
+    [
+        ("2 3\n 1  2\t3\n4 5 6 \n", (2, 3)),
+        ("2 3\n1 2 3 4\n5 6\n", (2, 3)),
+        ("1 2 3\r4 5 6\n7 8 9 10 11 12\n", (2, 6)),
+        ("inf 2 3\n1e2 Infinity 5\n", (2, 3)),
+    ],
+    ids=["blanks of all kinds", "told, in lines of any length", "a mark inside a line", "what cannot run"],
+)
+def test_a_matrix_may_be_laid_out_in_several_ways(content: str, shape: tuple[int, int], tmp_path: Path) -> None:
+    path = tmp_path / "some.etc"
+    path.write_bytes(content.encode())
+    tasks = reader.read_all([path], "etc").tasks
+    assert (len(tasks), len(tasks.measured)) == shape

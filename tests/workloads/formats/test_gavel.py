@@ -10,7 +10,8 @@ import pytest
 
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.workloads.formats import gavel, reader
-from workloads.formats.instances import gavel_file, written
+from hybrid_scheduler.workloads.source import compute_digest
+from workloads.formats.instances import gavel_file, write_file
 
 
 def test_seconds_are_steps_over_throughput_on_every_type_of_gpu(tmp_path: Path) -> None:
@@ -52,7 +53,7 @@ def test_the_cluster_is_that_of_gavels_authors(tmp_path: Path) -> None:
 )
 def test_traces_of_three_generations_are_read(line: str, tmp_path: Path) -> None:
     rates = {"v100": {"('A3C', 1)": {"null": 6.0}}}
-    paths = [written(tmp_path / "t.trace", f"{line}\n"), written(tmp_path / "r.json", json.dumps(rates))]
+    paths = [write_file(tmp_path / "t.trace", f"{line}\n"), write_file(tmp_path / "r.json", json.dumps(rates))]
     found = reader.read_all(paths)
     assert found.tasks.measured["v100"].tolist() == [10.0]
     assert found.tasks.arrival_time.tolist() == [7.0]
@@ -69,7 +70,7 @@ def test_traces_of_three_generations_are_read(line: str, tmp_path: Path) -> None
 )
 def test_a_line_that_is_no_job_is_refused(old: str, new: str, said: str, tmp_path: Path) -> None:
     trace, rates = gavel_file(tmp_path)
-    written(trace, trace.read_text(encoding="utf-8").replace(old, new, 1))
+    write_file(trace, trace.read_text(encoding="utf-8").replace(old, new, 1))
     with pytest.raises(InputError, match=said):
         reader.read_all([trace, rates])
 
@@ -79,3 +80,25 @@ def test_a_trace_without_its_throughputs_is_refused(tmp_path: Path) -> None:
     for alone in (trace, rates):
         with pytest.raises(InputError, match=r"tables of throughputs: give one of each"):
             reader.read_all([alone])
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("\n", "\r\n"), ("\n", "\n\n"), ("3000", " 3000 "), ("3000", "3_000"), ("\n", "\n \n")],
+    ids=["other ends", "empty lines", "blanks", "underscores", "lines of blanks"],
+)
+def test_a_trace_that_is_written_otherwise_gives_the_same_jobs(old: str, new: str, tmp_path: Path) -> None:
+    trace, rates = gavel_file(tmp_path)
+    other = write_file(tmp_path / "other.trace", "")
+    other.write_bytes(trace.read_text(encoding="utf-8").replace(old, new).encode())
+    assert compute_digest(reader.read_all([other, rates]).tasks) == compute_digest(
+        reader.read_all([trace, rates]).tasks
+    )
+
+
+def test_a_line_far_down_a_trace_is_named(tmp_path: Path) -> None:
+    trace, rates = gavel_file(tmp_path)
+    good = trace.read_text(encoding="utf-8").split("\n")[0]
+    write_file(trace, f"{good}\n" * 20_000 + good.replace("3000", "0") + "\n")
+    with pytest.raises(InputError, match=r"jobs.trace line 20001: total_steps is '0', expected a number from 1 on$"):
+        reader.read_all([trace, rates])

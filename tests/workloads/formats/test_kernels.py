@@ -10,7 +10,7 @@ import pytest
 from hybrid_scheduler.bounds.makespan import lower_bound
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.workloads.formats import kernels, reader
-from workloads.formats.instances import kernels_file, written
+from workloads.formats.instances import kernels_file, write_file
 from workloads.formats.real_data import DATA, needs_data, references
 
 OPENCL = DATA / "opencl_cpu_gpu_cgo17" / "opencl_cpu_gpu_times.csv"
@@ -55,7 +55,7 @@ def test_rows_of_the_same_kernel_are_one_group(tmp_path: Path) -> None:
 def test_what_is_no_table_of_kernels_is_refused_with_its_line(old: str, new: str, said: str, tmp_path: Path) -> None:
     content = kernels_file(tmp_path)[0].read_text(encoding="utf-8").replace(old, new, 1)
     with pytest.raises(InputError, match=said):
-        reader.read_all([written(tmp_path / "bad.csv", content)], "kernels")
+        reader.read_all([write_file(tmp_path / "bad.csv", content)], "kernels")
 
 
 @needs_data

@@ -20,7 +20,7 @@ NARROW = """
 import resource, sys
 import pandas, pyarrow.compute, pyarrow.csv, pyarrow.parquet
 from hybrid_scheduler.cli.main import run
-from hybrid_scheduler.workloads import importing
+from hybrid_scheduler.workloads import conversion
 used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, [used + int(sys.argv.pop(1))] * 2)
 run()
@@ -57,23 +57,23 @@ def test_where_there_is_room_enough_the_same_file_is_imported(tmp_path: Path) ->
 def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Let a machine with 100 MB free tell no more than that."""
     monkeypatch.setattr(memory, "MEMINFO", tmp_path / "meminfo")
-    monkeypatch.setattr(memory, "GROUPS", tmp_path / "cgroup")
-    monkeypatch.setattr(memory, "GROUP_ROOT", tmp_path)
+    monkeypatch.setattr(memory, "CGROUPS", tmp_path / "cgroup")
+    monkeypatch.setattr(memory, "CGROUP_ROOT", tmp_path)
     (tmp_path / "meminfo").write_text("MemTotal: 400000 kB\nMemAvailable:     100000 kB\n")
     return tmp_path
 
 
 def test_nine_tenths_of_what_the_machine_has_free_are_left(told: Path) -> None:
-    assert memory.left() == int(0.9 * 1024 * 100_000)
+    assert memory.available() == int(0.9 * 1024 * 100_000)
     (told / "meminfo").unlink()
-    assert memory.left() is None
+    assert memory.available() is None
 
 
 @pytest.mark.parametrize(
     ("line", "folder", "names"),
     [
         ("0::/box\n", "box", ("memory.max", "memory.current", "inactive_file")),
-        ("9:cpu:/\n4:memory:/box\n0::/\n", "memory/box", tuple(memory.GROUP_FILES["memory"])),
+        ("9:cpu:/\n4:memory:/box\n0::/\n", "memory/box", tuple(memory.CGROUP_FILES["memory"])),
     ],
     ids=["version 2", "version 1"],
 )
@@ -86,9 +86,9 @@ def test_a_container_may_have_less_than_the_machine(
     (place / "memory.stat").write_text(f"anon 5\n{names[2]} 1000\n")
     (place / names[0]).write_text("50000\n")
     (place / names[1]).write_text("41000\n")
-    assert memory.left() == int(0.9 * 10_000)
+    assert memory.available() == int(0.9 * 10_000)
     (place / names[0]).write_text("max\n")
-    assert memory.left() == int(0.9 * 1024 * 100_000)
+    assert memory.available() == int(0.9 * 1024 * 100_000)
 
 
 @pytest.mark.parametrize("sample", [wfcommons_file, parquet_file])

@@ -11,7 +11,7 @@ import pytest
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.workloads.formats import reader, swf
 from hybrid_scheduler.workloads.formats.format import Imported
-from hybrid_scheduler.workloads.formats.table import DoubtError
+from hybrid_scheduler.workloads.formats.table import NotPlainError
 from workloads.formats.samples import SWF, swf_file
 
 
@@ -81,13 +81,15 @@ def test_a_wrong_line_is_named(change: tuple[str, str], why: str, tmp_path: Path
         _read(tmp_path, SWF.replace(*change, 1))
 
 
-def test_a_fast_reading_is_the_careful_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_fast_reader_gives_the_same_fields_as_the_slow_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = swf_file(tmp_path)[0]
-    fast = swf.read_fields(path)
+    fast = swf.read_jobs(path)
 
-    def doubts(_: Path) -> None:
-        raise DoubtError
+    def refuse(_: Path) -> None:
+        raise NotPlainError
 
-    monkeypatch.setattr(swf, "_fast", doubts)
-    careful = swf.read_fields(path)
-    assert all(np.array_equal(fast[name], careful[name]) for name in swf.USED)
+    monkeypatch.setattr(swf, "_read_fast", refuse)
+    slow = swf.read_jobs(path)
+    assert all(np.array_equal(fast.numbers(name), slow.numbers(name)) for name in swf.USED)

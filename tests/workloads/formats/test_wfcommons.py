@@ -14,7 +14,7 @@ import pytest
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.workloads.formats import reader
 from hybrid_scheduler.workloads.formats.format import Imported
-from workloads.formats.instances import wfcommons_file, workflow, written
+from workloads.formats.instances import wfcommons_file, workflow, write_file
 from workloads.formats.real_data import DATA, needs_data, rows
 
 WORKFLOWS = DATA / "wf_pegasus_makeflow"
@@ -33,7 +33,7 @@ def test_run_times_are_measured_on_the_cpu_and_no_gpu_can_run_the_tasks(found: I
 
 def test_edges_carry_the_files_that_the_parent_writes_and_the_child_reads(found: Imported) -> None:
     edges = found.tasks.edges
-    assert [edges.of(row).tolist() for row in range(4)] == [[], [0], [0], [1, 2]]
+    assert [edges.neighbours(row).tolist() for row in range(4)] == [[], [0], [0], [1, 2]]
     assert edges.megabytes.tolist() == [0.5, 0.0, 1.0, 7e-6]
 
 
@@ -75,7 +75,7 @@ def older(version: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("version", ["1.3", "1.4"])
 def test_older_versions_give_the_same_tasks(version: str, found: Imported, tmp_path: Path) -> None:
-    same = reader.read_all([written(tmp_path / "old.json", json.dumps(older(version)))])
+    same = reader.read_all([write_file(tmp_path / "old.json", json.dumps(older(version)))])
     assert list(same.tasks) == list(found.tasks)
     assert same.tasks.edges.megabytes.tolist() == found.tasks.edges.megabytes.tolist()
     assert same.cluster == found.cluster
@@ -85,8 +85,8 @@ def test_an_edge_told_by_the_parent_alone_counts(tmp_path: Path) -> None:
     data = workflow()
     for task in data["workflow"]["specification"]["tasks"]:
         task["parents"] = []
-    tasks = reader.read(written(tmp_path / "children.json", json.dumps(data)))
-    assert [tasks.edges.of(row).tolist() for row in range(4)] == [[], [0], [0], [1, 2]]
+    tasks = reader.read(write_file(tmp_path / "children.json", json.dumps(data)))
+    assert [tasks.edges.neighbours(row).tolist() for row in range(4)] == [[], [0], [0], [1, 2]]
 
 
 def plan(data: dict[str, Any]) -> list[dict[str, Any]]:
@@ -144,7 +144,7 @@ def test_what_cannot_be_a_workflow_is_refused_by_name(
 ) -> None:
     data = workflow()
     change(data)
-    path = written(tmp_path / "bad.json", json.dumps(data))
+    path = write_file(tmp_path / "bad.json", json.dumps(data))
     with pytest.raises(InputError, match=said) as refused:
         reader.read(path)
     assert str(refused.value).startswith(str(path))

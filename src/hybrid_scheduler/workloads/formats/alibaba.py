@@ -1,122 +1,44 @@
-"""The list of nodes of Alibaba's GPU trace: every kind of node gives a class of CPUs and one of GPUs."""
+"""Alibaba's GPU cluster trace of 2023 (github.com/alibaba/clusterdata): a list of pods, with its list of nodes.
+
+Every kind of node gives a class of CPUs and one of GPUs; without a list of nodes, pods run on single cores and GPUs.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from hybrid_scheduler.core.cluster import MOST_NODES, Cluster, DeviceClass, Node
+from hybrid_scheduler.core.cluster import MAX_NODES, Cluster, DeviceClass, Node
 from hybrid_scheduler.core.tasks import Floats, Ints, Tasks
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.workloads.formats.checked import NUMBER, TEXT
-from hybrid_scheduler.workloads.formats.format import ASSUMED, IGNORED, MEASURED, Format, Imported, Mapped
-from hybrid_scheduler.workloads.formats.own import names_in, shown
-from hybrid_scheduler.workloads.formats.table import (
+from hybrid_scheduler.workloads.formats.cells import NUMBER, TEXT
+from hybrid_scheduler.workloads.formats.columns import (
     Mask,
-    Sieve,
-    Table,
-    from_first,
-    read_table,
-    repeated,
-    require,
+    RowFilter,
+    encode_strings,
+    parse_header,
+    repeat_rows,
     require_amounts,
+    require_columns,
     require_counts,
+    require_values,
+    since_first,
 )
-
-NODE_COLUMNS = ("sn", "cpu_milli", "memory_mib", "gpu", "model")
-MEGABYTES_PER_MIB = 1.048576
-MOST_KINDS = 200
-"""Classes that a cluster may get: each is a column of times."""
-
-
-@dataclass(frozen=True)
-class Kind:
-    """What a class of devices offers: of a whole node for a CPU, of the node around it for a GPU."""
-
-    cores: float  # thousandths of a core
-    mib: float
-    gpus: int  # GPUs of the node; 0: a class of CPUs
-    model: str
-
-    @property
-    def name(self) -> str:
-        """A name for the class, such as `cpu_96c_384g` and `t4x2_104c_512g`."""
-        cores = f"{self.cores / 1000:g}c".replace(".", "_")
-        memory = f"{self.mib / 1024:g}g".replace(".", "_")
-        model = re.sub(r"\W+", "_", self.model.lower()) or "gpu"
-        return f"{model}x{self.gpus}_{cores}_{memory}" if self.gpus else f"cpu_{cores}_{memory}"
-
-    def device_class(self, name: str) -> DeviceClass:
-        """Return the class of devices; its memory is that of the node."""
-        memory = self.mib * MEGABYTES_PER_MIB
-        if self.gpus:
-            return DeviceClass(name, memory=memory, bandwidth=16_000.0)
-        return DeviceClass(name, kind="cpu", speedup_slope=0.0, memory=memory, watts=30.0, dollars_per_second=2e-5)
-
-
-@dataclass(frozen=True)
-class Nodes:
-    """The machines of a trace: a cluster, and what each of its classes offers."""
-
-    cluster: Cluster
-    kinds: Mapping[str, Kind]
-
-
-def is_nodes(head: bytes) -> bool:
-    """Whether the first line names the columns of a list of nodes."""
-    return set(NODE_COLUMNS) <= names_in(head)
-
-
-def read_nodes(path: Path) -> Nodes:
-    """Read a list of nodes; an error names the file and the line."""
-    table = read_table(path, _node_kinds)
-    with table.explained():
-        return _nodes(table)
-
-
-def _node_kinds(header: list[str]) -> dict[str, str]:
-    for name in NODE_COLUMNS:
-        if name not in header:
-            raise InputError(f"column '{name}' is missing, found {shown(header)}: nodes need {', '.join(NEEDED)}")
-    return {"model": TEXT, **dict.fromkeys(("cpu_milli", "memory_mib", "gpu"), NUMBER)}
-
-
-def _nodes(table: Table) -> Nodes:
-    for name in ("cpu_milli", "memory_mib"):
-        column = table.numbers(name)
-        require(name, column, (column > 0) & (column < np.inf), "a number above 0")
-    require_counts("gpu", table.numbers("gpu"))
-    if table.rows > MOST_NODES:
-        raise InputError(f"there are {table.rows} nodes, at most {MOST_NODES} can be used: take a part of the list")
-    columns = (table.numbers(name).tolist() for name in ("cpu_milli", "memory_mib", "gpu"))
-    names: dict[Kind, str] = {}
-    nodes = []
-    for cores, mib, gpus, model in zip(*columns, table.columns["model"].to_pylist(), strict=True):
-        devices = {_named(names, Kind(cores, mib, 0, "")): 1}
-        if gpus:
-            devices[_named(names, Kind(cores, mib, int(gpus), model.strip()))] = int(gpus)
-        nodes.append(Node(devices))
-    kinds = {name: kind for kind, name in sorted(names.items(), key=lambda each: (each[0].gpus > 0, each[1]))}
-    cluster = Cluster(tuple(kind.device_class(name) for name, kind in kinds.items()), tuple(nodes))
-    return Nodes(cluster, kinds)
-
-
-def _named(names: dict[Kind, str], kind: Kind) -> str:
-    """Return the name of a kind; two kinds never share one."""
-    if kind not in names:
-        if len(names) >= MOST_KINDS:
-            raise InputError(f"there are more than {MOST_KINDS} kinds of nodes: round their figures or take fewer")
-        taken = names.values()
-        names[kind] = kind.name if kind.name not in taken else f"{kind.name}_{len(names)}"
-    return names[kind]
-
+from hybrid_scheduler.workloads.formats.format import ASSUMED, IGNORED, MEASURED, Format, Imported, Mapped
+from hybrid_scheduler.workloads.formats.table import Table, read_table
 
 AMOUNTS = ("cpu_milli", "memory_mib", "gpu_milli", "creation_time", "deletion_time")
-NEEDED = (*AMOUNTS, "num_gpu", "scheduled_time")
+POD_COLUMNS = (*AMOUNTS, "num_gpu", "scheduled_time")
+NODE_COLUMNS = ("sn", "cpu_milli", "memory_mib", "gpu", "model")
+MEGABYTES_PER_MIB = 1.048576
+MAX_KINDS = 200
+"""Classes that a cluster may get: each is a column of times."""
+
 MAPPING = (
     Mapped("creation_time", "arrival_time", MEASURED, "seconds, counted from the first pod"),
     Mapped(
@@ -148,93 +70,167 @@ MAPPING = (
     ),
     Mapped("name, qos, pod_phase", "", IGNORED),
 )
-ONE_CORE = {"cpu": Kind(1000.0, np.inf, 0, ""), "gpu": Kind(np.inf, np.inf, 4096, "any")}
-"""What pods run on if no node is known."""
 
 
 def sniff(head: bytes) -> bool:
     """Whether the first line names the columns of pods."""
-    return set(NEEDED) <= names_in(head)
+    return set(POD_COLUMNS) <= parse_header(head)
+
+
+def is_node_list(head: bytes) -> bool:
+    """Whether the first line names the columns of a list of nodes."""
+    return set(NODE_COLUMNS) <= parse_header(head)
+
+
+@dataclass(frozen=True)
+class NodeKind:
+    """What a class of devices offers: a whole node for a CPU, the node around it for a GPU."""
+
+    cores: float  # thousandths of a core
+    mib: float
+    gpus: int  # GPUs of the node; 0: a class of CPUs
+    model: str
+
+    @property
+    def name(self) -> str:
+        """A name for the class, such as `cpu_96c_384g` and `t4x2_104c_512g`."""
+        cores = f"{self.cores / 1000:g}c".replace(".", "_")
+        memory = f"{self.mib / 1024:g}g".replace(".", "_")
+        model = re.sub(r"\W+", "_", self.model.lower()) or "gpu"
+        return f"{model}x{self.gpus}_{cores}_{memory}" if self.gpus else f"cpu_{cores}_{memory}"
+
+    def device_class(self, name: str) -> DeviceClass:
+        """Return the class of devices; its memory is that of the node."""
+        memory = self.mib * MEGABYTES_PER_MIB
+        if self.gpus:
+            return DeviceClass(name, memory=memory, bandwidth=16_000.0)
+        return DeviceClass(name, kind="cpu", speedup_slope=0.0, memory=memory, watts=30.0, dollars_per_second=2e-5)
+
+
+SINGLE_DEVICES = {"cpu": NodeKind(1000.0, np.inf, 0, ""), "gpu": NodeKind(np.inf, np.inf, 4096, "any")}
+"""What pods run on if there is no list of nodes."""
 
 
 def _read(path: Path, companions: Sequence[Path]) -> Imported:
-    for each in companions[1:]:
-        raise InputError(f"{each}: pods take one list of nodes: give one")
-    nodes = read_nodes(companions[0]) if companions else None
-    table = read_table(path, _kinds)
-    with table.explained():
-        _check(table)
-        sieve = Sieve(table.rows)
-        duration = _durations(table, sieve)
-        rows = sieve.rows
-        tasks = _tasks(table, rows, duration, nodes.kinds if nodes else ONE_CORE)
-    return Imported(tasks, table.rows, sieve.skipped, nodes.cluster if nodes else None)
+    if len(companions) > 1:
+        raise InputError(f"{companions[1]}: pods take one list of nodes: give one")
+    cluster, kinds = _read_nodes(companions[0]) if companions else (None, SINGLE_DEVICES)
+    table = read_table(path, _select_pod_columns)
+    with table.locate_errors():
+        _check_pods(table)
+        pods = RowFilter(table.rows)
+        duration = _measure_durations(table, pods)
+        tasks = _build_tasks(table, pods.rows, duration, kinds)
+    return Imported(tasks, table.rows, pods.skipped, cluster)
 
 
-def _kinds(header: list[str]) -> dict[str, str]:
-    for name in NEEDED:
-        if name not in header:
-            raise InputError(f"column '{name}' is missing, found {shown(header)}: pods need {', '.join(NEEDED)}")
-    return {**dict.fromkeys(NEEDED, NUMBER), **({"gpu_spec": TEXT} if "gpu_spec" in header else {})}
+def _select_pod_columns(header: list[str]) -> dict[str, str]:
+    require_columns(header, POD_COLUMNS, "pods need")
+    return {**dict.fromkeys(POD_COLUMNS, NUMBER), **({"gpu_spec": TEXT} if "gpu_spec" in header else {})}
 
 
-def _check(table: Table) -> None:
+def _check_pods(table: Table) -> None:
     for name in AMOUNTS:
         require_amounts(name, table.numbers(name))
     require_counts("num_gpu", table.numbers("num_gpu"))
     scheduled = table.numbers("scheduled_time")
-    require("scheduled_time", scheduled, ~(scheduled < 0) & ~np.isinf(scheduled), "seconds, 0 or more, or empty")
+    valid = ~(scheduled < 0) & ~np.isinf(scheduled)
+    require_values("scheduled_time", scheduled, valid, "seconds, 0 or more, or empty")
 
 
-def _durations(table: Table, sieve: Sieve) -> Floats:
+def _measure_durations(table: Table, pods: RowFilter) -> Floats:
+    """Return how long each pod ran, and skip those that did no work."""
     scheduled = table.numbers("scheduled_time")
     duration = table.numbers("deletion_time") - scheduled
     gpus, shares = table.numbers("num_gpu"), table.numbers("gpu_milli")
-    sieve.skip(np.isnan(scheduled), "never scheduled, so its duration is not known")
-    sieve.skip(duration <= 0, "ran for 0 s")
-    sieve.skip((gpus > 0) & (shares == 0), "asks for 0 of a GPU")
-    sieve.skip((gpus == 0) & (table.numbers("cpu_milli") == 0), "asks for no core and no GPU")
+    pods.skip(np.isnan(scheduled), "never scheduled, so its duration is not known")
+    pods.skip(duration <= 0, "ran for 0 s")
+    pods.skip((gpus > 0) & (shares == 0), "asks for 0 of a GPU")
+    pods.skip((gpus == 0) & (table.numbers("cpu_milli") == 0), "asks for no core and no GPU")
     return duration
 
 
-def _tasks(table: Table, rows: Ints, duration: Floats, kinds: Mapping[str, Kind]) -> Tasks:
-    rows = repeated(rows, np.maximum(table.numbers("num_gpu")[rows], 1))
-    asked = ("cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
-    cores, memory, gpus, shares = (table.numbers(name)[rows] for name in asked)
+def _build_tasks(table: Table, rows: Ints, duration: Floats, kinds: Mapping[str, NodeKind]) -> Tasks:
+    rows = repeat_rows(rows, np.maximum(table.numbers("num_gpu")[rows], 1))
+    requests = ("cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
+    cores, memory, gpus, shares = (table.numbers(name)[rows] for name in requests)
     on_gpu, seconds = gpus > 0, duration[rows]
     gpu_seconds = seconds * shares / 1000
-    allowed = _allowed(table, rows, {kind.model for kind in kinds.values() if kind.gpus})
+    accepted = _find_accepted(table, rows, {kind.model for kind in kinds.values() if kind.gpus})
     measured = {}
     for name, kind in kinds.items():
         if kind.gpus:
-            runs = on_gpu & (gpus <= kind.gpus) & (cores <= kind.cores) & allowed[kind.model]
+            runs = on_gpu & (gpus <= kind.gpus) & (cores <= kind.cores) & accepted[kind.model]
             measured[name] = np.where(runs, gpu_seconds, np.inf)
         else:
             # A pod that asks for more cores than a node has cannot run there; one core stands for as many as needed.
-            runs = ~on_gpu & ((cores <= kind.cores) | (kinds is ONE_CORE))
+            runs = ~on_gpu & ((cores <= kind.cores) | (kinds is SINGLE_DEVICES))
             measured[name] = np.where(runs, seconds * (cores / kind.cores), np.inf)
     return Tasks.build(
         size=np.where(on_gpu, shares, cores),
         compute_intensity=on_gpu.astype(float),
-        # It is memory of the node: without a list of nodes there is nothing that it could be held against.
-        memory_required=np.zeros(len(rows)) if kinds is ONE_CORE else memory * MEGABYTES_PER_MIB,
-        arrival_time=from_first(table.numbers("creation_time")[rows]),
+        # It is memory of the node: without a list of nodes there is nothing to compare it with.
+        memory_required=np.zeros(len(rows)) if kinds is SINGLE_DEVICES else memory * MEGABYTES_PER_MIB,
+        arrival_time=since_first(table.numbers("creation_time")[rows]),
         duration_estimate=np.where(on_gpu, gpu_seconds, seconds * cores / 1000),
         measured=measured,
         features={"cpu_milli": cores, "memory_mib": memory, "num_gpu": gpus, "gpu_milli": shares},
     )
 
 
-def _allowed(table: Table, rows: Ints, models: set[str]) -> dict[str, Mask]:
-    """Say for every model of GPU which rows take it; an empty `gpu_spec` takes all."""
+def _find_accepted(table: Table, rows: Ints, models: set[str]) -> dict[str, Mask]:
+    """Return for every model of GPU which rows accept it, by the column `gpu_spec`."""
     if "gpu_spec" not in table:
         return {model: np.ones(len(rows), bool) for model in models}
-    found = table.columns["gpu_spec"].combine_chunks().dictionary_encode()
-    words = [set(filter(None, word.strip().split("|"))) for word in found.dictionary.to_pylist()]
-    codes = found.indices.to_numpy()[rows]
-    return {
-        model: np.array([not word or model in word or model == "any" for word in words])[codes] for model in models
-    }
+    specs = encode_strings(table.columns["gpu_spec"]).take(rows)
+    return {model: specs.match(partial(_accepts, model)) for model in models}
+
+
+def _accepts(model: str, spec: str) -> bool:
+    """Whether a `gpu_spec` such as `V100|T4` names a model; an empty one accepts all."""
+    accepted = set(filter(None, spec.strip().split("|")))
+    return not accepted or model in accepted or model == "any"
+
+
+def _read_nodes(path: Path) -> tuple[Cluster, Mapping[str, NodeKind]]:
+    """Read a list of nodes: the cluster, and what each of its classes offers."""
+    table = read_table(path, _select_node_columns)
+    with table.locate_errors():
+        return _build_cluster(table)
+
+
+def _select_node_columns(header: list[str]) -> dict[str, str]:
+    require_columns(header, NODE_COLUMNS, "nodes need")
+    return {"model": TEXT, **dict.fromkeys(("cpu_milli", "memory_mib", "gpu"), NUMBER)}
+
+
+def _build_cluster(table: Table) -> tuple[Cluster, Mapping[str, NodeKind]]:
+    for name in ("cpu_milli", "memory_mib"):
+        column = table.numbers(name)
+        require_values(name, column, (column > 0) & (column < np.inf), "a number above 0")
+    require_counts("gpu", table.numbers("gpu"))
+    if table.rows > MAX_NODES:
+        raise InputError(f"there are {table.rows} nodes, at most {MAX_NODES} can be used: take a part of the list")
+    columns = (table.numbers(name).tolist() for name in ("cpu_milli", "memory_mib", "gpu"))
+    names: dict[NodeKind, str] = {}
+    nodes = []
+    for cores, mib, gpus, model in zip(*columns, table.columns["model"].to_pylist(), strict=True):
+        devices = {_name_kind(names, NodeKind(cores, mib, 0, "")): 1}
+        if gpus:
+            devices[_name_kind(names, NodeKind(cores, mib, int(gpus), model.strip()))] = int(gpus)
+        nodes.append(Node(devices))
+    kinds = {name: kind for kind, name in sorted(names.items(), key=lambda each: (each[0].gpus > 0, each[1]))}
+    return Cluster(tuple(kind.device_class(name) for name, kind in kinds.items()), tuple(nodes)), kinds
+
+
+def _name_kind(names: dict[NodeKind, str], kind: NodeKind) -> str:
+    """Return the name of a kind; two kinds never share one."""
+    if kind not in names:
+        if len(names) >= MAX_KINDS:
+            raise InputError(f"there are more than {MAX_KINDS} kinds of nodes: round their figures or take fewer")
+        taken = names.values()
+        names[kind] = kind.name if kind.name not in taken else f"{kind.name}_{len(names)}"
+    return names[kind]
 
 
 FORMAT = Format(
@@ -243,6 +239,6 @@ FORMAT = Format(
     MAPPING,
     sniff,
     _read,
-    f"a list of nodes ({', '.join(NEEDED)})",
-    is_nodes,
+    f"a list of nodes ({', '.join(NODE_COLUMNS)})",
+    is_node_list,
 )

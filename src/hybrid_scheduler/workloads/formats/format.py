@@ -1,4 +1,4 @@
-"""A format turns files into tasks and accounts for every row: measured, assumed or skipped with a reason."""
+"""What a trace format is: how to recognise its files, how to read them, and what becomes of each column."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ MEASURED, ASSUMED, IGNORED = "measured", "assumed", "ignored"
 
 @dataclass(frozen=True)
 class Mapped:
-    """One line of a format's mapping: a column of the file, what it becomes, and on what ground."""
+    """One row of a format's mapping: a column of the file, what it becomes, and whether that was measured."""
 
-    column: str  # empty: the file has nothing of the kind
-    becomes: str  # empty: nothing is made of it
+    column: str  # empty: the file has no such column
+    becomes: str  # empty: it is not used
     ground: str  # MEASURED, ASSUMED or IGNORED
     note: str = ""
 
 
 @dataclass(frozen=True)
 class Imported:
-    """What a file holds: tasks, the machines if it names some, and an account of its rows."""
+    """The contents of a file: its tasks, its machines if it names some, and an account of its rows."""
 
     tasks: Tasks
     rows: int
-    skipped: Mapping[str, int] = field(default_factory=dict)  # rows by the reason why they became no task
+    skipped: Mapping[str, int] = field(default_factory=dict)  # rows that became no task, by reason
     cluster: Cluster | None = None
 
     @property
@@ -39,12 +39,12 @@ class Imported:
 
 @dataclass(frozen=True)
 class Format:
-    """One format: how to tell it, how to read it, and what its columns mean."""
+    """A trace format; a plug-in package registers one under the entry point `hybrid_scheduler.formats`."""
 
     name: str
     summary: str
     mapping: tuple[Mapped, ...]
     sniff: Callable[[bytes], bool]  # whether the first bytes of a file, unpacked, are of this format
-    read: Callable[[Path, Sequence[Path]], Imported]  # the file, and companions such as a list of nodes
-    companions: str = ""  # which further files it takes; empty: none
-    accompanies: Callable[[bytes], bool] | None = None  # whether first bytes are those of a companion
+    read: Callable[[Path, Sequence[Path]], Imported]  # takes the main file and its companions
+    companions: str = ""  # which further files it takes, such as a list of nodes; empty: none
+    accompanies: Callable[[bytes], bool] | None = None  # whether the first bytes are those of a companion

@@ -8,23 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from hybrid_scheduler.core.cluster import DEFAULT_CPU, DEFAULT_GPU, Cluster, Node
 from hybrid_scheduler.core.tasks import Floats, Ints, Tasks
-from hybrid_scheduler.errors import InputError, RowError
-from hybrid_scheduler.workloads.formats.documents import Sheet, edge_of, header_of, sheet
+from hybrid_scheduler.errors import InputError
+from hybrid_scheduler.workloads.formats.columns import encode_strings, matrix_edge, parse_header, select_unique
 from hybrid_scheduler.workloads.formats.format import ASSUMED, IGNORED, MEASURED, Format, Imported, Mapped
+from hybrid_scheduler.workloads.formats.table import NO_ROWS, Table, read_table
 
 SECONDS = 1e-3
 """Seconds of the file's unit of time: the table does not state it, its magnitudes fit milliseconds."""
-BYTES = 1e6
+BYTES_PER_MEGABYTE = 1e6
 RUNTIME, CPU = "runtime_", "cpu"
-WORDS = ("suite", "benchmark", "dataset", "oracle", "src", "seq")
-"""Columns that hold names or text."""
-NEEDED = ("benchmark", f"{RUNTIME}{CPU}", "comp", "mem")
+TEXT_COLUMNS = ("suite", "benchmark", "dataset", "oracle", "src", "seq")
+REQUIRED = ("benchmark", f"{RUNTIME}{CPU}", "comp", "mem")
 
 MAPPING = (
     Mapped("runtime_<class>", "time_<class>", MEASURED, "kernel times; the unit is not stated, assumed milliseconds"),
@@ -52,68 +53,63 @@ MAPPING = (
 )
 
 
-def _read(path: Path, _: Sequence[Path]) -> Imported:
-    table = sheet(path, NEEDED, lambda name: _is_feature(name) or name.startswith(RUNTIME))
-    tasks = _tasks(table)
-    return Imported(tasks, len(tasks), cluster=_cluster(list(tasks.measured)))
-
-
-def _tasks(table: Sheet) -> Tasks:
-    features = {name: table.numbers(name) for name in table.columns if _is_feature(name)}
-    times = {
-        name.removeprefix(RUNTIME): table.numbers(name) * SECONDS
-        for name in table.columns
-        if name.startswith(RUNTIME)
-    }
-    if not all(name.isidentifier() for name in times):
-        raise InputError(f"{table.path}: a column {RUNTIME}… names no class of devices: call it {RUNTIME}gpu")
-    if len(times) < 2:
-        raise InputError(f"{table.path}: there are times of {', '.join(times)} only: add a column {RUNTIME}gpu")
-    moved = _moved(features, len(table))
-    with np.errstate(over="ignore"):  # what cannot be used is found by the check of the columns
-        counts = features["comp"] + features["mem"]
-    intensity = np.divide(features["comp"], counts, out=np.full(len(table), 0.5), where=counts != 0)
-    try:
-        return Tasks.build(
-            size=edge_of(moved),
-            compute_intensity=intensity,
-            memory_required=moved / BYTES,
-            duration_estimate=times[CPU],
-            measured=times,
-            features=features,
-        )
-    except RowError as error:
-        raise table.refusal(error.row, error.reason) from None
-
-
-def _is_feature(name: str) -> bool:
-    return bool(name) and name not in WORDS and not name.startswith(RUNTIME)
-
-
-def _moved(features: dict[str, Floats], count: int) -> Floats:
-    """Bytes moved between host and device."""
-    columns = [column for name, column in features.items() if name.startswith("transfer")]
-    moved: Floats = np.max(columns, axis=0) if columns else np.zeros(count)
-    return np.maximum(moved, 0.0)
-
-
-def _cluster(names: list[str]) -> Cluster:
-    gpus = [replace(DEFAULT_GPU, name=name) for name in names if name != CPU]
-    return Cluster((DEFAULT_CPU, *gpus), (Node(dict.fromkeys([CPU, *(each.name for each in gpus)], 1)),))
+def sniff(head: bytes) -> bool:
+    """Whether the first line names times on a CPU and on something else."""
+    names = parse_header(head)
+    return set(REQUIRED) <= names and sum(name.startswith(RUNTIME) for name in names) > 1
 
 
 def groups(path: str | Path, by: str = "benchmark") -> Ints:
     """Return a number for each row, the same for rows of one kernel (or `suite`), in order of their names.
 
-    Not among the features: a model is to be tried on kernels that it has never seen.
+    They are not among the features, so that a model can be tested on kernels that it has never seen.
     """
-    return sheet(Path(path), (by,), lambda _: False).words(by).codes
+    select = partial(select_unique, required=(by,), is_number=lambda _: False, texts=(by,))
+    return encode_strings(read_table(Path(path), select, NO_ROWS).columns[by], strip=True).codes
 
 
-def sniff(head: bytes) -> bool:
-    """Whether the first line names times on a CPU and on something else."""
-    names = header_of(head)
-    return {name.encode() for name in NEEDED} <= names and sum(name.startswith(b"runtime_") for name in names) > 1
+def _read(path: Path, _: Sequence[Path]) -> Imported:
+    select = partial(select_unique, required=REQUIRED, is_number=lambda name: bool(name) and name not in TEXT_COLUMNS)
+    table = read_table(path, select, NO_ROWS)
+    with table.locate_errors():
+        tasks = _build_tasks(table)
+    return Imported(tasks, len(tasks), cluster=_build_cluster(list(tasks.measured)))
+
+
+def _build_tasks(table: Table) -> Tasks:
+    features = {name: column for name, column in table.columns.items() if not name.startswith(RUNTIME)}
+    times = {
+        name.removeprefix(RUNTIME): column * SECONDS
+        for name, column in table.columns.items()
+        if name.startswith(RUNTIME)
+    }
+    if not all(name.isidentifier() for name in times):
+        raise InputError(f"a column {RUNTIME}… names no class of devices: call it {RUNTIME}gpu")
+    if len(times) < 2:
+        raise InputError(f"there are times of {', '.join(times)} only: add a column {RUNTIME}gpu")
+    moved = _transferred_bytes(features, table.rows)
+    with np.errstate(over="ignore"):  # invalid columns are refused when tasks are built
+        counts = features["comp"] + features["mem"]
+    return Tasks.build(
+        size=matrix_edge(moved),
+        compute_intensity=np.divide(features["comp"], counts, out=np.full(table.rows, 0.5), where=counts != 0),
+        memory_required=moved / BYTES_PER_MEGABYTE,
+        duration_estimate=times[CPU],
+        measured=times,
+        features=features,
+    )
+
+
+def _transferred_bytes(features: dict[str, Floats], count: int) -> Floats:
+    """Return the bytes moved between host and device."""
+    columns = [column for name, column in features.items() if name.startswith("transfer")]
+    moved: Floats = np.max(columns, axis=0) if columns else np.zeros(count)
+    return np.maximum(moved, 0.0)
+
+
+def _build_cluster(names: list[str]) -> Cluster:
+    gpus = [replace(DEFAULT_GPU, name=name) for name in names if name != CPU]
+    return Cluster((DEFAULT_CPU, *gpus), (Node(dict.fromkeys([CPU, *(each.name for each in gpus)], 1)),))
 
 
 FORMAT = Format("kernels", "kernels measured on a CPU and on GPUs, with static features", MAPPING, sniff, _read)

@@ -1,4 +1,7 @@
-"""Job tables in the style of Microsoft's Philly trace: who asked for how many GPUs, when, and for how long."""
+"""Job tables in the style of Microsoft's Philly trace (github.com/msr-fiddle/philly-traces).
+
+Each job has a number of GPUs, a time of submission, and a duration or a start and an end; names of columns vary.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +12,20 @@ import numpy as np
 
 from hybrid_scheduler.core.tasks import Floats, Ints, Tasks
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.workloads.formats.checked import NUMBER, TEXT
-from hybrid_scheduler.workloads.formats.column_names import roles_of, seconds
-from hybrid_scheduler.workloads.formats.format import ASSUMED, IGNORED, MEASURED, Format, Imported, Mapped
-from hybrid_scheduler.workloads.formats.own import names_in, shown
-from hybrid_scheduler.workloads.formats.table import (
-    Sieve,
-    Table,
-    from_first,
-    read_table,
-    repeated,
-    require,
+from hybrid_scheduler.workloads.formats.cells import NUMBER, TEXT
+from hybrid_scheduler.workloads.formats.columns import (
+    RowFilter,
+    find_roles,
+    format_names,
+    parse_header,
+    parse_seconds,
+    repeat_rows,
     require_counts,
+    require_values,
+    since_first,
 )
+from hybrid_scheduler.workloads.formats.format import ASSUMED, IGNORED, MEASURED, Format, Imported, Mapped
+from hybrid_scheduler.workloads.formats.table import Table, read_table
 
 ALIASES = {
     "gpus": ("num_gpus", "gpu_num", "num_gpu", "gpus", "gpu_count", "n_gpus", "gpu_number"),
@@ -30,20 +34,14 @@ ALIASES = {
     "start": ("start_time", "started_time", "started_at", "start"),
     "end": ("end_time", "finished_time", "finish_time", "ended_at", "end"),
 }
-
-
-def _said(role: str) -> str:
-    return ", ".join(ALIASES[role])
-
+_GPUS, _SUBMIT, _DURATION, _START, _END = (", ".join(names) for names in ALIASES.values())
 
 MAPPING = (
-    Mapped(_said("submit"), "arrival_time", MEASURED, "seconds or dates, counted from the first job that is kept"),
-    Mapped(_said("duration"), "time_gpu", MEASURED, "seconds; a name such as duration_ms gives the unit"),
-    Mapped(f"{_said('start')}; {_said('end')}", "time_gpu", MEASURED, "end − start where there is no duration"),
-    Mapped(
-        _said("gpus"), "tasks", ASSUMED, "a job of g GPUs is g tasks that arrive together; starting together is lost"
-    ),
-    Mapped(_said("gpus"), "size, feature_gpus", ASSUMED, "GPUs asked for (1 for none): no duration is in it"),
+    Mapped(_SUBMIT, "arrival_time", MEASURED, "seconds or dates, counted from the first job that is kept"),
+    Mapped(_DURATION, "time_gpu", MEASURED, "seconds; a name such as duration_ms gives the unit"),
+    Mapped(f"{_START}; {_END}", "time_gpu", MEASURED, "end − start where there is no duration"),
+    Mapped(_GPUS, "tasks", ASSUMED, "a job of g GPUs is g tasks that arrive together; starting together is lost"),
+    Mapped(_GPUS, "size, feature_gpus", ASSUMED, "GPUs asked for (1 for none): no duration is in it"),
     Mapped("", "time_cpu", ASSUMED, "a job of 0 GPUs takes its duration on a CPU, all others cannot run there"),
     Mapped("", "compute_intensity", ASSUMED, "1 with a GPU, 0 without"),
     Mapped("", "memory_required", ASSUMED, "0: the table has none"),
@@ -55,59 +53,62 @@ MAPPING = (
 
 def sniff(head: bytes) -> bool:
     """Whether the first line names GPUs, a time of submission, and how long a job ran."""
-    return _is_enough(roles_of(sorted(names_in(head)), ALIASES))
+    return _is_complete(find_roles(sorted(parse_header(head)), ALIASES))
 
 
-def _is_enough(roles: dict[str, str]) -> bool:
+def _is_complete(roles: dict[str, str]) -> bool:
     return {"gpus", "submit"} <= set(roles) and ("duration" in roles or {"start", "end"} <= set(roles))
 
 
 def _read(path: Path, _: Sequence[Path]) -> Imported:
-    roles: dict[str, str] = {}
-    table = read_table(path, lambda header: _kinds(header, roles))
-    with table.explained():
+    table = read_table(path, _select_columns)
+    roles = find_roles(table.columns, ALIASES)
+    with table.locate_errors():
         gpus = table.numbers(roles["gpus"])
         require_counts(roles["gpus"], np.where(np.isnan(gpus), 0, gpus))
-        arrival, duration = seconds(roles["submit"], table.columns[roles["submit"]]), _durations(table, roles)
-        require("duration", duration, ~(duration < 0) & ~np.isinf(duration), "seconds, 0 or more")
-        require(roles["submit"], arrival, ~np.isinf(arrival), "a moment")
-        sieve = Sieve(table.rows)
-        sieve.skip(np.isnan(gpus), "number of GPUs not known")
-        sieve.skip(np.isnan(arrival), "time of submission not known")
-        sieve.skip(np.isnan(duration), "duration not known")
-        sieve.skip(duration == 0, "ran for 0 s")
-        tasks = _tasks(sieve.rows, gpus, arrival, duration)
-    return Imported(tasks, table.rows, sieve.skipped)
+        arrival, duration = _parse_role(table, roles["submit"]), _measure_durations(table, roles)
+        require_values("duration", duration, ~(duration < 0) & ~np.isinf(duration), "seconds, 0 or more")
+        require_values(roles["submit"], arrival, ~np.isinf(arrival), "a moment")
+        jobs = RowFilter(table.rows)
+        jobs.skip(np.isnan(gpus), "number of GPUs not known")
+        jobs.skip(np.isnan(arrival), "time of submission not known")
+        jobs.skip(np.isnan(duration), "duration not known")
+        jobs.skip(duration == 0, "ran for 0 s")
+        tasks = _build_tasks(jobs.rows, gpus, arrival, duration)
+    return Imported(tasks, table.rows, jobs.skipped)
 
 
-def _kinds(header: list[str], roles: dict[str, str]) -> dict[str, str]:
-    roles.clear()
-    roles.update(roles_of(header, ALIASES))
-    if not _is_enough(roles):
+def _select_columns(header: list[str]) -> dict[str, str]:
+    roles = find_roles(header, ALIASES)
+    if not _is_complete(roles):
         raise InputError(
-            f"found {shown(header)}: needed are num_gpus, submit_time, and duration or start and end_time"
+            f"found {format_names(header)}: needed are num_gpus, submit_time, and duration or start and end_time"
         )
     return {column: NUMBER if role == "gpus" else TEXT for role, column in roles.items()}
 
 
-def _durations(table: Table, roles: dict[str, str]) -> Floats:
+def _parse_role(table: Table, name: str) -> Floats:
+    return parse_seconds(name, table.columns[name])
+
+
+def _measure_durations(table: Table, roles: dict[str, str]) -> Floats:
     if "duration" in roles:
-        return seconds(roles["duration"], table.columns[roles["duration"]])
-    start, end = (seconds(roles[role], table.columns[roles[role]]) for role in ("start", "end"))
+        return _parse_role(table, roles["duration"])
+    start, end = (_parse_role(table, roles[role]) for role in ("start", "end"))
     return end - start
 
 
-def _tasks(rows: Ints, gpus: Floats, arrival: Floats, duration: Floats) -> Tasks:
-    rows = repeated(rows, np.maximum(gpus[rows], 1))
-    wide, time = gpus[rows], duration[rows]
+def _build_tasks(rows: Ints, gpus: Floats, arrival: Floats, duration: Floats) -> Tasks:
+    rows = repeat_rows(rows, np.maximum(gpus[rows], 1))
+    width, time = gpus[rows], duration[rows]
     return Tasks.build(
-        size=np.maximum(wide, 1),
-        compute_intensity=(wide > 0).astype(float),
+        size=np.maximum(width, 1),
+        compute_intensity=(width > 0).astype(float),
         memory_required=np.zeros(len(rows)),
-        arrival_time=from_first(arrival[rows]),
+        arrival_time=since_first(arrival[rows]),
         duration_estimate=time,
-        measured={"cpu": np.where(wide > 0, np.inf, time), "gpu": np.where(wide > 0, time, np.inf)},
-        features={"gpus": wide},
+        measured={"cpu": np.where(width > 0, np.inf, time), "gpu": np.where(width > 0, time, np.inf)},
+        features={"gpus": width},
     )
 
 

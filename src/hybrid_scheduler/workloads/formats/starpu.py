@@ -1,37 +1,59 @@
 """StarPU's performance models as tables: how long kernels took on the cores and GPUs of some machines.
 
-Read are the table of all measurements (`machine, codelet, device_type, …, mean_us, dev_us`) and the table of pairs
-(`machine, codelet, …, cpu_us, gpu_us`); `MACHINE.config` and `MACHINE.bandwidth` of StarPU's bus folder tell how
-many cores and GPUs a machine has and how fast its links are.
+Two tables are known: that of all measurements (`machine, codelet, device_type, …, mean_us, dev_us`) and that of pairs
+(`machine, codelet, …, cpu_us, gpu_us`). `MACHINE.config` and `MACHINE.bandwidth` of StarPU's bus folder tell how many
+cores and GPUs a machine has and how fast its links are (starpu.gitlabpages.inria.fr).
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 import numpy as np
 
 from hybrid_scheduler.core.cluster import DEFAULT_CPU, DEFAULT_GPU, Cluster, DeviceClass, Node
-from hybrid_scheduler.core.tasks import Floats, Tasks
+from hybrid_scheduler.core.tasks import Floats, Ints, Tasks
 from hybrid_scheduler.errors import InputError, RowError
-from hybrid_scheduler.profiling.kernels import intensity_of
+from hybrid_scheduler.profiling.kernels import normalise_intensity
 from hybrid_scheduler.profiling.profile import UNKNOWN_INTENSITY
-from hybrid_scheduler.profiling.starpu import counts, matrix
-from hybrid_scheduler.workloads.factorisations.starpu import CPU, GPU, Kernels, is_table, read_measured, with_cpu
+from hybrid_scheduler.profiling.starpu import parse_counts, parse_matrix
 from hybrid_scheduler.workloads.formats import unpack
-from hybrid_scheduler.workloads.formats.documents import edge_of, named
+from hybrid_scheduler.workloads.formats.columns import (
+    Mask,
+    RowFilter,
+    StringColumn,
+    encode_strings,
+    matrix_edge,
+    parse_header,
+    select_unique,
+)
 from hybrid_scheduler.workloads.formats.format import ASSUMED, IGNORED, MEASURED, Format, Imported, Mapped
+from hybrid_scheduler.workloads.formats.table import NO_ROWS, Table, read_table
 
-BYTES = 1e6
-NO_CPU = "on a machine without a measured CPU, and a node needs one"
-KINDS = ("config", "bandwidth")
-MOST_DEVICES = 4096
+CPU, GPU = "cpu", "gpu"
+KINDS = (CPU, GPU)
+DEVICE_TYPES = {"cpu": 0, "cuda": 1}
+"""Places in `KINDS` by the names of devices in the table."""
+KEYS = ("machine", "codelet", "footprint_hash")
+FIGURES = ("size_bytes", "flops")
+ROW_TEXTS, ROW_NUMBERS = ("device_type", "device_id", "ncores", "impl", "derived"), ("mean_us", "dev_us")
+PAIR_NUMBERS = ("cpu_us", "cpu_dev_us", "gpu_us", "gpu_dev_us")
+BUS_FILES = ("config", "bandwidth")
 COMPANIONS = "MACHINE.config and MACHINE.bandwidth of StarPU's bus folder"
+MICROSECONDS = 1e-6
+BYTES_PER_MEGABYTE = 1e6
+MAX_DEVICES = 4096
+NO_CPU = "on a machine without a measured CPU, and a node needs one"
+DERIVED = "not a measurement of its own: computed from another row (derived)"
+OTHER_DEVICE = "on a device that is neither a CPU nor a CUDA GPU"
+SEVERAL_CORES = "of a kernel on several cores at once, or of a second implementation"
 
 MAPPING = (
     Mapped(
@@ -48,7 +70,7 @@ MAPPING = (
     Mapped("flops, size_bytes", "compute_intensity", ASSUMED, "from operations per byte as for profiles, else 0.5"),
     Mapped("size_bytes", "memory_required", MEASURED, "MB of all operands"),
     Mapped("size_bytes", "size", ASSUMED, "edge of a square matrix of 4-byte numbers with these bytes, at least 1"),
-    Mapped("dev_us; cpu_dev_us, gpu_dev_us", "", IGNORED, "`workload.starpu.spread` returns them over the means"),
+    Mapped("dev_us; cpu_dev_us, gpu_dev_us", "", IGNORED, "`starpu.read_variation` returns them over the means"),
     Mapped("derived", "", IGNORED, "rows that were computed from others are skipped"),
     Mapped("device_id", "cluster: GPUs of a node", MEASURED, "as many as were measured, unless the .config tells"),
     Mapped(".config", "cluster: cores and GPUs of a node", MEASURED, "without it a node has one core"),
@@ -61,55 +83,284 @@ MAPPING = (
 )
 
 
+def sniff(head: bytes) -> bool:
+    """Whether the first line names codelets on machines with times."""
+    names = parse_header(head)
+    return {"machine", "codelet"} <= names and bool(names & {"mean_us", "cpu_us"})
+
+
+# --- measurements ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Measurements:
+    """Seconds of kernels on devices and their standard deviations, as columns with one value a measurement."""
+
+    row: Ints  # of the table
+    machine: StringColumn
+    codelet: StringColumn
+    footprint: StringColumn
+    device: StringColumn
+    kind: Ints  # place in KINDS
+    traffic: Floats  # bytes of all operands
+    operations: Floats  # 0: not known
+    seconds: Floats
+    deviation: Floats
+    derived: Mask
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    def select_machines(self, names: set[str]) -> Measurements:
+        """Return the measurements on some machines."""
+        if names.issuperset(self.machine.names):
+            return self
+        rows = np.flatnonzero(self.machine.match(names.__contains__))
+        columns: list[Any] = [getattr(self, each.name) for each in fields(self)]
+        taken: list[Any] = [each.take(rows) if isinstance(each, StringColumn) else each[rows] for each in columns]
+        return Measurements(*taken)
+
+    def machines(self, kind: str) -> set[str]:
+        """Return the machines with a measurement on devices of a kind."""
+        found = _distinct(self.machine.codes[self.kind == KINDS.index(kind)])
+        return {self.machine.names[code] for code in found}
+
+    @cached_property
+    def class_codes(self) -> Ints:
+        """A number for the device class of every measurement."""
+        codes: Ints = self.machine.codes * len(KINDS) + self.kind
+        return codes
+
+    @cached_property
+    def classes(self) -> dict[str, int]:
+        """The classes with a measurement and their numbers, in alphabetical order: cores before GPUs of a machine."""
+        names = {
+            f"{self.machine.names[code // len(KINDS)]}_{KINDS[code % len(KINDS)]}": int(code)
+            for code in _distinct(self.class_codes)
+        }
+        return dict(sorted(names.items()))
+
+    def count_devices(self, name: str) -> int:
+        """Return on how many devices of a class something was measured."""
+        return len(_distinct(self.device.codes[self.class_codes == self.classes.get(name, -1)]))
+
+
+@dataclass(frozen=True)
+class MeasurementTable:
+    """The contents of a table: measurements, and an account of its rows."""
+
+    measurements: Measurements
+    rows: int
+    skipped: Mapping[str, int]
+
+
+def read_measurements(path: str | Path, derived: bool = False) -> MeasurementTable:
+    """Read either table; rows that were computed from others are left out unless `derived` is set."""
+    table = read_table(path, _select_columns, NO_ROWS)
+    with table.locate_errors():
+        return _read_rows(table, derived) if "mean_us" in table else _read_pairs(table)
+
+
+def read_variation(path: str | Path) -> dict[str, Floats]:
+    """Return the standard deviation of the times over their mean by class, one value for each kernel of the table.
+
+    Rows and classes are those of the tasks that `hms import` makes of the same table; NaN where nothing was measured.
+    """
+    kernels = Kernels(select_machines_with_cpu(read_measurements(path).measurements))
+    return {name: kernels.variation(name) for name in kernels.classes}
+
+
+def select_machines_with_cpu(measurements: Measurements) -> Measurements:
+    """Return the measurements on machines of which a CPU was measured too."""
+    return measurements.select_machines(measurements.machines(CPU))
+
+
+def _select_columns(header: list[str]) -> dict[str, str]:
+    texts, numbers = (ROW_TEXTS, ROW_NUMBERS) if "mean_us" in header else ((), PAIR_NUMBERS)
+    selected = select_unique(header, (*KEYS, *FIGURES), (*FIGURES, *numbers).__contains__, (*KEYS, *texts))
+    for name in (*texts, *numbers):
+        if name not in selected:
+            raise InputError(f"column '{name}' is missing: this is no table of StarPU's figures")
+    return selected
+
+
+def _encode(table: Table, name: str) -> StringColumn:
+    return encode_strings(table.columns[name], strip=True)
+
+
+def _read_rows(table: Table, derived: bool) -> MeasurementTable:
+    types, is_derived = _encode(table, "device_type"), _encode(table, "derived").match(bool)
+    single = _encode(table, "ncores").match("1".__eq__) & _encode(table, "impl").match("0".__eq__)
+    measured = RowFilter(table.rows)
+    if not derived:
+        measured.skip(is_derived, DERIVED)
+    measured.skip(~types.match(DEVICE_TYPES.__contains__), OTHER_DEVICE)
+    measured.skip(~single, SEVERAL_CORES)
+    rows = np.flatnonzero(measured.kept)
+    kind = np.array([DEVICE_TYPES.get(name, 0) for name in types.names])[types.codes[rows]]
+    seconds, deviation = (table.numbers(name)[rows] for name in ROW_NUMBERS)
+    device = _encode(table, "device_id").take(rows)
+    found = _build_measurements(table, rows, kind, device, seconds, deviation, is_derived[rows])
+    return MeasurementTable(found, table.rows, measured.skipped)
+
+
+def _read_pairs(table: Table) -> MeasurementTable:
+    """Make two measurements of every row: on a core and on a GPU."""
+    rows, kind = np.repeat(np.arange(table.rows), len(KINDS)), np.tile(np.arange(len(KINDS)), table.rows)
+    seconds, deviation = (
+        np.column_stack([table.numbers(f"{each}{ending}") for each in KINDS]).ravel() for ending in ("_us", "_dev_us")
+    )
+    device = StringColumn(["0"], np.zeros(len(rows), np.int64))
+    found = _build_measurements(table, rows, kind, device, seconds, deviation, np.zeros(len(rows), np.bool_))
+    return MeasurementTable(found, table.rows, {})
+
+
+def _build_measurements(
+    table: Table, rows: Ints, kind: Ints, device: StringColumn, seconds: Floats, deviation: Floats, derived: Mask
+) -> Measurements:
+    machine, codelet, footprint = (_encode(table, name).take(rows) for name in KEYS)
+    traffic, operations = (table.numbers(name)[rows] for name in FIGURES)
+    seconds, deviation = seconds * MICROSECONDS, deviation * MICROSECONDS
+    valid = (seconds > 0) & (deviation >= 0) & (traffic >= 0) & (operations >= 0) & machine.match(str.isidentifier)
+    if not valid.all():
+        raise RowError(
+            int(rows[np.argmin(valid)]),
+            "a machine has no name, a time is not above 0, or another figure is negative: correct this line",
+        )
+    return Measurements(
+        rows, machine, codelet, footprint, device, kind, traffic, operations, seconds, deviation, derived
+    )
+
+
+class Kernels:
+    """The kernels of measurements, in order of their first one: a codelet on operands of one shape.
+
+    Every column has one value for each kernel.
+    """
+
+    def __init__(self, measurements: Measurements) -> None:
+        self.measurements = measurements
+        shapes = _pair_codes(measurements.codelet.codes, measurements.footprint.codes)
+        keys = _pair_codes(shapes, np.unique(measurements.traffic, return_inverse=True)[1])
+        _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order))
+        self.first: Ints = first[order]
+        self.which: Ints = place[which]
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    @property
+    def classes(self) -> list[str]:
+        """Names of the classes with a measurement."""
+        return list(self.measurements.classes)
+
+    @property
+    def traffic(self) -> Floats:
+        """Bytes of all operands."""
+        return self.measurements.traffic[self.first]
+
+    @property
+    def operations(self) -> Floats:
+        """Operations, 0 where they are not known."""
+        return self.measurements.operations[self.first]
+
+    @property
+    def codelet(self) -> StringColumn:
+        """Names of the codelets."""
+        return self.measurements.codelet.take(self.first)
+
+    @property
+    def is_derived(self) -> Mask:
+        """Whether any of its times was computed from others."""
+        return np.bincount(self.which[self.measurements.derived], minlength=len(self)) > 0
+
+    def seconds(self, name: str) -> Floats:
+        """Return the mean over the devices of a class; infinite where there is none."""
+        return self._mean(self.measurements.seconds, name, math.inf)
+
+    def variation(self, name: str) -> Floats:
+        """Return the standard deviation over the mean, each the mean over the devices of a class; NaN if none."""
+        return self._mean(self.measurements.deviation, name, math.nan) / self.seconds(name)
+
+    def _mean(self, column: Floats, name: str, missing: float) -> Floats:
+        rows = np.flatnonzero(self.measurements.class_codes == self.measurements.classes.get(name, -1))
+        rows = rows[np.argsort(self.which[rows], kind="stable")]
+        kernels, begin, counts = np.unique(self.which[rows], return_index=True, return_counts=True)
+        values = column[rows]
+        found = np.full(len(self), missing)
+        found[kernels] = values[begin]
+        several = np.flatnonzero(counts > 1)
+        ends = (begin[several] + counts[several]).tolist()
+        parts = [values[start:end] for start, end in zip(begin[several].tolist(), ends, strict=True)]
+        found[kernels[several]] = [math.fsum(part) / len(part) for part in parts]  # bit-identical in any order
+        return found
+
+
+def _distinct(codes: Ints) -> Ints:
+    return np.flatnonzero(np.bincount(codes))
+
+
+def _pair_codes(left: Ints, right: Ints) -> Ints:
+    """Return a number for every pair, the same for equal pairs, as small as possible."""
+    width = int(right.max(initial=0)) + 1
+    codes: Ints = np.unique(left * width + right, return_inverse=True)[1].astype(np.int64)
+    return codes
+
+
+# --- tasks and machines ------------------------------------------------------------------------------------------
+
+
 def _read(path: Path, companions: Sequence[Path]) -> Imported:
-    table, *bus = sorted([path, *companions], key=lambda each: not sniff(unpack.head(each)))
-    found = read_measured(table)
-    usable = with_cpu(found.measurements)
+    table, *bus = sorted([path, *companions], key=lambda each: not sniff(unpack.read_head(each)))
+    found = read_measurements(table)
+    usable = select_machines_with_cpu(found.measurements)
     if not len(usable):
         raise InputError(f"{table}: no machine has measured times on a CPU: there is nothing to place")
     skipped = Counter(found.skipped)
     skipped[NO_CPU] += found.rows - sum(skipped.values()) - int(np.count_nonzero(np.diff(usable.row))) - 1
-    gpus = {machine: usable.devices(f"{machine}_{GPU}") for machine in sorted(usable.machines(CPU))}
-    cluster = _cluster(gpus, _buses(bus, gpus))
-    return Imported(_tasks(table, Kernels(usable)), found.rows, +skipped, cluster)
+    gpus = {machine: usable.count_devices(f"{machine}_{GPU}") for machine in sorted(usable.machines(CPU))}
+    cluster = _build_cluster(gpus, _read_bus(bus, gpus))
+    return Imported(_build_tasks(table, Kernels(usable)), found.rows, +skipped, cluster)
 
 
-def _tasks(path: Path, kernels: Kernels) -> Tasks:
+def _build_tasks(path: Path, kernels: Kernels) -> Tasks:
     times = {name: kernels.seconds(name) for name in kernels.classes}
-    codelets = kernels.codelet
+    codelets, operations = kernels.codelet, kernels.operations
     number = np.unique(codelets.codes, return_inverse=True)[1]
-    operations = kernels.operations
     try:
         return Tasks.build(
-            size=edge_of(kernels.traffic),
-            compute_intensity=_intensity(operations, kernels.traffic),
-            memory_required=kernels.traffic / BYTES,
-            duration_estimate=_base(times),
+            size=matrix_edge(kernels.traffic),
+            compute_intensity=_estimate_intensity(operations, kernels.traffic),
+            memory_required=kernels.traffic / BYTES_PER_MEGABYTE,
+            duration_estimate=_estimate_duration(times),
             measured=times,
             features={"codelet": number, "gflop": np.where(operations > 0, operations / 1e9, math.nan)},
         )
     except RowError as error:
-        what = f"kernel '{codelets.names[codelets.codes[error.row]][:80]}'"
-        raise named(error, path, what) from None
+        name = codelets.names[codelets.codes[error.row]]
+        raise InputError(f"{path}: kernel '{name[:80]}': {error.reason}") from None
 
 
-def _intensity(operations: Floats, traffic: Floats) -> Floats:
+def _estimate_intensity(operations: Floats, traffic: Floats) -> Floats:
     known = (operations > 0) & (traffic > 0)
     found = np.full(len(traffic), UNKNOWN_INTENSITY)
-    found[known] = intensity_of(operations[known], traffic[known])
+    found[known] = normalise_intensity(operations[known], traffic[known])
     return found
 
 
-def _base(times: dict[str, Floats]) -> Floats:
-    """Mean over the classes of CPUs; over those of GPUs where no CPU ran the kernel."""
+def _estimate_duration(times: dict[str, Floats]) -> Floats:
+    """Return the mean over the classes of CPUs; over those of GPUs where no CPU ran the kernel."""
     count = len(next(iter(times.values())))
-    on_cpu = _mean([each for name, each in times.items() if name.endswith(f"_{CPU}")], count)
-    on_gpu = _mean([each for name, each in times.items() if not name.endswith(f"_{CPU}")], count)
+    on_cpu = _mean_finite([each for name, each in times.items() if name.endswith(f"_{CPU}")], count)
+    on_gpu = _mean_finite([each for name, each in times.items() if not name.endswith(f"_{CPU}")], count)
     return np.where(np.isnan(on_cpu), on_gpu, on_cpu)
 
 
-def _mean(columns: list[Floats], count: int) -> Floats:
-    """Mean of every row over the columns that are finite there; NaN if none is."""
+def _mean_finite(columns: list[Floats], count: int) -> Floats:
+    """Return the mean of every row over the columns that are finite there; NaN if none is."""
     table = np.array(columns).reshape(len(columns), count)
     runs = np.isfinite(table)
     known = runs.sum(axis=0)
@@ -118,49 +369,44 @@ def _mean(columns: list[Floats], count: int) -> Floats:
     return mean
 
 
-def _cluster(gpus: dict[str, int], buses: dict[str, dict[str, str]]) -> Cluster:
+def _build_cluster(gpus: dict[str, int], buses: dict[str, dict[str, str]]) -> Cluster:
     classes: list[DeviceClass] = []
     nodes = []
     for machine, count in gpus.items():
-        cpu, gpu, node = machine_of(buses.get(machine, {}), count, f"{machine}_")
+        cpu, gpu, node = build_machine(buses.get(machine, {}), count, f"{machine}_")
         classes += [cpu, gpu] if node.devices[gpu.name] else [cpu]
         nodes.append(Node({name: count for name, count in node.devices.items() if count}))
     return Cluster(tuple(classes), tuple(nodes))
 
 
-def machine_of(bus: dict[str, str], gpus: int, prefix: str = "") -> tuple[DeviceClass, DeviceClass, Node]:
+def build_machine(bus: dict[str, str], gpus: int, prefix: str = "") -> tuple[DeviceClass, DeviceClass, Node]:
     """Return the classes of a machine's cores and GPUs, and its node, from its `.config` and `.bandwidth`."""
-    cores, gpus = counts(bus["config"]) if "config" in bus else (1, gpus)
-    if not (1 <= cores <= MOST_DEVICES and 0 <= gpus <= MOST_DEVICES):
+    cores, gpus = parse_counts(bus["config"]) if "config" in bus else (1, gpus)
+    if not (1 <= cores <= MAX_DEVICES and 0 <= gpus <= MAX_DEVICES):
         raise ValueError(f"{cores} cores and {gpus} GPUs")
     bandwidth = DEFAULT_GPU.bandwidth
     if gpus and "bandwidth" in bus:
-        from_host = matrix(bus["bandwidth"])[0]
+        from_host = parse_matrix(bus["bandwidth"])[0]
         bandwidth = fmean(from_host[number] for number in range(1, gpus + 1))
     cpu = replace(DEFAULT_CPU, name=f"{prefix}{CPU}")
     gpu = replace(DEFAULT_GPU, name=f"{prefix}{GPU}", bandwidth=bandwidth)
     return cpu, gpu, Node({cpu.name: cores, gpu.name: gpus})
 
 
-def _buses(paths: Sequence[Path], gpus: dict[str, int]) -> dict[str, dict[str, str]]:
+def _read_bus(paths: Sequence[Path], gpus: dict[str, int]) -> dict[str, dict[str, str]]:
     """Return the text of companions by machine and kind, as their names tell."""
     found: dict[str, dict[str, str]] = {}
     for path in sorted(paths, key=lambda each: "bandwidth" in each.name):  # checked against the number of GPUs
         machine, _, kind = path.name.removesuffix(".gz").removesuffix(".zst").partition(".")
-        if machine not in gpus or kind not in KINDS:
+        if machine not in gpus or kind not in BUS_FILES:
             raise InputError(f"{path} does not belong to this table: it takes {COMPANIONS}, of {', '.join(gpus)}")
         figures = found.setdefault(machine, {})
-        figures[kind] = unpack.text(path)
+        figures[kind] = unpack.read_text(path)
         try:
-            machine_of(figures, gpus[machine])
+            build_machine(figures, gpus[machine])
         except (ValueError, IndexError):  # also the error of a bandwidth that no class can have
             raise InputError(f"{path} is no {kind} as StarPU writes it: fetch it again") from None
     return found
-
-
-def sniff(head: bytes) -> bool:
-    """Whether the first line names codelets on machines with times."""
-    return is_table(head)
 
 
 FORMAT = Format("starpu", "kernels measured by StarPU on several machines", MAPPING, sniff, _read, COMPANIONS)

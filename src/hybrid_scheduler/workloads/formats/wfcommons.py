@@ -1,4 +1,4 @@
-"""Fields of JSON objects, checked: what is not what it should be is named."""
+"""Workflows of WfCommons (WfFormat 1.2 to 1.6, JSON; github.com/wfcommons/WfFormat) as they were executed."""
 
 from __future__ import annotations
 
@@ -13,74 +13,21 @@ import numpy as np
 from hybrid_scheduler.core.cluster import DEFAULT_CPU, Cluster, Node
 from hybrid_scheduler.core.tasks import Edges, Tasks
 from hybrid_scheduler.errors import InputError, RowError
-from hybrid_scheduler.workloads.formats.documents import edge_of, json_document, named
+from hybrid_scheduler.workloads.formats.columns import matrix_edge
 from hybrid_scheduler.workloads.formats.format import ASSUMED, IGNORED, MEASURED, Format, Imported, Mapped
+from hybrid_scheduler.workloads.formats.unpack import BYTE_ORDER_MARK, read_json
 
-MOST = 1e300
-"""What a number must stay below."""
-
-
-def mapping(value: Any, what: str) -> dict[str, Any]:
-    """Return a JSON object."""
-    if not isinstance(value, dict):
-        raise InputError(f"{what} is no JSON object: this is another kind of file, or a damaged one")
-    return value
-
-
-def mappings(holder: dict[str, Any], key: str) -> list[dict[str, Any]]:
-    """Return a list of JSON objects; empty if it is missing."""
-    values = holder.get(key, [])
-    if not isinstance(values, list):
-        raise InputError(f"'{key}' is no list: this is another kind of file, or a damaged one")
-    what = f"an entry of '{key}'"
-    return [each if isinstance(each, dict) else mapping(each, what) for each in values]
-
-
-def name(holder: dict[str, Any], key: str) -> str:
-    """Return a name that fits on a line."""
-    value = holder.get(key)
-    if not isinstance(value, str) or not value.isprintable() or not value:
-        raise InputError(f"'{key}' is {value!r:.40}, expected a name")
-    return value
-
-
-def names(holder: dict[str, Any], key: str) -> list[str]:
-    """Return a list of names; empty if it is missing."""
-    values = holder.get(key, [])
-    if not isinstance(values, list) or not _is_text(values):
-        raise InputError(f"'{key}' is no list of names: correct it")
-    return values
-
-
-def _is_text(values: list[Any]) -> bool:
-    """Whether all are words that fit on a line; looked at together, as there are many such lists."""
-    try:
-        return "".join(values).isprintable()
-    except TypeError:
-        return False
-
-
-def number(holder: dict[str, Any], key: str, default: float | None = None) -> float:
-    """Return a number, 0 or more; the default if it is missing."""
-    value = holder.get(key, default)
-    if type(value) is float and 0 <= value < MOST:
-        return value
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < MOST:
-        who = holder.get("id") or holder.get("name") or "an entry"
-        raise InputError(f"{who!r:.80}: {key} is {value!r:.40}, expected a number, 0 or more")
-    return float(value)
-
-
-BYTES = 1e6
-"""Bytes of a megabyte."""
+BYTES_PER_MEGABYTE = 1e6
 SHORTEST = 1e-6
 """Seconds of a task whose run time is given as 0: too short to be measured."""
 UNKNOWN_INTENSITY = 0.5
 CORES = 1
 """Cores of a machine whose number of cores is not given."""
-MOST_CORES = 100_000
+MAX_CORES = 100_000
+MAXIMUM = 1e300
+"""What a number must stay below."""
 FEW = 8
-"""Parents among which one is found faster in a list than in a set that has to be made first."""
+"""Parents up to which a search in a list is faster than building a set."""
 
 MAPPING = (
     Mapped(
@@ -113,6 +60,12 @@ MAPPING = (
 )
 
 
+def sniff(head: bytes) -> bool:
+    """Whether the first bytes are those of a JSON object with a workflow."""
+    start = head.removeprefix(BYTE_ORDER_MARK).lstrip()
+    return start.startswith(b"{") and (b'"schemaVersion"' in head or b'"workflow"' in head)
+
+
 @dataclass(slots=True)
 class _Job:
     """A task of the workflow, whatever the version of the file."""
@@ -141,44 +94,46 @@ class _Job:
 class _Workflow:
     jobs: list[_Job]
     sizes: dict[str, float]
-    machines: list[Any]
+    machines: list[dict[str, Any]]
 
 
 def _read(path: Path, _: Sequence[Path]) -> Imported:
-    data = json_document(path)
+    data = read_json(path)
     try:
-        found = _workflow(mapping(data, "the file"))
-        tasks = _tasks(found)
-        return Imported(tasks, len(tasks), cluster=_cluster(found.machines))
+        workflow = _parse_workflow(_require_object(data, "the file"))
+        tasks = _build_tasks(workflow)
+        return Imported(tasks, len(tasks), cluster=_build_cluster(workflow.machines))
     except RowError as error:
-        raise named(error, path, f"task '{found.jobs[error.row].name[:80]}'") from None
+        raise InputError(f"{path}: task '{workflow.jobs[error.row].name[:80]}': {error.reason}") from None
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
 
 
-def _workflow(data: dict[str, Any]) -> _Workflow:
-    workflow = mapping(data.get("workflow"), "'workflow'")
-    jobs = "specification" if "specification" in workflow else "tasks" if "tasks" in workflow else "jobs"
-    found = _current(workflow) if jobs == "specification" else _older(workflow, jobs)
+def _parse_workflow(data: dict[str, Any]) -> _Workflow:
+    workflow = _require_object(data.get("workflow"), "'workflow'")
+    if "specification" in workflow:
+        found = _parse_current(workflow)
+    else:
+        found = _parse_older(workflow, "tasks" if "tasks" in workflow else "jobs")
     if not found.jobs:
         raise InputError("there are no tasks: the workflow is empty")
     return found
 
 
-def _current(workflow: dict[str, Any]) -> _Workflow:
-    """Versions from 1.5 on: what is to be done and how it went are apart."""
-    plan, history = mapping(workflow["specification"], "'specification'"), workflow.get("execution")
-    if history is None:
+def _parse_current(workflow: dict[str, Any]) -> _Workflow:
+    """Parse version 1.5 or later, which keeps the specification and its execution apart."""
+    plan, execution = _require_object(workflow["specification"], "'specification'"), workflow.get("execution")
+    if execution is None:
         raise InputError("there is no 'execution': this workflow has never been run, so no time is known")
-    history = mapping(history, "'execution'")
-    runs = {name(each, "id"): each for each in mappings(history, "tasks")}
-    entries = mappings(plan, "tasks")
+    execution = _require_object(execution, "'execution'")
+    runs = {_get_name(each, "id"): each for each in _get_objects(execution, "tasks")}
+    entries = _get_objects(plan, "tasks")
     jobs = [
         _Job(
-            name(each, "id"),
-            names(each, "parents"),
-            names(each, "inputFiles"),
-            names(each, "outputFiles"),
+            _get_name(each, "id"),
+            _get_names(each, "parents"),
+            _get_names(each, "inputFiles"),
+            _get_names(each, "outputFiles"),
         )
         for each in entries
     ]
@@ -187,90 +142,93 @@ def _current(workflow: dict[str, Any]) -> _Workflow:
             raise InputError(f"task '{job.name[:80]}' is not among the executed ones: no time is known of it")
         job.run = runs[job.name]
     _add_children(jobs, entries)
-    sizes = {name(each, "id"): number(each, "sizeInBytes") for each in mappings(plan, "files")}
-    return _Workflow(jobs, sizes, mappings(history, "machines"))
+    sizes = {_get_name(each, "id"): _get_number(each, "sizeInBytes") for each in _get_objects(plan, "files")}
+    return _Workflow(jobs, sizes, _get_objects(execution, "machines"))
 
 
-def _older(workflow: dict[str, Any], key: str) -> _Workflow:
-    """Versions up to 1.4: tasks name each other and hold their files; up to 1.3 without units in the names."""
+def _parse_older(workflow: dict[str, Any], key: str) -> _Workflow:
+    """Parse version 1.4 or earlier, whose tasks hold their files; up to 1.3 names have no units."""
     sizes: dict[str, float] = {}
-    jobs, entries = [], mappings(workflow, key)
+    jobs, entries = [], _get_objects(workflow, key)
     for each in entries:
-        job = _Job(name(each, "name"), names(each, "parents"), run=dict(each))
-        for file in mappings(each, "files"):
-            label = name(file, "name")
-            (job.inputs if str(file.get("link")).lower() == "input" else job.outputs).append(label)
-            sizes[label] = number(file, "sizeInBytes" if "sizeInBytes" in file else "size")
+        job = _Job(_get_name(each, "name"), _get_names(each, "parents"), run=dict(each))
+        for file in _get_objects(each, "files"):
+            name = _get_name(file, "name")
+            (job.inputs if str(file.get("link")).lower() == "input" else job.outputs).append(name)
+            sizes[name] = _get_number(file, "sizeInBytes" if "sizeInBytes" in file else "size")
         if "runtimeInSeconds" not in each and "runtime" in each:
             job.run["runtimeInSeconds"] = each["runtime"]
         if "memoryInBytes" not in each and "memory" in each:
-            job.run["memoryInBytes"] = 1000 * number(each, "memory")  # kilobytes until 1.3
+            job.run["memoryInBytes"] = 1000 * _get_number(each, "memory")  # kilobytes until 1.3
         jobs.append(job)
     _add_children(jobs, entries)
-    return _Workflow(jobs, sizes, mappings(workflow, "machines"))
+    return _Workflow(jobs, sizes, _get_objects(workflow, "machines"))
 
 
 def _add_children(jobs: list[_Job], entries: list[dict[str, Any]]) -> None:
-    """Let edges that only the parent tells be known to the child too."""
+    """Add the edges that only the parent's entry states."""
     by_name: dict[str, _Job] = {}
     for job in jobs:
         if by_name.setdefault(job.name, job) is not job:
             raise InputError(f"task '{job.name[:80]}': its id appears twice: ids must be unique")
     for job, entry in zip(jobs, entries, strict=True):
-        for name in names(entry, "children"):
+        for name in _get_names(entry, "children"):
             child = by_name.get(name)
             if child is None:
                 raise InputError(f"task '{job.name[:80]}' has the child '{name[:80]}', which does not exist: add it")
             child.add_parent(job.name)
 
 
-def _tasks(found: _Workflow) -> Tasks:
-    runs = [job.run for job in found.jobs]
-    seconds = np.array([number(run, "runtimeInSeconds") for run in runs])
+def _build_tasks(workflow: _Workflow) -> Tasks:
+    runs = [job.run for job in workflow.jobs]
+    seconds = np.array([_get_number(run, "runtimeInSeconds") for run in runs])
     seconds = np.where(seconds == 0, SHORTEST, seconds)
-    read = np.array([_size(found.sizes, job.inputs) for job in found.jobs])
-    busy = [number(run, "avgCPU", 100 * UNKNOWN_INTENSITY) / 100 for run in runs]
+    read = np.array([_sum_sizes(workflow.sizes, job.inputs) for job in workflow.jobs])
+    busy = [_get_number(run, "avgCPU", 100 * UNKNOWN_INTENSITY) / 100 for run in runs]
     return Tasks.build(
-        size=edge_of(read),
+        size=matrix_edge(read),
         compute_intensity=np.clip(busy, 0.0, 1.0),
-        memory_required=[number(run, "memoryInBytes", 0.0) / BYTES for run in runs],
+        memory_required=[_get_number(run, "memoryInBytes", 0.0) / BYTES_PER_MEGABYTE for run in runs],
         duration_estimate=seconds,
-        edges=_edges(found),
+        edges=_build_edges(workflow),
         measured={"cpu": seconds, "gpu": np.full(len(seconds), math.inf)},
-        features={"input_mb": read / BYTES},
+        features={"input_mb": read / BYTES_PER_MEGABYTE},
     )
 
 
-def _edges(found: _Workflow) -> Edges:
-    rows = {job.name: row for row, job in enumerate(found.jobs)}
+def _build_edges(workflow: _Workflow) -> Edges:
+    rows = {job.name: row for row, job in enumerate(workflow.jobs)}
     writers: dict[str, list[int]] = {}
-    for row, job in enumerate(found.jobs):
+    for row, job in enumerate(workflow.jobs):
         for file in dict.fromkeys(job.outputs):
             writers.setdefault(file, []).append(row)
-    start, parents, handed = [0], list[int](), list[float]()
-    for row in range(len(found.jobs)):
-        from_each = _handed(found, row, rows, writers)
-        parents += from_each
-        handed += from_each.values()
+    start, parents, sizes = [0], list[int](), list[float]()
+    for row in range(len(workflow.jobs)):
+        received = _find_parents(workflow, row, rows, writers)
+        parents += received
+        sizes += received.values()
         start.append(len(parents))
-    return Edges(np.array(start, np.int64), np.array(parents, np.int64), np.array(handed, np.float64) / BYTES)
+    megabytes = np.array(sizes, np.float64) / BYTES_PER_MEGABYTE
+    return Edges(np.array(start, np.int64), np.array(parents, np.int64), megabytes)
 
 
-def _handed(found: _Workflow, row: int, rows: dict[str, int], writers: dict[str, list[int]]) -> dict[int, float]:
-    """Return the rows that a task waits for, and the bytes that each hands on to it."""
-    from_each: dict[int, float] = {}
-    for name in found.jobs[row].parents:
+def _find_parents(
+    workflow: _Workflow, row: int, rows: dict[str, int], writers: dict[str, list[int]]
+) -> dict[int, float]:
+    """Return the rows of a task's parents, and the bytes that it reads from each."""
+    received: dict[int, float] = {}
+    for name in workflow.jobs[row].parents:
         if name not in rows:
             raise RowError(row, f"its parent '{name[:80]}' does not exist: add it or remove the dependency")
-        from_each[rows[name]] = 0.0
-    for file in sorted(set(found.jobs[row].inputs)):
+        received[rows[name]] = 0.0
+    for file in sorted(set(workflow.jobs[row].inputs)):
         for writer in writers.get(file, ()):
-            if writer in from_each:
-                from_each[writer] += found.sizes[file]
-    return from_each
+            if writer in received:
+                received[writer] += workflow.sizes[file]
+    return received
 
 
-def _size(sizes: dict[str, float], names: list[str]) -> float:
+def _sum_sizes(sizes: dict[str, float], names: list[str]) -> float:
     try:
         return sum(map(sizes.__getitem__, names))
     except KeyError as error:
@@ -280,22 +238,64 @@ def _size(sizes: dict[str, float], names: list[str]) -> float:
         ) from None
 
 
-def _cluster(machines: list[dict[str, Any]]) -> Cluster | None:
-    """One node for each machine, one device for each core; none if the file names no machine."""
-    cores = [number(mapping(each.get("cpu", {}), "'cpu'"), "coreCount", _older_count(each)) for each in machines]
-    if not all(1 <= count == int(count) for count in cores) or sum(cores) > MOST_CORES:
-        raise InputError(f"the machines have {sum(cores):g} cores, expected at least 1 each, {MOST_CORES:,} in all")
+def _build_cluster(machines: list[dict[str, Any]]) -> Cluster | None:
+    """Build one node for each machine, one device for each core; none if the file names no machine."""
+    processors = [_require_object(each.get("cpu", {}), "'cpu'") for each in machines]
+    cores = [_get_number(each, "coreCount", _get_number(each, "count", CORES)) for each in processors]
+    if not all(1 <= count == int(count) for count in cores) or sum(cores) > MAX_CORES:
+        raise InputError(f"the machines have {sum(cores):g} cores, expected at least 1 each, {MAX_CORES:,} in all")
     return Cluster((DEFAULT_CPU,), tuple(Node({"cpu": int(count)}) for count in cores)) if cores else None
 
 
-def _older_count(machine: dict[str, Any]) -> float:
-    return number(mapping(machine.get("cpu", {}), "'cpu'"), "count", CORES)
+# --- fields of JSON objects --------------------------------------------------------------------------------------
 
 
-def sniff(head: bytes) -> bool:
-    """Whether the first bytes are those of a JSON object with a workflow."""
-    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    return start.startswith(b"{") and (b'"schemaVersion"' in head or b'"workflow"' in head)
+def _require_object(value: Any, what: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise InputError(f"{what} is no JSON object: this is another kind of file, or a damaged one")
+    return value
+
+
+def _get_objects(holder: dict[str, Any], key: str) -> list[dict[str, Any]]:
+    """Return a list of JSON objects; empty if it is missing."""
+    values = holder.get(key, [])
+    if not isinstance(values, list):
+        raise InputError(f"'{key}' is no list: this is another kind of file, or a damaged one")
+    what = f"an entry of '{key}'"
+    return [each if isinstance(each, dict) else _require_object(each, what) for each in values]
+
+
+def _get_name(holder: dict[str, Any], key: str) -> str:
+    value = holder.get(key)
+    if not isinstance(value, str) or not value.isprintable() or not value:
+        raise InputError(f"'{key}' is {value!r:.40}, expected a name")
+    return value
+
+
+def _get_names(holder: dict[str, Any], key: str) -> list[str]:
+    """Return a list of names; empty if it is missing."""
+    values = holder.get(key, [])
+    if not isinstance(values, list) or not _are_printable(values):
+        raise InputError(f"'{key}' is no list of names: correct it")
+    return values
+
+
+def _are_printable(values: list[Any]) -> bool:
+    try:
+        return "".join(values).isprintable()  # all at once, as there are many such lists
+    except TypeError:
+        return False
+
+
+def _get_number(holder: dict[str, Any], key: str, default: float | None = None) -> float:
+    """Return a number, 0 or more; the default if it is missing."""
+    value = holder.get(key, default)
+    if type(value) is float and 0 <= value < MAXIMUM:
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < MAXIMUM:
+        owner = holder.get("id") or holder.get("name") or "an entry"
+        raise InputError(f"{owner!r:.80}: {key} is {value!r:.40}, expected a number, 0 or more")
+    return float(value)
 
 
 FORMAT = Format("wfcommons", "workflows of WfCommons (WfFormat, JSON)", MAPPING, sniff, _read)

@@ -1,4 +1,4 @@
-"""Tables of GPU jobs and traces of requests are read under the names that people give their columns."""
+"""Tables of GPU jobs are read under the usual names of their columns."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.workloads.formats import reader
 from hybrid_scheduler.workloads.formats.format import Imported
-from workloads.formats.samples import PHILLY, REQUESTS
+from workloads.formats.samples import PHILLY
 
 
 def _read(tmp_path: Path, text: str) -> Imported:
@@ -43,29 +43,6 @@ def test_columns_may_go_by_the_usual_names_and_units(text: str, tmp_path: Path) 
     assert tasks.arrival_time.tolist() == [0.0, 0.0, 5.0]
 
 
-def test_requests_arrive_their_duration_before_their_end(tmp_path: Path) -> None:
-    found = _read(tmp_path, REQUESTS)
-    assert (found.rows, found.skipped) == (4, {"took 0 s": 1})
-    assert found.tasks.arrival_time.tolist() == [0.0, 0.75, 0.0]
-    assert found.tasks.measured["cpu"].tolist() == [0.5, 0.25, 2.0]
-    assert np.isinf(found.tasks.measured["gpu"]).all()
-    assert found.tasks.memory_required.tolist() == [128.0, 0.0, 256.0]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "arrival,duration\n3,0.5\n4.5,2\n",
-        "timestamp,latency_ms\n2024-05-01 00:00:00.000,500\n2024-05-01 00:00:01.500,2000\n",
-        "Timestamp_ms,Duration_us,user\n1000,500000,x\n2500,2000000,y\n",
-    ],
-)
-def test_arrivals_and_durations_may_have_units_or_be_dates(text: str, tmp_path: Path) -> None:
-    tasks = _read(tmp_path, text).tasks
-    assert np.allclose(tasks.arrival_time, [0.0, 1.5])
-    assert np.allclose(tasks.measured["cpu"], [0.5, 2.0])
-
-
 @pytest.mark.parametrize(
     ("text", "why"),
     [
@@ -76,11 +53,6 @@ def test_arrivals_and_durations_may_have_units_or_be_dates(text: str, tmp_path: 
         (PHILLY.replace("30.5,4", "-30.5,4"), r"line 3: duration is -30\.5, expected seconds, 0 or more"),
         (PHILLY.replace("30.5,4", "30.5,-4"), "line 3: num_gpus is -4, expected a whole number from 0"),
         (PHILLY.replace("30.5,4", "30.5,4,5"), "line 3: there are 8 fields, expected 7"),
-        (REQUESTS.replace("0.25,", "-0.25,"), r"line 3: duration is -0\.25, expected 0 or more"),
-        (REQUESTS.replace("0.25,", "soon,"), "line 3: duration is 'soon', expected seconds or a date"),
-        (REQUESTS.replace("128", "-128"), "line 2: memory is -128, expected MB, 0 or more"),
-        ("arrival,duration\n-1,2\n", "line 2: arrival is -1, expected seconds, 0 or more"),
-        ("arrival,duration\n1,0\n2,0\n", r"no row becomes a task \(2 took 0 s\): give a file with finished work"),
     ],
 )
 def test_a_wrong_line_is_named(text: str, why: str, tmp_path: Path) -> None:

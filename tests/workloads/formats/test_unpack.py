@@ -15,7 +15,6 @@ from hybrid_scheduler.workloads.formats import reader, unpack
 
 LINES = b"size,compute_intensity,memory_required\n" + b"5,0.5,1\n" * 50
 
-
 Pack = Callable[[bytes], bytes]
 
 
@@ -27,7 +26,7 @@ def _zstd(content: bytes) -> bytes:
 @pytest.mark.parametrize("pack", [gzip.compress, _zstd], ids=["gzip", "zstd"])
 def test_a_packed_file_is_told_by_its_content_not_by_its_name(pack: Pack, tmp_path: Path) -> None:
     (tmp_path / "tasks.txt").write_bytes(pack(LINES))
-    assert reader.format_of(tmp_path / "tasks.txt") == "csv"
+    assert reader.detect_format(tmp_path / "tasks.txt").name == "csv"
     assert len(reader.read(tmp_path / "tasks.txt")) == 50
 
 
@@ -81,24 +80,3 @@ def test_a_missing_file_and_a_folder_are_refused_by_name(tmp_path: Path) -> None
         reader.read(tmp_path / "none.csv")
     with pytest.raises(InputError, match=r"cannot be read .*: check the path"):
         reader.read(tmp_path)
-
-
-def test_files_of_two_formats_are_not_read_together(tmp_path: Path) -> None:
-    from workloads.formats.samples import SAMPLES
-
-    paths = [*SAMPLES["csv"](tmp_path), *SAMPLES["parquet"](tmp_path)]
-    with pytest.raises(InputError, match=r"tasks\.csv is csv, .*tasks\.parquet is parquet: read files of different"):
-        reader.read_all(paths)
-    with pytest.raises(InputError, match=r"the format csv takes one file: give .*tasks\.csv alone"):
-        reader.read_all([paths[0], paths[0]])
-
-
-def test_a_mistyped_format_is_answered_with_a_guess(tmp_path: Path) -> None:
-    with pytest.raises(LookupError, match="unknown format 'parket': did you mean 'parquet'"):
-        reader.read_all([tmp_path], "parket")
-
-
-def test_json_of_no_known_kind_is_not_taken_for_a_table(tmp_path: Path) -> None:
-    (tmp_path / "what.json").write_text('{"answer": 42}', encoding="utf-8")
-    with pytest.raises(InputError, match=r"what\.json is JSON of no known kind, known are parquet, csv, alibaba"):
-        reader.read(tmp_path / "what.json")

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.workloads.factorisations.starpu import DERIVED, spread
 from hybrid_scheduler.workloads.formats import reader
-from workloads.formats.instances import STARPU, starpu_file, written
+from hybrid_scheduler.workloads.formats.starpu import DERIVED, read_variation
+from workloads.formats.instances import STARPU, starpu_file, write_file
 from workloads.formats.real_data import DATA, needs_data
 
 FOLDER = DATA / "starpu_perfmodels"
@@ -57,9 +57,9 @@ def test_the_bus_tells_cores_gpus_and_links(tmp_path: Path) -> None:
     ],
 )
 def test_a_companion_that_is_none_is_refused(name: str, content: str, said: str, tmp_path: Path) -> None:
-    table = written(tmp_path / "times.csv", STARPU)
+    table = write_file(tmp_path / "times.csv", STARPU)
     with pytest.raises(InputError, match=said):
-        reader.read_all([table, written(tmp_path / name, content)])
+        reader.read_all([table, write_file(tmp_path / name, content)])
 
 
 @pytest.mark.parametrize(
@@ -74,11 +74,11 @@ def test_a_companion_that_is_none_is_refused(name: str, content: str, said: str,
 )
 def test_what_is_no_measurement_is_refused_with_its_line(old: str, new: str, said: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=said):
-        reader.read_all([written(tmp_path / "bad.csv", STARPU.replace(old, new, 1))], "starpu")
+        reader.read_all([write_file(tmp_path / "bad.csv", STARPU.replace(old, new, 1))], "starpu")
 
 
 def test_spreads_stand_beside_the_times(tmp_path: Path) -> None:
-    found = spread(starpu_file(tmp_path)[0])
+    found = read_variation(starpu_file(tmp_path)[0])
     assert list(found) == ["left_cpu", "left_gpu", "right_cpu"]
     assert np.allclose(found["left_cpu"], [0.05, 0.0])
     assert np.allclose(found["left_gpu"], [0.1, math.nan], equal_nan=True)
@@ -115,7 +115,7 @@ def test_the_table_of_pairs_says_the_same_as_that_of_all_measurements() -> None:
 @pytest.mark.parametrize("table", [EVERY, PAIRED], ids=lambda path: path.stem)
 def test_real_spreads_are_known_where_times_are(table: Path) -> None:
     tasks = reader.read(table)
-    found = spread(table)
+    found = read_variation(table)
     assert list(found) == list(tasks.measured)
     for name, times in tasks.measured.items():
         assert (np.isfinite(found[name]) == np.isfinite(times)).all()

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.workloads.formats import reader, unpack
 from hybrid_scheduler.workloads.formats.format import ASSUMED, IGNORED, MEASURED
-from hybrid_scheduler.workloads.source import digest_of
+from hybrid_scheduler.workloads.source import compute_digest
 from workloads.formats.samples import SAMPLES
 
 NAMES = sorted(reader.formats.table)
@@ -35,25 +35,25 @@ def _packed(paths: Sequence[Path], ending: str) -> list[Path]:
 
 
 def test_it_has_a_sample_and_knows_its_first_bytes(name: str, tmp_path: Path) -> None:
-    form = reader.format_named(name)
+    form = reader.load_format(name)
     assert form.name == name
-    assert form.sniff(unpack.head(SAMPLES[name](tmp_path)[0]))
+    assert form.sniff(unpack.read_head(SAMPLES[name](tmp_path)[0]))
 
 
 def test_it_does_not_take_samples_of_others_for_its_own(name: str, tmp_path: Path) -> None:
-    form = reader.format_named(name)
+    form = reader.load_format(name)
     for other in set(SAMPLES) - {name}:
         for path in SAMPLES[other](tmp_path):
-            assert not form.sniff(unpack.head(path)), path
+            assert not form.sniff(unpack.read_head(path)), path
 
 
 def test_it_does_not_know_bytes_of_no_format(name: str) -> None:
-    form = reader.format_named(name)
+    form = reader.load_format(name)
     assert not any(form.sniff(head) for head in (b"", b"\n", b"\x00" * 50, b"{", b"[", b"hello world\n", b"1,2\n"))
 
 
 def test_its_mapping_says_on_what_ground_every_column_is_used(name: str) -> None:
-    mapping = reader.format_named(name).mapping
+    mapping = reader.load_format(name).mapping
     assert {each.ground for each in mapping} <= {MEASURED, ASSUMED, IGNORED}
     assert any(each.ground == MEASURED for each in mapping)
     assert all(bool(each.becomes) != (each.ground == IGNORED) for each in mapping)
@@ -73,14 +73,14 @@ def test_every_row_of_its_sample_became_a_task_or_was_skipped_for_a_reason(name:
 def test_its_packed_twin_gives_the_same_tasks(name: str, ending: str, tmp_path: Path) -> None:
     paths = SAMPLES[name](tmp_path)
     plain, twin = reader.read_all(paths), reader.read_all(_packed(paths, ending))
-    assert digest_of(plain.tasks) == digest_of(twin.tasks)
+    assert compute_digest(plain.tasks) == compute_digest(twin.tasks)
     assert replace(plain, tasks=twin.tasks) == twin
 
 
 def test_its_files_may_be_given_in_any_order(name: str, tmp_path: Path) -> None:
     paths = SAMPLES[name](tmp_path)
     there, back = reader.read_all(paths), reader.read_all(paths[::-1])
-    assert digest_of(there.tasks) == digest_of(back.tasks)
+    assert compute_digest(there.tasks) == compute_digest(back.tasks)
     assert there.cluster == back.cluster
 
 

@@ -23,7 +23,7 @@ def bomb(path: Path, dependencies: pa.Array) -> Path:
 def test_one_long_text_in_every_row_is_refused_before_it_is_written_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parquet, "MOST_TEXT", 1 << 20)
+    monkeypatch.setattr(parquet, "MAX_TEXT", 1 << 20)
     text = ";".join(map(str, range(PARENTS)))
     file = bomb(tmp_path / "bomb", pa.array([text] * ROWS))
     assert file.stat().st_size < 1 << 16 < ROWS * len(text) // 100
@@ -37,7 +37,7 @@ def test_one_long_text_in_every_row_is_refused_before_it_is_written_out(
 def test_one_long_list_in_every_row_is_refused_before_it_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parquet, "MOST_LISTED", 100_000)
+    monkeypatch.setattr(parquet, "MAX_LISTED", 100_000)
     file = bomb(tmp_path / "bomb", pa.array([[7] * PARENTS] * ROWS))
     assert file.stat().st_size < 1 << 16
     with pytest.raises(InputError, match=r"its lists hold more than 100,000 numbers: leave out some$"):

@@ -1,1 +1,0 @@
-"""Task graphs of tiled matrix factorisations, by the kernel times that StarPU measured."""

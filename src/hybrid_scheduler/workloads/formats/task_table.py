@@ -1,0 +1,159 @@
+"""The columns of the project's own tables of tasks, as text or Parquet: what each means, and how tasks are built."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from hybrid_scheduler.core.tasks import EXPECTED, FEATURE, MEASURED, Edges, Ints, Tasks, edges_from_ids
+from hybrid_scheduler.errors import InputError, RowError
+from hybrid_scheduler.workloads.formats import format as grounds
+from hybrid_scheduler.workloads.formats.cells import WHOLE_NUMBER
+from hybrid_scheduler.workloads.formats.columns import require_columns
+from hybrid_scheduler.workloads.formats.format import Mapped
+
+DEPENDENCIES, MEGABYTES = "dependencies", "dependency_megabytes"
+REQUIRED = ("size", "compute_intensity", "memory_required")
+OPTIONAL = ("task_id", "arrival_time", "duration_estimate", DEPENDENCIES, MEGABYTES)
+PREFIXES = (MEASURED, EXPECTED, FEATURE)
+_SEPARATOR = re.compile(r"\s*[;,]\s*|\s+")
+
+MAPPING = (
+    Mapped("size, task_size", "size", grounds.MEASURED, "N, above 0"),
+    Mapped("compute_intensity", "compute_intensity", grounds.MEASURED, "I, from 0 to 1"),
+    Mapped("memory_required", "memory_required", grounds.MEASURED, "MB, 0 or more"),
+    Mapped("task_id", "task_id", grounds.MEASURED, "whole number, unique; the row number if absent"),
+    Mapped("arrival_time", "arrival_time", grounds.MEASURED, "seconds, 0 or more; 0 if absent"),
+    Mapped("dependencies", "dependencies", grounds.MEASURED, "ids of parents, `1;2` or `[1, 2]`"),
+    Mapped("dependency_megabytes", "MB on edges", grounds.MEASURED, "MB from each parent, `0.5;3`; 0 if absent"),
+    Mapped("duration_estimate", "duration_estimate", grounds.MEASURED, "seconds; the formula if absent or empty"),
+    Mapped("time_<class>", "time_<class>", grounds.MEASURED, "seconds; `inf`: cannot run there; empty: the formula"),
+    Mapped(
+        "expected_<class>", "expected_<class>", grounds.MEASURED, "seconds that policies are told; empty: the true"
+    ),
+    Mapped("feature_<name>", "feature_<name>", grounds.MEASURED, "a number that models may learn from, or empty"),
+    Mapped("", "duration_estimate", grounds.ASSUMED, "k·N^1.5/(I + 0.5) where the file has none"),
+    Mapped("any other", "", grounds.IGNORED),
+)
+
+
+def check_header(columns: Sequence[str]) -> dict[str, str]:
+    """Return the file's name of every column that tasks have; a header that lacks one or repeats one is refused.
+
+    `task_size` stands in for a missing `size`.
+    """
+    if not columns:
+        raise InputError("the file is empty: it needs a header line and a line for every task")
+    alias = "task_size" if "size" not in columns else "size"
+    header = ["size" if name == alias else name for name in columns]
+    require_columns(header, REQUIRED)
+    found = {}
+    for name, column in zip(header, columns, strict=True):
+        if name in (*REQUIRED, *OPTIONAL) or name.startswith(PREFIXES):
+            if name in found:
+                raise InputError(f"column '{name[:40]}' appears twice: keep one of them")
+            found[name] = column
+    return found
+
+
+def build_tasks(columns: Mapping[str, Any], ids: Ints | None, edges: Edges | None) -> Tasks:
+    """Build tasks from the columns of a file."""
+
+    def select(prefix: str) -> dict[str, Any]:
+        return {name.removeprefix(prefix): each for name, each in columns.items() if name.startswith(prefix)}
+
+    return Tasks.build(
+        columns["size"],
+        columns["compute_intensity"],
+        columns["memory_required"],
+        columns.get("arrival_time"),
+        ids,
+        columns.get("duration_estimate"),
+        edges,
+        select(MEASURED),
+        select(EXPECTED),
+        select(FEATURE),
+    )
+
+
+def parse_edges(ids: Ints | None, parents: Any, megabytes: Any | None) -> Edges | None:
+    """Parse columns of text such as `1;2` and `0.5;3`; none if no task has a parent."""
+    import pyarrow.compute as pc
+
+    if not any(pc.max(pc.binary_length(each)).as_py() for each in (parents, megabytes) if each is not None):
+        return None
+    known = np.arange(len(parents)) if ids is None else ids
+    return _parse_plain_edges(known, parents, megabytes) or parse_edge_cells(known, parents, megabytes)
+
+
+def _parse_plain_edges(ids: Ints, parents: Any, megabytes: Any | None) -> Edges | None:
+    """Parse ids and numbers with `;` between them with Arrow; none if something is written otherwise."""
+    import pyarrow as pa
+
+    try:
+        start, parent_ids = _split_column(parents, pa.int64())
+        starts, weights = (
+            (start, np.zeros(len(parent_ids))) if megabytes is None else _split_column(megabytes, pa.float64())
+        )
+    except pa.ArrowInvalid:
+        return None
+    order = np.argsort(ids, kind="stable")
+    rows = order[np.searchsorted(ids[order], parent_ids).clip(max=len(ids) - 1)]
+    usable = np.array_equal(start, starts) and np.array_equal(ids[rows], parent_ids)
+    if not usable or not np.all((weights >= 0) & (weights < np.inf)):
+        return None
+    return Edges(start, rows.astype(np.int64), weights)
+
+
+def _split_column(column: Any, kind: Any) -> tuple[Ints, Any]:
+    """Split text at `;` into numbers: where those of each row begin, and all of them."""
+    import pyarrow.compute as pc
+
+    filled = column.combine_chunks()
+    lengths = pc.binary_length(filled).to_numpy()
+    split = pc.split_pattern(filled, ";")
+    counts = np.where(lengths > 0, pc.list_value_length(split).to_numpy(), 0)
+    values = pc.list_flatten(split.filter(pc.greater(pc.binary_length(filled), 0)))
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), values.cast(kind).to_numpy()
+
+
+def parse_edge_cells(ids: Ints, parents: Any, megabytes: Any | None) -> Edges | None:
+    """Parse edges cell by cell; a cell is text, a list of numbers, or empty."""
+    rows = [[] if cell in (None, "") else _parse_parents(row, cell) for row, cell in enumerate(parents.to_pylist())]
+    cells = [] if megabytes is None else megabytes.to_pylist()
+    weights = [_parse_megabytes(row, cell, len(rows[row])) for row, cell in enumerate(cells)]
+    return edges_from_ids(ids.tolist(), rows, weights or None) if any(rows) else None
+
+
+def _parse_parents(row: int, cell: Any) -> list[int]:
+    if isinstance(cell, list) and all(isinstance(each, int) for each in cell):
+        return cell
+    if isinstance(cell, str):
+        text = cell.strip().removesuffix(".0")  # a spreadsheet may write single ids as 1.0
+        if text.startswith("[") and text.endswith("]"):
+            text = text[1:-1].strip()
+        parts = _SEPARATOR.split(text) if text else []
+        if all(WHOLE_NUMBER.fullmatch(part) for part in parts):
+            return [int(part) for part in parts]
+    raise RowError(row, f"dependencies are '{str(cell)[:40]}', expected task ids such as 1;2")
+
+
+def _parse_megabytes(row: int, cell: Any, count: int) -> list[float]:
+    """Parse the megabytes from each of `count` parents; an empty cell is 0 from each."""
+    numbers = cell if isinstance(cell, list) else _split_numbers("" if cell is None else cell)
+    if not numbers:
+        return [0.0] * count
+    if len(numbers) != count or not all(isinstance(each, int | float) and 0 <= each < np.inf for each in numbers):
+        raise RowError(row, f"dependency_megabytes are '{str(cell)[:40]}', expected {count} numbers such as 0.5;3")
+    return numbers
+
+
+def _split_numbers(cell: Any) -> list[float]:
+    try:
+        text = cell.strip().removeprefix("[").removesuffix("]").strip()
+        return [float(part) for part in _SEPARATOR.split(text)] if text else []
+    except (AttributeError, ValueError):
+        return [np.nan]  # no number: refused by the caller
