@@ -11,10 +11,10 @@ const server = process.env.HMS_URL ?? 'http://127.0.0.1:8000';
 
 const web = fileURLToPath(new URL('../src/hybrid_scheduler/web', import.meta.url));
 
-/** Writes a compressed twin beside each script and style sheet: the server compresses nothing while it works. */
-function compressed(): Plugin {
+/** Writes a compressed copy next to each script and style sheet: the server compresses nothing while it works. */
+function precompress(): Plugin {
   return {
-    name: 'compressed',
+    name: 'precompress',
     apply: 'build',
     closeBundle() {
       const assets = join(web, 'assets');
@@ -26,7 +26,7 @@ function compressed(): Plugin {
 }
 
 export default defineConfig({
-  plugins: [react(), tailwind(), compressed()],
+  plugins: [react(), tailwind(), precompress()],
   resolve: { alias: { '@': fileURLToPath(new URL('./src', import.meta.url)) } },
   build: {
     outDir: web,

@@ -9,7 +9,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Several runs side by side
+         * Compare runs
          * @description Return the figures of several runs, and how each scheduler differs from the first run.
          */
         get: operations["compare_api_compare_get"];
@@ -30,7 +30,7 @@ export interface paths {
         };
         /**
          * Ranking now
-         * @description Return totals and averages of every scheduler, best first, and the bound that nobody can beat.
+         * @description Return totals and averages of every scheduler, best first, and the lower bound.
          */
         get: operations["comparison_api_comparison_get"];
         put?: never;
@@ -70,7 +70,7 @@ export interface paths {
         };
         /**
          * Experiments, newest first
-         * @description Return what was compared, and how far it is.
+         * @description Return experiments and their progress.
          */
         get: operations["page_api_experiments_get"];
         put?: never;
@@ -93,15 +93,15 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * How an experiment stands
-         * @description Return how far an experiment is.
+         * State of an experiment
+         * @description Return an experiment and its progress.
          */
         get: operations["detail_api_experiments__experiment_id__get"];
         put?: never;
         post?: never;
         /**
          * Cancel an experiment
-         * @description Stop an experiment that waits or runs; delete its run to be rid of one that has ended.
+         * @description Stop an experiment that is queued or running; one that has ended is deleted as a run.
          */
         delete: operations["cancel_api_experiments__experiment_id__delete"];
         options?: never;
@@ -118,7 +118,7 @@ export interface paths {
         };
         /**
          * Latest training records
-         * @description Return the latest 1000 examples that models are trained on, of all runs, newest first; empty before any run.
+         * @description Return the latest 1000 training examples of all runs, newest first; empty before any run.
          */
         get: operations["full_history_api_full_history_get"];
         put?: never;
@@ -138,7 +138,7 @@ export interface paths {
         };
         /**
          * Health
-         * @description Ask the database and the cache, and look at the engine; 503 if the database does not answer.
+         * @description Return the health of database, cache and engine; 503 if the database does not answer.
          */
         get: operations["health_api_health_get"];
         put?: never;
@@ -178,7 +178,7 @@ export interface paths {
         };
         /**
          * Latest results of all schedulers
-         * @description Return the latest results of a run beside their tasks, newest task first; empty before any run.
+         * @description Return the latest results of a run with their tasks, newest task first; empty before any run.
          */
         get: operations["comparative_api_history_comparative_get"];
         put?: never;
@@ -197,8 +197,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What goes with what
-         * @description Return how features of tasks and turnarounds of schedulers go together.
+         * Correlations
+         * @description Return the correlations of task features and of the turnarounds of schedulers.
          */
         get: operations["correlation_api_matrix_correlation_get"];
         put?: never;
@@ -217,7 +217,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Who beats whom
+         * Pairwise wins
          * @description Return how often each scheduler ended a task before each other one.
          */
         get: operations["wins_api_matrix_wins_get"];
@@ -260,7 +260,7 @@ export interface paths {
          * Trained models
          * @description Return models of the database and model files, with what they were trained on.
          *
-         *     Files are looked for in the folder `models` and among the agents that were trained for a cluster once.
+         *     Files come from the folder `models` and from the cache of agents trained for a cluster.
          */
         get: operations["models_api_models_get"];
         put?: never;
@@ -282,7 +282,7 @@ export interface paths {
         put?: never;
         /**
          * Pause (short path)
-         * @description Halt between two blocks of tasks.
+         * @description Pause between two blocks of tasks.
          */
         post: operations["pause_api_pause_post"];
         delete?: never;
@@ -301,10 +301,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Go on (short path)
-         * @description Go on after a pause.
+         * Resume (short path)
+         * @description Continue after a pause.
          *
-         *     With a run's number, go on with that run: it is played again up to its last stored task.
+         *     With the number of a run, continue that run: it is replayed up to its last stored task.
          */
         post: operations["resume_api_resume_post"];
         delete?: never;
@@ -342,7 +342,7 @@ export interface paths {
         };
         /**
          * Everything about a run
-         * @description Return how a run began, what was changed, and how it ended.
+         * @description Return the settings of a run, its changes and its results.
          */
         get: operations["detail_api_runs__run_id__get"];
         put?: never;
@@ -356,7 +356,7 @@ export interface paths {
         head?: never;
         /**
          * Rename a run
-         * @description Give a run a name, or take it away.
+         * @description Name a run, or remove its name.
          */
         patch: operations["rename_api_runs__run_id__patch"];
         trace?: never;
@@ -370,9 +370,9 @@ export interface paths {
         };
         /**
          * A run as a file
-         * @description Stream every result of a run beside its task, in order of task, scheduler and attempt.
+         * @description Stream every result of a run with its task, in order of task, scheduler and attempt.
          *
-         *     Of a run that goes on, the file holds what was stored when it was asked for.
+         *     Of a running one, the file holds what is stored at the time of the request.
          */
         get: operations["download_api_runs__run_id__export_get"];
         put?: never;
@@ -391,7 +391,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What a run has measured
+         * Figures of a run
          * @description Return every measure of every scheduler with its 95 % interval.
          */
         get: operations["figures_api_runs__run_id__figures_get"];
@@ -413,8 +413,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Go on with a run
-         * @description Go on with a run that was interrupted or stopped: it is played again up to its last task, then goes on live.
+         * Resume a run
+         * @description Continue an interrupted or stopped run: it is replayed up to its last task, then runs live.
          */
         post: operations["resume_api_runs__run_id__resume_post"];
         delete?: never;
@@ -431,8 +431,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What can race
-         * @description Return the registry: built-in schedulers and plug-ins, how each is drawn, and who takes part now.
+         * Known schedulers
+         * @description Return the registry: built-in schedulers and plug-ins, how each is drawn, and which take part now.
          */
         get: operations["schedulers_api_schedulers_get"];
         put?: never;
@@ -474,7 +474,7 @@ export interface paths {
         put?: never;
         /**
          * Pause
-         * @description Halt between two blocks of tasks.
+         * @description Pause between two blocks of tasks.
          */
         post: operations["pause_api_simulation_pause_post"];
         delete?: never;
@@ -493,10 +493,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Go on
-         * @description Go on after a pause.
+         * Resume
+         * @description Continue after a pause.
          *
-         *     With a run's number, go on with that run: it is played again up to its last stored task.
+         *     With the number of a run, continue that run: it is replayed up to its last stored task.
          */
         post: operations["resume_api_simulation_resume_post"];
         delete?: never;
@@ -514,7 +514,7 @@ export interface paths {
         };
         /**
          * Settings
-         * @description Return the settings as they stand, and what may be chosen.
+         * @description Return the settings and their possible values.
          */
         get: operations["settings_api_simulation_settings_get"];
         put?: never;
@@ -524,7 +524,7 @@ export interface paths {
         head?: never;
         /**
          * Change settings
-         * @description Change settings while the simulation runs; a GPU that fails throws its tasks back, none is lost.
+         * @description Change settings while the simulation runs; the tasks of a GPU that fails start again elsewhere.
          */
         patch: operations["change_api_simulation_settings_patch"];
         trace?: never;
@@ -557,8 +557,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * How the simulation stands
-         * @description Return state, progress and what is wrong.
+         * State of the simulation
+         * @description Return state, progress and problems.
          */
         get: operations["status_api_simulation_status_get"];
         put?: never;
@@ -579,8 +579,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Let some tasks pass
-         * @description Let so many tasks pass while paused.
+         * Process some tasks
+         * @description Process so many tasks while paused.
          */
         post: operations["step_api_simulation_step_post"];
         delete?: never;
@@ -617,8 +617,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * How the simulation stands (short path)
-         * @description Return state, progress and what is wrong.
+         * State of the simulation (short path)
+         * @description Return state, progress and problems.
          */
         get: operations["status_api_status_get"];
         put?: never;
@@ -643,10 +643,10 @@ export interface paths {
         get: operations["page_api_tasks_get"];
         put?: never;
         /**
-         * A task by hand
-         * @description Let a task arrive now; return what every scheduler decided, and why.
+         * Submit a task
+         * @description Let a task arrive now; return the decision of every scheduler with its explanation.
          *
-         *     The task joins the race like any other: it is stored, counted, and seen by everyone who watches.
+         *     The task joins the race like any other: it is stored, counted, and shown to every client.
          */
         post: operations["create_api_tasks_post"];
         delete?: never;
@@ -664,7 +664,7 @@ export interface paths {
         };
         /**
          * Everything about a task
-         * @description Return a task, what every scheduler did with it, and every attempt; one just placed is there at once.
+         * @description Return a task, its results by all schedulers, and every attempt; a task just placed is there at once.
          */
         get: operations["audit_api_tasks__task_id__get"];
         put?: never;
@@ -685,8 +685,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * A result measured elsewhere
-         * @description Store what became of a task that really ran; it is told with the task's other results, marked as measured.
+         * Add a measured result
+         * @description Store the result of a task that really ran elsewhere; it is returned with the others, marked as measured.
          */
         post: operations["create_api_tasks__task_id__results_post"];
         delete?: never;
@@ -730,7 +730,7 @@ export interface paths {
         put?: never;
         /**
          * Upload a workload
-         * @description Take a file as the body of the request, read it, and keep it if it can be used; its format is recognised.
+         * @description Store the body of the request as a file if it can be used as a workload; its format is recognised.
          *
          *     A file of the same name is not replaced: delete it first.
          */
@@ -749,8 +749,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Shape of a workload
-         * @description Return how tasks, sizes, memory and arrivals of a workload are spread.
+         * Statistics of a workload
+         * @description Return the distributions of the sizes, intensities, memory and arrivals of a workload.
          */
         get: operations["detail_api_workloads__name__get"];
         put?: never;
@@ -791,52 +791,46 @@ export interface components {
     schemas: {
         /**
          * AgentHistory
-         * @description The last lessons of an agent.
+         * @description The last updates of an agent.
          */
         AgentHistory: {
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
+            /** @constant */
             kind: "agent";
             /** @description Newest last, 60 at most. */
             points: components["schemas"]["AgentPoint"][];
         };
         /**
          * AgentInsight
-         * @description How an agent stands (rl_agent).
+         * @description State of a reinforcement learning agent (rl_agent).
          */
         AgentInsight: {
-            /** @description Whether it learns in a process of its own; then what it learns counts 50 tasks later. */
+            /** @description Whether it trains in a process of its own; then a new model counts 50 tasks later. */
             beside: boolean;
-            /** @description Share of decisions by lot, 0 to 1. */
+            /** @description Share of random decisions, 0 to 1. */
             epsilon: number | null;
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
+            /** @constant */
             kind: "agent";
-            /** @description Of the last lesson; null before the first one. */
+            /** @description Of the last update; null before the first one. */
             loss: number | null;
             /** @description What a decision earns lately: a running mean, in typical tasks; 0 would cost nothing. */
             reward: number | null;
-            /** @description Gradient steps, lessons before the race not included. */
+            /** @description Gradient steps, pretraining not included. */
             steps: number;
-            /** @description Lessons of this race that have changed its weights. */
+            /** @description Updates of this race that have changed its weights. */
             updates: number;
-            /** @description Models that have replaced one another in this race; 0: it decides by what it started with. */
+            /** @description Models that have replaced one another in this race; 0: the one it started with. */
             version: number;
         };
         /**
          * AgentPoint
-         * @description How the agent stood after a lesson.
+         * @description The agent after an update.
          */
         AgentPoint: {
             epsilon: number | null;
             loss: number | null;
             /** @description Running mean, in typical tasks. */
             reward: number | null;
-            /** @description The newest task when the lesson began to count. */
+            /** @description The newest task when the update took effect. */
             task: number;
         };
         /**
@@ -851,7 +845,7 @@ export interface components {
         };
         /**
          * Candidate
-         * @description A device as the scheduler saw it; null is what the scheduler does not know.
+         * @description A device as the scheduler sees it; null is what the scheduler does not know.
          */
         Candidate: {
             chosen: boolean;
@@ -871,16 +865,16 @@ export interface components {
             kind: string;
             /** @description Seconds of the whole task there, transfer included. */
             predicted_time: number | null;
-            /** @description The scheduler's own judgement, larger is better; null if it has none. */
+            /** @description The scheduler's own score, larger is better; null if it has none. */
             score: number | null;
-            /** @description Seconds that moving its memory there takes. */
+            /** @description Seconds to transfer its memory there. */
             transfer: number | null;
             /** @description Seconds until it could start there. */
             wait: number | null;
         };
         /**
          * ChangeAnswer
-         * @description What was written to the run's log, and the settings as they are now.
+         * @description The change as the run's log has it, and the new settings.
          */
         ChangeAnswer: {
             at_task: number;
@@ -893,7 +887,7 @@ export interface components {
         };
         /**
          * Choices
-         * @description What the settings may be.
+         * @description Possible values of the settings.
          */
         Choices: {
             most_gpus: number;
@@ -903,17 +897,17 @@ export interface components {
         };
         /**
          * Comparison
-         * @description Who leads, and how far from what is possible.
+         * @description The ranking, and how far from optimal each scheduler is.
          */
         Comparison: {
-            /** @description Nobody can have ended all tasks so far before this moment. */
+            /** @description Lower bound: no schedule ends all tasks so far before this time. */
             bound: number | null;
             /**
              * @description The figure of the last tasks by which they are ranked.
              * @enum {string}
              */
             by: "mean_turnaround" | "p95_turnaround" | "avg_time" | "mean_waiting" | "energy" | "cost";
-            /** @description How the last lessons of every scheduler that learns went. */
+            /** @description The last training updates of every scheduler that learns. */
             histories: {
                 [key: string]: components["schemas"]["ForestHistory"] | components["schemas"]["AgentHistory"];
             };
@@ -929,7 +923,7 @@ export interface components {
         };
         /**
          * CorrelationMatrix
-         * @description What goes with what, about the last tasks (2000 at most).
+         * @description Correlations over the last tasks (2000 at most).
          */
         CorrelationMatrix: {
             /** @description [i][j]: Pearson's r of features i and j, -1 to 1. */
@@ -961,7 +955,7 @@ export interface components {
              */
             kind: string;
             /**
-             * @description A CPU that only plays it is called (emulated).
+             * @description A GPU that a CPU stands in for is called (emulated).
              * @example gpu0
              */
             name: string;
@@ -979,7 +973,7 @@ export interface components {
             /** @description Of the run minus that of the baseline. */
             mean: number | null;
             measure: string;
-            /** @description Whether the same seeds drew the same tasks for both, so that luck cancels. */
+            /** @description Whether both ran on the same tasks from the same seeds. */
             paired: boolean;
             /** @description The difference against the baseline's mean, 0.1 is 10 % more. */
             relative: number | null;
@@ -1011,7 +1005,7 @@ export interface components {
         };
         /**
          * ErrorAnswer
-         * @description The answer to a request that failed.
+         * @description The response to a request that failed.
          */
         ErrorAnswer: {
             error: components["schemas"]["Problem"];
@@ -1022,18 +1016,18 @@ export interface components {
          */
         Estimate: {
             high: number | null;
-            /** @description null: there is no interval, as of one single number. */
+            /** @description null: there is no interval, as for a single number. */
             low: number | null;
             mean: number | null;
-            /** @description Seeds or batches that it is made of. */
+            /** @description Number of seeds or batches. */
             n: number;
         };
         /**
          * Experiment
-         * @description A comparison and how far it is; its results are the figures of the run with the same number.
+         * @description An experiment and its progress; its results are the figures of the run with the same number.
          */
         Experiment: {
-            /** @description Experiments that come before it; null if it does not wait. */
+            /** @description Experiments queued before it; null if it is not queued. */
             ahead: number | null;
             /** Format: date-time */
             asked_at: string;
@@ -1068,7 +1062,7 @@ export interface components {
         };
         /**
          * ExperimentCreate
-         * @description What to compare.
+         * @description An experiment to run.
          */
         ExperimentCreate: {
             /**
@@ -1093,7 +1087,7 @@ export interface components {
              */
             rate?: number | null;
             /**
-             * @description Who is compared.
+             * @description Schedulers to compare.
              * @example [
              *       "greedy",
              *       "eft"
@@ -1108,7 +1102,7 @@ export interface components {
             seeds: number | number[];
             /** @description Tasks of a seed; null: as many as the preset or file has. */
             tasks?: number | null;
-            /** @example a night of long tails */
+            /** @example long tails overnight */
             title?: string | null;
             /**
              * @description A preset, or `upload:NAME`.
@@ -1127,7 +1121,7 @@ export interface components {
             most_waiting: number;
             /** @description Pass it as `after` for the next page; null: this is the last one. */
             next: number | null;
-            /** @description Experiments that wait or run. */
+            /** @description Experiments that are queued or running. */
             waiting: number;
         };
         /**
@@ -1137,7 +1131,7 @@ export interface components {
         Explanation: {
             candidates: components["schemas"]["Candidate"][];
             /**
-             * @description How much each feature of the task mattered to a scheduler that learns; else empty.
+             * @description Contribution of each feature of the task, of a scheduler that learns; else empty.
              * @example {
              *       "compute_intensity": 0.52,
              *       "size": 0.41
@@ -1168,58 +1162,50 @@ export interface components {
          * @description The last fits of a forest.
          */
         ForestHistory: {
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
+            /** @constant */
             kind: "forest";
             /** @description Newest last, 30 at most. */
             points: components["schemas"]["Retrain"][];
         };
         /**
          * ForestInsight
-         * @description How a forest stands (hybrid_ml).
+         * @description State of a forest (hybrid_ml).
          */
         ForestInsight: {
-            /** @description Whether it learns in a process of its own; then what it learns counts 50 tasks later. */
+            /** @description Whether it trains in a process of its own; then a new model counts 50 tasks later. */
             beside: boolean;
-            /**
-             * @description How much each feature matters to the predicted GPU share; they add up to 1.
-             * @example {
-             *       "compute_intensity": 0.6,
-             *       "size": 0.4
-             *     }
-             */
+            /** @description How much each feature matters to the predicted GPU share; they add up to 1. */
             feature_importance: {
                 [key: string]: number | null;
             };
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
+            /** @constant */
             kind: "forest";
             /** @description The newest task when the last forest began to decide; null: none in this race yet. */
             last_retrain: number | null;
-            /** @description Fits of this model, lessons before the race included. */
+            /** @description Fits of this model, pretraining included. */
             retrains: number;
-            /** @description Mean absolute error, in seconds, of the execution times that it predicted before deciding, on all classes of devices that can run the task. */
+            /** @description Mean absolute error, in seconds, of the predicted execution times on all classes that can run the task. */
             seconds_mae: number | null;
             /** @description R² of the same predictions. */
             seconds_r2: number | null;
             /** @description Tasks that these two are about: the last ones, 1000 at most. */
             seconds_tested: number;
-            /** @description Mean absolute error of the predicted GPU share (0 to 1) against the share that was best in retrospect, on the tasks between the last two fits, which the forest of that time had not seen; null: only one fit yet. */
+            /**
+             * @description Mean absolute error of the predicted GPU share (0 to 1) against the share that was best in retrospect.
+             *
+             *     On the tasks between the last two fits, which the forest of that time had not seen; null: only one fit yet.
+             */
             share_mae: number | null;
             /** @description R² of the same predictions; null also where the best shares were all equal. */
             share_r2: number | null;
             /** @description Tasks that these two are about. */
             share_tested: number;
-            /** @description Models that have replaced one another in this race; 0: it decides by what it started with. */
+            /** @description Models that have replaced one another in this race; 0: the one it started with. */
             version: number;
         };
         /**
          * Headline
-         * @description Who did best, by mean turnaround.
+         * @description The best scheduler, by mean turnaround.
          */
         Headline: {
             /** @description Seconds from arrival to finish. */
@@ -1243,7 +1229,7 @@ export interface components {
         };
         /**
          * Heatmap
-         * @description Where the GPU pays, by size and intensity, about the last tasks (2000 at most).
+         * @description Where the GPU pays, by size and intensity, over the last tasks (2000 at most).
          */
         Heatmap: {
             /** @description [size][intensity]: best share on a GPU of the mean task there; null: none seen. */
@@ -1251,7 +1237,7 @@ export interface components {
             /** @description [size][intensity]: tasks that are faster whole on a GPU, 0 to 1. */
             gpu_wins: (number | null)[][];
             intensity_edges: number[];
-            /** @description Whether the edges of the sizes are spaced by factors, as they are if the largest is over 20 times the least. */
+            /** @description Whether the edges of the sizes grow by factors, as they do if the largest is over 20 times the least. */
             log_sizes: boolean;
             size_edges: number[];
             /** @description [size][intensity]: median of log2(time on a CPU / time on a GPU) of the tasks there, whole; 1: the GPU takes half the time, below 0: the CPU is faster; null: none seen that both can run. */
@@ -1260,7 +1246,7 @@ export interface components {
         };
         /**
          * HistoryRow
-         * @description A result beside its task.
+         * @description A result together with its task.
          */
         HistoryRow: {
             /**
@@ -1273,20 +1259,14 @@ export interface components {
              * @example 34.5
              */
             arrival_time: number;
-            /**
-             * @description 2 and more: started again because its GPU failed.
-             * @default 1
-             */
+            /** @description 2 and more: started again because its GPU failed. */
             attempt: number;
             /**
              * @description How much it gains from a GPU, 0 to 1.
              * @example 0.8
              */
             compute_intensity: number;
-            /**
-             * @description Tasks that must end before it starts.
-             * @default []
-             */
+            /** @description Tasks that must end before it starts. */
             dependencies: number[];
             /**
              * @description Device that did it (of a split task the GPU), -1: none.
@@ -1313,10 +1293,7 @@ export interface components {
              * @example 0.75
              */
             gpu_fraction: number | null;
-            /**
-             * @description Whether it really ran, rather than in simulated time.
-             * @default false
-             */
+            /** @description Whether it really ran, rather than in simulated time. */
             measured: boolean;
             /**
              * @description Memory in MB.
@@ -1324,7 +1301,7 @@ export interface components {
              */
             memory_required: number;
             /**
-             * @description Who decided.
+             * @description Name of the scheduler.
              * @example oracle
              */
             scheduler_name: string;
@@ -1361,7 +1338,7 @@ export interface components {
         };
         /**
          * LiveSettings
-         * @description The settings as they stand.
+         * @description The current settings.
          */
         LiveSettings: {
             /**
@@ -1370,7 +1347,7 @@ export interface components {
              */
             backend: string;
             /**
-             * @description What it runs them on; empty if simulated.
+             * @description Devices of the backend; empty if simulated.
              * @example
              */
             devices: string;
@@ -1388,7 +1365,7 @@ export interface components {
         };
         /**
          * MeasureInfo
-         * @description What a measure says.
+         * @description A measure and its meaning.
          */
         MeasureInfo: {
             less_is_better: boolean;
@@ -1401,7 +1378,7 @@ export interface components {
         };
         /**
          * ModelFile
-         * @description A model file and what its manifest says.
+         * @description A model file and its manifest.
          */
         ModelFile: {
             /** @example hybrid_ml.pkl */
@@ -1431,13 +1408,10 @@ export interface components {
         };
         /**
          * OtherInsight
-         * @description What a policy from elsewhere tells about itself.
+         * @description What a third-party policy reports about itself.
          */
         OtherInsight: {
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
+            /** @constant */
             kind: "other";
             values: {
                 [key: string]: unknown;
@@ -1452,7 +1426,7 @@ export interface components {
             kind: string;
             /** @example  */
             message: string;
-            /** @description How long it took to answer. */
+            /** @description Latency of its answer. */
             milliseconds: number | null;
             /** @enum {string} */
             state: "ok" | "degraded" | "down" | "none";
@@ -1494,59 +1468,41 @@ export interface components {
         };
         /**
          * Ranked
-         * @description A scheduler and its place.
+         * @description The figures of a scheduler (SchedulerFigures) and its place.
          */
         Ranked: {
-            /** @description Mean execution time, s. */
             avg_time: number | null;
-            /** @description Seconds of work before the mean device. */
             backlog: number | null;
-            /** @description USD in total */
             cost: number | null;
-            /** @description Wall time of a decision. */
             decision_microseconds: number | null;
-            /** @description J in total */
             energy: number | null;
-            /** @description What a learner tells about itself; null: it does not learn. */
-            insight: (components["schemas"]["ForestInsight"] | components["schemas"]["AgentInsight"] | components["schemas"]["OtherInsight"]) | null;
-            /** @description When its last task ends, simulated seconds. */
+            insight: components["schemas"]["ForestInsight"] | components["schemas"]["AgentInsight"] | components["schemas"]["OtherInsight"] | null;
             makespan: number | null;
-            /** @description 1.0 cannot be beaten by anyone. */
             makespan_over_bound: number | null;
-            /** @description Mean time from arrival to finish, s. */
             mean_turnaround: number | null;
-            /** @example oracle */
             name: string;
             /**
              * @description Its figure divided by the best one's.
              * @example 1.25
              */
             over_best: number | null;
-            /** @description Shares of tasks that wait. */
             queue_length: number;
             /** @description 1 is the best. */
             rank: number;
             rejected: number;
-            /** @description Tasks started again because their GPU failed. */
             restarts: number;
-            /** @description Whether its queue keeps growing. */
             saturated: boolean;
-            /** @description Tasks that ran elsewhere than it said, because they do not fit there. */
             spilled: number;
             tasks: number;
-            /** @description Execution times added up, s. */
             total_time: number | null;
-            /** @description Turnaround at 0 %, 5 %, … 100 % of the last tasks. */
             turnaround_cdf: (number | null)[];
-            /** @description Busy share of every device, last 60 simulated seconds. */
             utilisation: (number | null)[];
             window: components["schemas"]["WindowFigures"];
-            /** @description Tasks that it ended first. */
             wins: number;
         };
         /**
          * Removed
-         * @description Something that is gone now.
+         * @description What was deleted.
          */
         Removed: {
             /** @example upload:trace.csv */
@@ -1554,7 +1510,7 @@ export interface components {
         };
         /**
          * ResumeOrder
-         * @description What to go on with.
+         * @description Which run to resume.
          */
         ResumeOrder: {
             /**
@@ -1565,7 +1521,7 @@ export interface components {
         };
         /**
          * Resumed
-         * @description A run that goes on.
+         * @description A run that was resumed.
          */
         Resumed: {
             run_id: number;
@@ -1598,12 +1554,12 @@ export interface components {
          * @description What can be changed about a run.
          */
         RunChange: {
-            /** @description null takes the name away. */
+            /** @description null removes the name. */
             title: string | null;
         };
         /**
          * RunComparison
-         * @description Several runs side by side.
+         * @description A comparison of several runs.
          */
         RunComparison: {
             /** @description The first run that was named. */
@@ -1623,12 +1579,12 @@ export interface components {
             cluster: {
                 [key: string]: unknown;
             };
-            /** @description Whether it is the run that goes on now. */
+            /** @description Whether it is the current run. */
             current: boolean;
-            /** @description Seconds of wall time, until now if it goes on. */
+            /** @description Seconds of wall time, until now if it is running. */
             duration: number | null;
             ended_at: string | null;
-            /** @description Who did best; null if it is not known. */
+            /** @description The best scheduler; null if it is not known yet. */
             headline: components["schemas"]["Headline"] | null;
             /** Format: date-time */
             heartbeat_at: string;
@@ -1640,7 +1596,7 @@ export interface components {
             kind: string;
             /** @description Number of the newest task that is stored. */
             last_task: number | null;
-            /** @description Offered load at its beginning; null: a rate was given. */
+            /** @description Offered load at its start; null: a rate was given. */
             load: number | null;
             /** @description Whether its tasks really ran, rather than in simulated time. */
             measured: boolean;
@@ -1648,10 +1604,10 @@ export interface components {
             /** @description The server that ran it. */
             owner: string | null;
             rate: number | null;
-            /** @description Who took part at its beginning. */
+            /** @description Schedulers at its start. */
             schedulers: string[];
             seed: number;
-            /** @description The settings it began with. */
+            /** @description The settings at its start. */
             settings: {
                 [key: string]: unknown;
             };
@@ -1662,7 +1618,7 @@ export interface components {
              * @example finished
              */
             status: string;
-            /** @description How it ended; null while it goes on. */
+            /** @description Its results; null while it is running. */
             summary: {
                 [key: string]: unknown;
             } | null;
@@ -1673,14 +1629,14 @@ export interface components {
             /** @description Version of this program. */
             version: string;
             /**
-             * @description Preset or `upload:NAME@…` at its beginning.
+             * @description Preset or `upload:NAME@…` at its start.
              * @example mixed
              */
             workload: string;
         };
         /**
          * RunFigures
-         * @description What a run has measured.
+         * @description The figures of a run.
          */
         RunFigures: {
             /** @description How the intervals were made, for people. */
@@ -1714,12 +1670,12 @@ export interface components {
          * @description A run in a list.
          */
         RunLine: {
-            /** @description Whether it is the run that goes on now. */
+            /** @description Whether it is the current run. */
             current: boolean;
-            /** @description Seconds of wall time, until now if it goes on. */
+            /** @description Seconds of wall time, until now if it is running. */
             duration: number | null;
             ended_at: string | null;
-            /** @description Who did best; null if it is not known. */
+            /** @description The best scheduler; null if it is not known yet. */
             headline: components["schemas"]["Headline"] | null;
             id: number;
             /**
@@ -1727,13 +1683,13 @@ export interface components {
              * @example live
              */
             kind: string;
-            /** @description Offered load at its beginning; null: a rate was given. */
+            /** @description Offered load at its start; null: a rate was given. */
             load: number | null;
             /** @description Whether its tasks really ran, rather than in simulated time. */
             measured: boolean;
             num_gpus: number | null;
             rate: number | null;
-            /** @description Who took part at its beginning. */
+            /** @description Schedulers at its start. */
             schedulers: string[];
             seed: number;
             /** Format: date-time */
@@ -1750,7 +1706,7 @@ export interface components {
             /** @description Version of this program. */
             version: string;
             /**
-             * @description Preset or `upload:NAME@…` at its beginning.
+             * @description Preset or `upload:NAME@…` at its start.
              * @example mixed
              */
             workload: string;
@@ -1769,7 +1725,7 @@ export interface components {
          * @description A line of the registry.
          */
         SchedulerEntry: {
-            /** @description Takes part when nothing else is asked for. */
+            /** @description Takes part by default. */
             featured: boolean;
             /** @enum {string} */
             kind: "rule" | "random" | "learner" | "clairvoyant rule" | "clairvoyant search" | "reference" | "plug-in";
@@ -1801,7 +1757,7 @@ export interface components {
          * @description One scheduler of a run.
          */
         SchedulerEstimates: {
-            /** @description By measure; what is not known is left out. */
+            /** @description By measure; unknown ones are left out. */
             estimates: {
                 [key: string]: components["schemas"]["Estimate"];
             };
@@ -1813,7 +1769,7 @@ export interface components {
          * @description How busy one scheduler keeps the devices.
          */
         SchedulerLoad: {
-            /** @description Seconds of work before the mean device. */
+            /** @description Seconds of work queued on the mean device. */
             backlog: number | null;
             /** @description Mean of the CPUs; null without any. */
             cpu: number | null;
@@ -1827,7 +1783,7 @@ export interface components {
         };
         /**
          * SchedulerResult
-         * @description What one scheduler made of one task, in one attempt.
+         * @description The placement of one task by one scheduler, in one attempt.
          */
         SchedulerResult: {
             /**
@@ -1835,10 +1791,7 @@ export interface components {
              * @example 0.4
              */
             actual_time: number | null;
-            /**
-             * @description 2 and more: started again because its GPU failed.
-             * @default 1
-             */
+            /** @description 2 and more: started again because its GPU failed. */
             attempt: number;
             /**
              * @description Device that did it (of a split task the GPU), -1: none.
@@ -1865,13 +1818,10 @@ export interface components {
              * @example 0.75
              */
             gpu_fraction: number | null;
-            /**
-             * @description Whether it really ran, rather than in simulated time.
-             * @default false
-             */
+            /** @description Whether it really ran, rather than in simulated time. */
             measured: boolean;
             /**
-             * @description Who decided.
+             * @description Name of the scheduler.
              * @example oracle
              */
             scheduler_name: string;
@@ -1939,7 +1889,7 @@ export interface components {
              */
             gpu_fraction: number;
             /**
-             * @description Who decided.
+             * @description Name of the scheduler.
              * @example my_cluster
              */
             scheduler_name: string;
@@ -1951,7 +1901,7 @@ export interface components {
         };
         /**
          * SettingsAnswer
-         * @description Settings, and what may be chosen.
+         * @description The settings and their possible values.
          */
         SettingsAnswer: {
             choices: components["schemas"]["Choices"];
@@ -1963,7 +1913,7 @@ export interface components {
          */
         "SettingsChange-Input": {
             /**
-             * @description What energy counts against time, 0 to 1.
+             * @description Weight of energy against time, 0 to 1.
              * @example 0.5
              */
             energy_weight?: number | null;
@@ -1999,7 +1949,7 @@ export interface components {
              */
             rate?: number | null;
             /**
-             * @description Who takes part.
+             * @description Schedulers that take part.
              * @example [
              *       "greedy",
              *       "eft"
@@ -2011,7 +1961,7 @@ export interface components {
         };
         /**
          * SettingsChange
-         * @description Something that was changed while a run went on.
+         * @description A change of the settings during a run.
          */
         "SettingsChange-Output": {
             /** @description Before this task. */
@@ -2031,13 +1981,13 @@ export interface components {
         };
         /**
          * SizeDistribution
-         * @description How large the last tasks are (2000 at most).
+         * @description Histogram of the sizes of the last tasks (2000 at most).
          */
         SizeDistribution: {
             counts: number[];
             /** @description Edges of the bins; one more than there are counts. */
             edges: number[];
-            /** @description Whether the edges of the sizes are spaced by factors, as they are if the largest is over 20 times the least. */
+            /** @description Whether the edges of the sizes grow by factors, as they do if the largest is over 20 times the least. */
             log_sizes: boolean;
             /** @description Of the sizes. */
             quantiles: components["schemas"]["Quantiles"];
@@ -2045,7 +1995,7 @@ export interface components {
         };
         /**
          * Status
-         * @description How the simulation stands.
+         * @description State of the simulation.
          */
         Status: {
             /**
@@ -2053,7 +2003,7 @@ export interface components {
              * @example 40.5
              */
             arrival_rate: number | null;
-            /** @description Nobody can have ended all tasks so far before this moment. */
+            /** @description Lower bound: no schedule ends all tasks so far before this time. */
             bound: number | null;
             /**
              * @description Why it halted or failed; empty: it did not.
@@ -2063,12 +2013,12 @@ export interface components {
             /** @example true */
             is_running: boolean;
             /**
-             * @description Whether tasks really run: times of execution are measured then, and queues are those that these times make; else everything is simulated.
+             * @description Whether tasks really run: execution times are measured then, and queues follow from them; else everything is simulated.
              * @example false
              */
             measured: boolean;
             /**
-             * @description What is wrong at the moment; empty: nothing.
+             * @description Present problem of the service; empty: none.
              * @example
              */
             notice: string;
@@ -2103,11 +2053,11 @@ export interface components {
         };
         /**
          * StepOrder
-         * @description How far to go.
+         * @description How many tasks to process.
          */
         StepOrder: {
             /**
-             * @description Tasks that are to pass.
+             * @description Tasks to process.
              * @default 1
              * @example 10
              */
@@ -2115,7 +2065,7 @@ export interface components {
         };
         /**
          * StoredModel
-         * @description A model that a run has left.
+         * @description A model that a run has trained.
          */
         StoredModel: {
             /** Format: date-time */
@@ -2126,7 +2076,7 @@ export interface components {
             /** @example hybrid_ml */
             scheduler_name: string;
             sha256: string;
-            /** @description What it was trained on and how well it does. */
+            /** @description What it was trained on, and its validation errors. */
             training: {
                 [key: string]: unknown;
             };
@@ -2136,24 +2086,11 @@ export interface components {
          * @description How a scheduler is drawn: by colour, marker and dash, never by colour alone.
          */
         Style: {
-            /** Dark */
             dark: string;
-            /**
-             * Dark Text
-             * @default
-             */
             dark_text: string;
-            /**
-             * Dash
-             * @default []
-             */
             dash: number[];
-            /** Light */
             light: string;
-            /**
-             * Marker
-             * @enum {string}
-             */
+            /** @enum {string} */
             marker: "diamond" | "hexagon" | "triangle" | "square" | "circle" | "star" | "cross" | "pentagon" | "triangle_down" | "bar" | "ring" | "chevron" | "triangle_right" | "hourglass" | "parallelogram" | "bowtie" | "octagon" | "house" | "trapezoid" | "tee" | "notch" | "kite";
         };
         /**
@@ -2171,10 +2108,7 @@ export interface components {
              * @example 0.8
              */
             compute_intensity: number;
-            /**
-             * @description Tasks that must end before it starts.
-             * @default []
-             */
+            /** @description Tasks that must end before it starts. */
             dependencies: number[];
             /**
              * @description Memory in MB.
@@ -2194,7 +2128,7 @@ export interface components {
         };
         /**
          * TaskAudit
-         * @description A task and everything that was done with it.
+         * @description A task and all its results.
          */
         TaskAudit: {
             /**
@@ -2207,7 +2141,7 @@ export interface components {
             attempts: {
                 [key: string]: number;
             };
-            /** @description Why each scheduler decided as it did, asked just before it did; empty if that is not kept, as it is of the last 500 tasks that were asked about: at 20 tasks a second all, else about 20 a second. */
+            /** @description Why each scheduler decided as it did. Kept of the last 500 explained tasks, else empty; at up to 20 tasks a second all tasks are explained, else about 20 a second. */
             explanations: {
                 [key: string]: components["schemas"]["Explanation"];
             };
@@ -2223,7 +2157,7 @@ export interface components {
         };
         /**
          * TaskCreate
-         * @description A task by hand.
+         * @description A task to submit.
          */
         TaskCreate: {
             /**
@@ -2241,12 +2175,12 @@ export interface components {
              * @example 2500
              */
             size: number;
-            /** @description A number of your own; the race counts its tasks itself and answers with its own number. */
+            /** @description A number of your own; the race numbers its tasks itself and returns its own number. */
             task_id?: number | null;
         };
         /**
          * TaskOutcome
-         * @description A task by hand, and what all schedulers made of it.
+         * @description A submitted task, and the decisions of all schedulers.
          */
         TaskOutcome: {
             /** @description By scheduler. */
@@ -2275,7 +2209,7 @@ export interface components {
         };
         /**
          * TrainingRecord
-         * @description An example to learn from: a task and its best split, found by trying all.
+         * @description A training example: a task and its best split, found by exhaustive search.
          */
         TrainingRecord: {
             compute_intensity: number;
@@ -2302,13 +2236,13 @@ export interface components {
         Utilization: {
             devices: components["schemas"]["Device"][];
             schedulers: components["schemas"]["SchedulerLoad"][];
-            /** @description Simulated seconds that are looked at. */
+            /** @description Length of the window, simulated seconds. */
             seconds: number;
             sim_time: number;
         };
         /**
          * Verdict
-         * @description One scheduler's decision about a task by hand.
+         * @description One scheduler's decision about a submitted task.
          */
         Verdict: {
             explanation: components["schemas"]["Explanation"];
@@ -2316,7 +2250,7 @@ export interface components {
         };
         /**
          * WinMatrix
-         * @description Who beats whom, about the last tasks (2000 at most).
+         * @description Pairwise wins over the last tasks (2000 at most).
          */
         WinMatrix: {
             schedulers: string[];
@@ -2354,7 +2288,7 @@ export interface components {
         WorkloadLine: {
             /** @description Size of the file; null for a preset. */
             bytes: number | null;
-            /** @description Whether tasks wait for others. */
+            /** @description Whether tasks depend on others. */
             dependencies: boolean;
             /** @description From the first arrival to the last, s; null for a preset. */
             duration: number | null;
@@ -2379,7 +2313,7 @@ export interface components {
             /** @description Of the file; null for a preset. */
             sha256: string | null;
             /**
-             * @description What settings and experiments call it.
+             * @description Its name in settings and experiments.
              * @example upload:trace.csv
              */
             spec: string;
@@ -2389,7 +2323,7 @@ export interface components {
              */
             summary: string;
             /**
-             * @description In the file; of a preset as many as are drawn for its shape.
+             * @description In the file; of a preset as many as its statistics are made of.
              * @example 5000
              */
             tasks: number;
@@ -2398,22 +2332,22 @@ export interface components {
         };
         /**
          * WorkloadShape
-         * @description A workload in numbers; a preset is drawn once, with seed 0.
+         * @description Statistics of a workload; a preset is generated with seed 0.
          */
         WorkloadShape: {
             /** @description Tasks a second; null if all arrive at once. */
             arrival_rate: number | null;
             arrivals: components["schemas"]["Arrivals"];
-            /** @description Certified: nobody can end all tasks before this moment, s; null if there are too many to ask. */
+            /** @description Certified lower bound of the makespan, s; null if there are too many tasks to compute it. */
             bound: number | null;
             /** @description Standard deviation of the gaps between arrivals over their mean; a Poisson stream has 1. */
             burstiness: number | null;
             /** @description Size of the file; null for a preset. */
             bytes: number | null;
             compute_intensity: components["schemas"]["Distribution"];
-            /** @description Whether tasks wait for others. */
+            /** @description Whether tasks depend on others. */
             dependencies: boolean;
-            /** @description Tasks that wait for others, 0 to 1. */
+            /** @description Share of tasks that depend on others. */
             dependency_share: number;
             /** @description From the first arrival to the last, s; null for a preset. */
             duration: number | null;
@@ -2435,14 +2369,14 @@ export interface components {
             memory_required: components["schemas"]["Distribution"];
             /** @example trace.csv */
             name: string;
-            /** @description GPUs of the server's cluster, for which load, share and bound are told. */
+            /** @description GPUs of the server's cluster, to which load, share and bound apply. */
             num_gpus: number;
             /**
              * @description Why the live race cannot run on it; empty: it can.
              * @example
              */
             obstacle: string;
-            /** @description Work that arrives against what the cluster can do at best; null if all arrive at once. */
+            /** @description Work that arrives over the capacity of the cluster; null if all arrive at once. */
             offered_load: number | null;
             /** @description Of the file; null for a preset. */
             sha256: string | null;
@@ -2450,7 +2384,7 @@ export interface components {
             /** @description Seconds from the first arrival to the last. */
             span: number;
             /**
-             * @description What settings and experiments call it.
+             * @description Its name in settings and experiments.
              * @example upload:trace.csv
              */
             spec: string;
@@ -2460,7 +2394,7 @@ export interface components {
              */
             summary: string;
             /**
-             * @description In the file; of a preset as many as are drawn for its shape.
+             * @description In the file; of a preset as many as its statistics are made of.
              * @example 5000
              */
             tasks: number;
@@ -2784,7 +2718,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
-            /** @description This page may not send orders, or the server has no control token. */
+            /** @description This page may not send commands, or the server has no control token. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2938,7 +2872,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
-            /** @description This page may not send orders, or the server has no control token. */
+            /** @description This page may not send commands, or the server has no control token. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3456,7 +3390,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
-            /** @description This page may not send orders, or the server has no control token. */
+            /** @description This page may not send commands, or the server has no control token. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3515,7 +3449,7 @@ export interface operations {
     resume_api_resume_post: {
         parameters: {
             query?: {
-                /** @description Halt before the first task, to go on step by step. */
+                /** @description Pause before the first task, to continue step by step. */
                 paused?: boolean;
             };
             header?: never;
@@ -3555,7 +3489,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
-            /** @description This page may not send orders, or the server has no control token. */
+            /** @description This page may not send commands, or the server has no control token. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3772,7 +3706,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
-            /** @description This page may not send orders, or the server has no control token. */
+            /** @description This page may not send commands, or the server has no control token. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3880,7 +3814,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
-            /** @description This page may not send orders, or the server has no control token. */
+            /** @description This page may not send commands, or the server has no control token. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4124,7 +4058,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
-            /** @description This page may not send orders, or the server has no control token. */
+            /** @description This page may not send commands, or the server has no control token. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4324,7 +4258,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
-            /** @description This page may not send orders, or the server has no control token. */
+            /** @description This page may not send commands, or the server has no control token. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4383,7 +4317,7 @@ export interface operations {
     resume_api_simulation_resume_post: {
         parameters: {
             query?: {
-                /** @description Halt before the first task, to go on step by step. */
+                /** @description Pause before the first task, to continue step by step. */
                 paused?: boolean;
             };
             header?: never;
@@ -4423,7 +4357,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
-            /** @description This page may not send orders, or the server has no control token. */
+            /** @description This page may not send commands, or the server has no control token. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4575,7 +4509,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
-            /** @description This page may not send orders, or the server has no control token. */
+            /** @description This page may not send commands, or the server has no control token. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4634,7 +4568,7 @@ export interface operations {
     start_api_simulation_start_post: {
         parameters: {
             query?: {
-                /** @description Halt before the first task, to go on step by step. */
+                /** @description Pause before the first task, to continue step by step. */
                 paused?: boolean;
             };
             header?: never;
@@ -4674,7 +4608,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
-            /** @description This page may not send orders, or the server has no control token. */
+            /** @description This page may not send commands, or the server has no control token. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4817,7 +4751,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
-            /** @description This page may not send orders, or the server has no control token. */
+            /** @description This page may not send commands, or the server has no control token. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4909,7 +4843,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
-            /** @description This page may not send orders, or the server has no control token. */
+            /** @description This page may not send commands, or the server has no control token. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5115,7 +5049,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
-            /** @description This page may not send orders, or the server has no control token. */
+            /** @description This page may not send commands, or the server has no control token. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5279,7 +5213,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
-            /** @description This page may not send orders, or the server has no control token. */
+            /** @description This page may not send commands, or the server has no control token. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5450,7 +5384,7 @@ export interface operations {
     upload_api_workloads_post: {
         parameters: {
             query: {
-                /** @description Its name from now on. */
+                /** @description Name for the workload. */
                 name: string;
             };
             header?: never;
@@ -5490,7 +5424,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
-            /** @description This page may not send orders, or the server has no control token. */
+            /** @description This page may not send commands, or the server has no control token. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5662,7 +5596,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
-            /** @description This page may not send orders, or the server has no control token. */
+            /** @description This page may not send commands, or the server has no control token. */
             403: {
                 headers: {
                     [name: string]: unknown;

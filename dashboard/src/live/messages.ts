@@ -3,38 +3,38 @@
 export type Message = SimulationUpdate | Notification | Log | Hello | Reset | Skipped;
 
 /**
- * The whole race at one moment, and what is new since the update before.
+ * The state of the race, and what is new since the update before.
  *
- * Figures have six significant digits, moments four decimals; REST has all digits.
+ * Figures have six significant digits, times four decimals; REST has all digits.
  */
 export interface SimulationUpdate {
   /**
    * Once a second at most, else null.
    */
-  analysis: Pictures | null;
+  analysis: Analysis | null;
   /**
    * Tasks per simulated second.
    */
   arrival_rate: number | null;
   /**
-   * Nobody can have ended all tasks so far before this moment.
+   * Lower bound: no schedule ends all tasks so far before this time.
    */
   bound: number | null;
   comparison: Compared[];
   devices: Device[];
   error: string;
   latest_results: {
-    [k: string]: LiveResult | undefined;
+    [k: string]: TaskResult | undefined;
   };
   marks: Mark[];
   /**
-   * Whether tasks really run: times of execution are measured then, and queues are those that these times make; else everything is simulated.
+   * Whether tasks really run: execution times are measured then, and queues follow from them; else everything is simulated.
    */
   measured: boolean;
   /**
    * New tasks, the newest 50 at most.
    */
-  records: LiveRecord[];
+  records: TaskRecord[];
   /**
    * New tasks, all of them.
    */
@@ -63,7 +63,7 @@ export interface SimulationUpdate {
   tasks_per_second: number | null;
   tasks_processed: number;
   /**
-   * When it was made, seconds since 1970.
+   * When it was sent, seconds since 1970.
    */
   time: number;
   type: 'simulation_update';
@@ -71,32 +71,35 @@ export interface SimulationUpdate {
 /**
  * What changes slowly; about the last tasks (2000 at most).
  */
-export interface Pictures {
+export interface Analysis {
   /**
    * [i][j]: Pearson's r of features i and j, -1 to 1.
    */
   correlation: (number | null)[][];
   /**
-   * size (problem size N), intensity (0 to 1), memory (MB), GPU share (the best one, were the cluster idle), best time (shortest whole time on any device, s), then every scheduler by its name: its turnaround, s.
+   * Features of tasks, then every scheduler by its name: its turnaround, s.
+   *
+   * size (problem size N), intensity (0 to 1), memory (MB), GPU share (the best one, were the cluster idle), best
+   * time (shortest whole time on any device, s).
    */
   features: string[];
   /**
-   * [size][intensity]: share of tasks faster whole on a GPU.
+   * [size][intensity]: share of tasks that are faster whole on a GPU.
    */
   gpu_wins: (number | null)[][];
   /**
-   * [size][intensity]: best GPU share of the mean task there.
+   * [size][intensity]: best GPU share of the mean task there; null: none seen.
    */
   heatmap: (number | null)[][];
   /**
-   * How the last lessons of every scheduler that learns went.
+   * The last training updates of every scheduler that learns.
    */
   histories: {
     [k: string]: ForestHistory | AgentHistory | undefined;
   };
   intensity_edges: number[];
   /**
-   * Whether the edges of the sizes are spaced by factors, as they are if the largest is over 20 times the least.
+   * Whether the edges of the sizes grow by factors, as they do if the largest is over 20 times the least.
    */
   log_sizes: boolean;
   schedulers: string[];
@@ -104,7 +107,9 @@ export interface Pictures {
   size_edges: number[];
   size_quantiles: Quantiles;
   /**
-   * [size][intensity]: median of log2(time on a CPU / time on a GPU) of the tasks there, whole; 1: the GPU takes half the time, below 0: the CPU is faster; null: none seen that both can run.
+   * [size][intensity]: median of log2(time on a CPU / time on a GPU) of the tasks there, whole.
+   *
+   * 1: the GPU takes half the time, below 0: the CPU is faster; null: none seen that both can run.
    */
   speedup: (number | null)[][];
   tasks: number;
@@ -157,7 +162,7 @@ export interface Retrain {
   tested: number;
 }
 /**
- * The last lessons of an agent.
+ * The last updates of an agent.
  */
 export interface AgentHistory {
   kind: 'agent';
@@ -167,7 +172,7 @@ export interface AgentHistory {
   points: AgentPoint[];
 }
 /**
- * How the agent stood after a lesson.
+ * The agent after an update.
  */
 export interface AgentPoint {
   epsilon: number | null;
@@ -177,7 +182,7 @@ export interface AgentPoint {
    */
   reward: number | null;
   /**
-   * The newest task when the lesson began to count.
+   * The newest task when the update took effect.
    */
   task: number;
 }
@@ -190,7 +195,7 @@ export interface Quantiles {
   p99: number | null;
 }
 /**
- * A line of the comparison in short.
+ * Key figures of a scheduler.
  */
 export interface Compared {
   /**
@@ -216,15 +221,15 @@ export interface Device {
    */
   kind: string;
   /**
-   * A CPU that only plays it is called (emulated).
+   * A GPU that a CPU stands in for is called (emulated).
    */
   name: string;
 }
 /**
- * What one scheduler made of one task; null where a task was rejected.
+ * The placement of one task by one scheduler; null where the task was rejected.
  */
-export interface LiveResult {
-  attempt: number;
+export interface TaskResult {
+  attempt?: number;
   /**
    * USD
    */
@@ -249,7 +254,7 @@ export interface LiveResult {
   waiting: number | null;
 }
 /**
- * Something that was done to the race.
+ * A command that changed the race.
  */
 export interface Mark {
   at_task: number;
@@ -258,20 +263,20 @@ export interface Mark {
    */
   at_time: number;
   /**
-   * Changed settings, or a task by hand.
+   * Changed settings, or a submitted task.
    */
   change: {
     [k: string]: unknown | undefined;
   };
 }
 /**
- * One task and what all schedulers made of it.
+ * One task and its placements by all schedulers.
  */
-export interface LiveRecord {
+export interface TaskRecord {
   arrival_time: number;
   compute_intensity: number;
   /**
-   * Whether GET /api/tasks/{task_id} tells why; the last 500 of them are kept.
+   * Whether GET /api/tasks/{task_id} explains the decisions; the last 500 of them are kept.
    */
   explained: boolean;
   /**
@@ -282,13 +287,13 @@ export interface LiveRecord {
   optimal_gpu_fraction: number | null;
   optimal_time: number | null;
   results: {
-    [k: string]: LiveResult | undefined;
+    [k: string]: TaskResult | undefined;
   };
   size: number;
   task_id: number;
 }
 /**
- * One scheduler: totals since the start, averages of the last tasks, and what its queues look like.
+ * One scheduler: totals since the start, averages of the last tasks, and the state of its queues.
  */
 export interface SchedulerFigures {
   /**
@@ -296,7 +301,7 @@ export interface SchedulerFigures {
    */
   avg_time: number | null;
   /**
-   * Seconds of work before the mean device.
+   * Seconds of work queued on the mean device.
    */
   backlog: number | null;
   /**
@@ -312,15 +317,15 @@ export interface SchedulerFigures {
    */
   energy: number | null;
   /**
-   * What a learner tells about itself; null: it does not learn.
+   * What a learner reports about itself; null: it does not learn.
    */
-  insight: (ForestInsight | AgentInsight | OtherInsight) | null;
+  insight: ForestInsight | AgentInsight | OtherInsight | null;
   /**
    * When its last task ends, simulated seconds.
    */
   makespan: number | null;
   /**
-   * 1.0 cannot be beaten by anyone.
+   * 1.0 is optimal: no schedule can do better.
    */
   makespan_over_bound: number | null;
   /**
@@ -365,11 +370,11 @@ export interface SchedulerFigures {
   wins: number;
 }
 /**
- * How a forest stands (hybrid_ml).
+ * State of a forest (hybrid_ml).
  */
 export interface ForestInsight {
   /**
-   * Whether it learns in a process of its own; then what it learns counts 50 tasks later.
+   * Whether it trains in a process of its own; then a new model counts 50 tasks later.
    */
   beside: boolean;
   /**
@@ -384,11 +389,11 @@ export interface ForestInsight {
    */
   last_retrain: number | null;
   /**
-   * Fits of this model, lessons before the race included.
+   * Fits of this model, pretraining included.
    */
   retrains: number;
   /**
-   * Mean absolute error, in seconds, of the execution times that it predicted before deciding, on all classes of devices that can run the task.
+   * Mean absolute error, in seconds, of the predicted execution times on all classes that can run the task.
    */
   seconds_mae: number | null;
   /**
@@ -400,7 +405,9 @@ export interface ForestInsight {
    */
   seconds_tested: number;
   /**
-   * Mean absolute error of the predicted GPU share (0 to 1) against the share that was best in retrospect, on the tasks between the last two fits, which the forest of that time had not seen; null: only one fit yet.
+   * Mean absolute error of the predicted GPU share (0 to 1) against the share that was best in retrospect.
+   *
+   * On the tasks between the last two fits, which the forest of that time had not seen; null: only one fit yet.
    */
   share_mae: number | null;
   /**
@@ -412,25 +419,25 @@ export interface ForestInsight {
    */
   share_tested: number;
   /**
-   * Models that have replaced one another in this race; 0: it decides by what it started with.
+   * Models that have replaced one another in this race; 0: the one it started with.
    */
   version: number;
 }
 /**
- * How an agent stands (rl_agent).
+ * State of a reinforcement learning agent (rl_agent).
  */
 export interface AgentInsight {
   /**
-   * Whether it learns in a process of its own; then what it learns counts 50 tasks later.
+   * Whether it trains in a process of its own; then a new model counts 50 tasks later.
    */
   beside: boolean;
   /**
-   * Share of decisions by lot, 0 to 1.
+   * Share of random decisions, 0 to 1.
    */
   epsilon: number | null;
   kind: 'agent';
   /**
-   * Of the last lesson; null before the first one.
+   * Of the last update; null before the first one.
    */
   loss: number | null;
   /**
@@ -438,20 +445,20 @@ export interface AgentInsight {
    */
   reward: number | null;
   /**
-   * Gradient steps, lessons before the race not included.
+   * Gradient steps, pretraining not included.
    */
   steps: number;
   /**
-   * Lessons of this race that have changed its weights.
+   * Updates of this race that have changed its weights.
    */
   updates: number;
   /**
-   * Models that have replaced one another in this race; 0: it decides by what it started with.
+   * Models that have replaced one another in this race; 0: the one it started with.
    */
   version: number;
 }
 /**
- * What a policy from elsewhere tells about itself.
+ * What a third-party policy reports about itself.
  */
 export interface OtherInsight {
   kind: 'other';
@@ -490,7 +497,7 @@ export interface WindowFigures {
   tasks: number;
 }
 /**
- * The settings as they stand.
+ * The current settings.
  */
 export interface LiveSettings {
   /**
@@ -498,7 +505,7 @@ export interface LiveSettings {
    */
   backend: string;
   /**
-   * What it runs them on; empty if simulated.
+   * Devices of the backend; empty if simulated.
    */
   devices: string;
   energy_weight: number;
@@ -529,7 +536,7 @@ export interface LatestTask {
   size: number;
 }
 /**
- * Something that people should notice.
+ * A message for people.
  */
 export interface Notification {
   level: 'info' | 'warning' | 'error';
@@ -539,7 +546,7 @@ export interface Notification {
    */
   seq: number;
   /**
-   * When it was made, seconds since 1970.
+   * When it was sent, seconds since 1970.
    */
   time: number;
   type: 'notification';
@@ -556,7 +563,7 @@ export interface Log {
   seq: number;
   source: string;
   /**
-   * When it was made, seconds since 1970.
+   * When it was sent, seconds since 1970.
    */
   time: number;
   type: 'log';
@@ -566,7 +573,7 @@ export interface Log {
  */
 export interface Hello {
   /**
-   * What is wrong at the moment; empty: nothing.
+   * Present problem of the service; empty: none.
    */
   notice: string;
   /**
@@ -574,20 +581,20 @@ export interface Hello {
    */
   seq: number;
   /**
-   * Which numbering this is; it changes when the server starts anew.
+   * Id of the numbering; it changes when the server restarts.
    */
   stream: string;
   type: 'hello';
 }
 /**
- * What came after the cursor is not known any more: begin with the next update.
+ * The messages after the cursor are gone: start with the next update.
  */
 export interface Reset {
   seq: number;
   type: 'reset';
 }
 /**
- * The client was too slow: so many messages were left out here.
+ * The client was too slow: so many messages were dropped here.
  */
 export interface Skipped {
   count: number;

@@ -70,9 +70,9 @@ describe('fold', () => {
     expect(after({ type: 'skipped', count: 3 }, { type: 'skipped', count: 2 }).skipped).toBe(5);
   });
 
-  it('keeps pictures until newer ones come', () => {
-    const pictures = { tasks: 3 } as NonNullable<Race['analysis']>;
-    expect(after(update(1, { analysis: pictures }), update(2)).analysis).toBe(pictures);
+  it('keeps the analysis until a newer one comes', () => {
+    const analysis = { tasks: 3 } as NonNullable<Race['analysis']>;
+    expect(after(update(1, { analysis }), update(2)).analysis).toBe(analysis);
   });
 
   it('puts notifications among the notes, and leaves the log to the log', () => {

@@ -1,6 +1,6 @@
 /** What the page knows of the race, folded from messages. `fold` is pure: the same messages give the same picture. */
 import { detectEvents, type LogLine } from './events';
-import type { LiveRecord, Mark, Message, Pictures, SimulationUpdate } from './messages';
+import type { TaskRecord, Mark, Message, Analysis, SimulationUpdate } from './messages';
 
 export const LIMITS = { points: 600, records: 500, spans: 3000, marks: 60, lines: 500, notes: 50 } as const;
 
@@ -37,10 +37,10 @@ export interface Race {
   series: Record<string, Series>;
   /** Busy share by scheduler, then device, then point. */
   utilisation: Record<string, number[][]>;
-  records: LiveRecord[];
+  records: TaskRecord[];
   spans: Record<string, Span[]>;
   marks: Mark[];
-  analysis: Pictures | null;
+  analysis: Analysis | null;
   log: LogLine[];
   notices: LogLine[];
   notice: string;
@@ -121,7 +121,7 @@ function applyUpdate(before: Race, frame: SimulationUpdate): Race {
   });
 }
 
-/** Another run begins: its pictures are its own, the log goes on. */
+/** Another run begins: its figures are its own, the log goes on. */
 function clearRun({ stream, log, notices, notice, version, skipped }: Race): Race {
   return { ...emptyRace, stream, log, notices, notice, version, skipped };
 }

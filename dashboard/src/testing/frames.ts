@@ -1,11 +1,11 @@
 /** Messages as the server sends them, for tests. */
-import type { LiveRecord, LiveResult, SchedulerFigures, SimulationUpdate } from '@/live/messages';
+import type { TaskRecord, TaskResult, SchedulerFigures, SimulationUpdate } from '@/live/messages';
 
-export function result(values: Partial<LiveResult> = {}): LiveResult {
+export function result(values: Partial<TaskResult> = {}): TaskResult {
   return { gpu_fraction: 1, device: 1, start: 1, finish: 1.5, time: 0.5, waiting: 0, turnaround: 0.5, energy: 20, cost: 1e-5, status: 0, attempt: 1, ...values };
 }
 
-export function record(task_id: number, values: Partial<LiveRecord> = {}): LiveRecord {
+export function record(task_id: number, values: Partial<TaskRecord> = {}): TaskRecord {
   return {
     task_id,
     size: 1000,

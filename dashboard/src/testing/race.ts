@@ -1,5 +1,5 @@
 /** A small race for tests: two devices or more, three schedulers, tasks that are easy to reckon with. */
-import type { Device, LiveRecord, LiveResult, SchedulerFigures, SimulationUpdate } from '@/live/messages';
+import type { Device, TaskRecord, TaskResult, SchedulerFigures, SimulationUpdate } from '@/live/messages';
 import { applyMessage, emptyRace, type Race } from '@/live/state';
 import { useLiveStore } from '@/live/store';
 
@@ -18,12 +18,12 @@ export const figures = (name: string, utilisation: number[] = [0.5, 0.9]): Sched
 });
 
 /** A result that arrived at 10 s and took `turnaround`. */
-export const result = (deviceIndex: number, turnaround: number | null, change: Partial<LiveResult> = {}): LiveResult => ({
+export const result = (deviceIndex: number, turnaround: number | null, change: Partial<TaskResult> = {}): TaskResult => ({
   device: deviceIndex, gpu_fraction: deviceIndex ? 1 : 0, time: turnaround === null ? null : turnaround / 2, turnaround, waiting: turnaround === null ? null : turnaround / 2,
   start: 10, finish: turnaround === null ? null : 10 + turnaround, energy: 2, cost: 0.0001, status: turnaround === null ? 2 : 0, attempt: 1, ...change,
 });
 
-export const record = (id: number, results: Record<string, LiveResult>, change: Partial<LiveRecord> = {}): LiveRecord => ({
+export const record = (id: number, results: Record<string, TaskResult>, change: Partial<TaskRecord> = {}): TaskRecord => ({
   task_id: id, arrival_time: 10, size: 1000 + id, compute_intensity: 0.5, memory_required: 200, optimal_gpu_fraction: 1, optimal_time: 0.1, explained: true, measured: false, results, ...change,
 });
 

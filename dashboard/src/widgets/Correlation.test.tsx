@@ -1,7 +1,7 @@
 import { cleanup, render, screen } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { analysis, showAnalysis } from '@/testing/pictures';
+import { analysis, showAnalysis } from '@/testing/analysis';
 import { Correlation, describeStrength, describeStrongest, featureLabel, formatCell, visibleColumns } from './Correlation';
 
 const headers = (table: HTMLElement) => [...table.querySelectorAll('thead th')].map((each) => each.textContent);

@@ -6,7 +6,7 @@ import { EmptyState, Select } from '@/components/controls';
 import { Matrix, type MatrixCell, type MatrixHead } from '@/components/Matrix';
 import { Tile } from '@/components/Panel';
 import { SchedulerName } from '@/components/Scheduler';
-import type { Pictures } from '@/live/messages';
+import type { Analysis } from '@/live/messages';
 import { useRace } from '@/live/store';
 import { schedulerStyle } from '@/theme/schedulers';
 import { useTheme, type Theme } from '@/theme/theme';
@@ -77,11 +77,11 @@ function matrixHead(feature: string, schedulers: readonly string[]): MatrixHead 
 }
 
 /** Which rows and columns are shown. */
-export function visibleColumns({ features, schedulers }: Pick<Pictures, 'features' | 'schedulers'>, shown: Shown): number[] {
+export function visibleColumns({ features, schedulers }: Pick<Analysis, 'features' | 'schedulers'>, shown: Shown): number[] {
   return features.map((_, i) => i).filter((i) => shown === 'all' || parseScheduler(features[i]!, schedulers) === null);
 }
 
-function matrixCell({ features, schedulers, correlation }: Pictures, i: number, j: number, theme: Theme): MatrixCell {
+function matrixCell({ features, schedulers, correlation }: Analysis, i: number, j: number, theme: Theme): MatrixCell {
   const r = correlation[i]?.[j];
   const names = `${featureLabel(features[i]!, schedulers)} and ${featureLabel(features[j]!, schedulers)}`;
   if (!isKnown(r)) return { text: '–', colour: null, description: `${names}: not known` };
@@ -106,7 +106,7 @@ export function describeStrength(r: number): string {
 }
 
 /** The two different columns that go together most. */
-export function describeStrongest({ features, schedulers, correlation }: Pick<Pictures, 'features' | 'schedulers' | 'correlation'>, picked: number[]): string {
+export function describeStrongest({ features, schedulers, correlation }: Pick<Analysis, 'features' | 'schedulers' | 'correlation'>, picked: number[]): string {
   let best: { r: number; i: number; j: number } | null = null;
   for (const i of picked) {
     for (const j of picked) {

@@ -1,7 +1,7 @@
 import { act, cleanup, render, screen } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { analysis, showAnalysis, stubSize } from '@/testing/pictures';
+import { analysis, showAnalysis, stubSize } from '@/testing/analysis';
 import { describeCell, describeMap, findBorder, HeatMap, LAYERS, valueReach } from './HeatMap';
 
 beforeEach(() => {

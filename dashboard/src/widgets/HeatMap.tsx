@@ -4,7 +4,7 @@ import { Map as Icon } from 'lucide-react';
 import { ColourRamp, HatchPattern, Tooltip } from '@/components/chartParts';
 import { EmptyState, Select } from '@/components/controls';
 import { Tile } from '@/components/Panel';
-import type { Pictures } from '@/live/messages';
+import type { Analysis } from '@/live/messages';
 import { useRace } from '@/live/store';
 import { useTheme, type Theme } from '@/theme/theme';
 import { formatNumber, formatPercent, isKnown } from '@/utils/format';
@@ -57,7 +57,7 @@ function LayerRamp({ name, cells, theme }: { name: LayerName; cells: Cells; them
 }
 
 interface HeatMapChartProps {
-  analysis: Pictures;
+  analysis: Analysis;
   cells: Cells;
   layer: Layer;
   theme: Theme;
@@ -144,7 +144,7 @@ function borderPath(edges: [number, number, number, number][], rows: number, cor
   return edges.map(([i, j, k, l]) => `M${point(i, j)}L${point(k, l)}`).join('');
 }
 
-function Axes({ analysis, left, width, height, bottom, em }: { analysis: Pictures; left: number; width: number; height: number; bottom: number; em: number }) {
+function Axes({ analysis, left, width, height, bottom, em }: { analysis: Analysis; left: number; width: number; height: number; bottom: number; em: number }) {
   const log = analysis.log_sizes;
   const sizes: Range = [analysis.size_edges[0] ?? 0, analysis.size_edges.at(-1) ?? 1];
   const most = Math.max(2, Math.floor((width - left) / (5 * em)));
@@ -210,13 +210,13 @@ export function findBorder(cells: Cells, even: number): [number, number, number,
   );
 }
 
-export function describeMap(analysis: Pictures, cells: Cells, layer: Layer): string {
+export function describeMap(analysis: Analysis, cells: Cells, layer: Layer): string {
   const some = cells.flat().filter(isKnown);
   const gpu = some.filter((value) => value >= layer.even).length;
   return `Task size by intensity, ${layer.about}: the GPU's side has ${gpu} of ${some.length} cells with tasks, of ${cells.flat().length} in all; sizes ${formatNumber(analysis.size_edges[0])} to ${formatNumber(analysis.size_edges.at(-1))}`;
 }
 
-export function describeCell(analysis: Pictures, cells: Cells, layer: Layer, i: number, j: number): { where: string; what: string } {
+export function describeCell(analysis: Analysis, cells: Cells, layer: Layer, i: number, j: number): { where: string; what: string } {
   const value = cells[i]?.[j];
   const span = (edges: number[], at: number) => `${formatNumber(edges[at])} to ${formatNumber(edges[at + 1])}`;
   return {

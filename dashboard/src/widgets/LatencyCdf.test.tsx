@@ -2,7 +2,7 @@ import { act, cleanup, fireEvent, render, screen } from '@testing-library/react'
 import userEvent from '@testing-library/user-event';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { scheduler } from '@/testing/frames';
-import { showSchedulers, stubSize } from '@/testing/pictures';
+import { showSchedulers, stubSize } from '@/testing/analysis';
 import { buildCurves, LatencyCdf, shareWithin, timeAt } from './LatencyCdf';
 
 /** From `first` to a hundred times that, by factors. */

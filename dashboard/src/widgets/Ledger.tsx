@@ -6,7 +6,7 @@ import { Button, EmptyState, SearchBox } from '@/components/controls';
 import { Tile } from '@/components/Panel';
 import { DeviceSwatch } from '@/components/Placement';
 import { SchedulerName } from '@/components/Scheduler';
-import type { LiveRecord } from '@/live/messages';
+import type { TaskRecord } from '@/live/messages';
 import { useRace } from '@/live/store';
 import { resolveScheduler, usePreferences } from '@/state/preferences';
 import { setQuery } from '@/state/router';
@@ -66,13 +66,13 @@ export function Ledger() {
 }
 
 /** A record never changes, so its row is made once: rows that stay are not drawn again. */
-function useRows(records: readonly LiveRecord[], devices: Parameters<typeof toLedgerRow>[2] | undefined, name: string): LedgerRow[] {
+function useRows(records: readonly TaskRecord[], devices: Parameters<typeof toLedgerRow>[2] | undefined, name: string): LedgerRow[] {
   const key = devices?.map((each) => each.name).join() ?? '';
   const latest = useRef(devices);
   latest.current = devices;
-  const made = useMemo(() => new WeakMap<LiveRecord, LedgerRow>(), [key, name]);
+  const made = useMemo(() => new WeakMap<TaskRecord, LedgerRow>(), [key, name]);
   return useMemo(() => {
-    const row = (record: LiveRecord) => {
+    const row = (record: TaskRecord) => {
       const old = made.get(record) ?? toLedgerRow(record, name, latest.current ?? []);
       made.set(record, old);
       return old;

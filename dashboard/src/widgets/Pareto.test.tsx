@@ -1,7 +1,7 @@
 import { act, cleanup, render, screen } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { showSchedulers, stubSize, windowFigures } from '@/testing/pictures';
+import { showSchedulers, stubSize, windowFigures } from '@/testing/analysis';
 import { overlapArea } from '@/utils/scale';
 import { buildPoints, chooseAxis, describeFront, Pareto, paretoFront, placeLabels, stepPath } from './Pareto';
 

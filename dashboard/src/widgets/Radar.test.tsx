@@ -2,7 +2,7 @@ import { cleanup, render, screen } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { usePreferences } from '@/state/preferences';
-import { showSchedulers, stubSize, windowFigures } from '@/testing/pictures';
+import { showSchedulers, stubSize, windowFigures } from '@/testing/analysis';
 import { compareToReference, Radar, radarScale, type Corner } from './Radar';
 
 const all = () => [

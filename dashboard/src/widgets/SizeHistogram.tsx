@@ -4,7 +4,7 @@ import { ChartColumn } from 'lucide-react';
 import { Tooltip } from '@/components/chartParts';
 import { Chip, EmptyState, ToggleButton } from '@/components/controls';
 import { Tile } from '@/components/Panel';
-import type { Pictures } from '@/live/messages';
+import type { Analysis } from '@/live/messages';
 import { useRace } from '@/live/store';
 import { formatCount, formatNumber, formatPercent, isKnown } from '@/utils/format';
 import { usePauseOnHover, useSize, useRovingFocus } from '@/utils/hooks';
@@ -28,7 +28,7 @@ export function SizeHistogram() {
     >
       {analysis && analysis.tasks > 0 ? (
         <div className="flex h-full flex-col" {...pauseHandlers}>
-          <Bars pictures={analysis} log={log} />
+          <Bars analysis={analysis} log={log} />
           <p className="shrink-0 text-center text-xs text-quiet">task size{analysis.log_sizes ? ' (log)' : ''}</p>
         </div>
       ) : (
@@ -38,17 +38,17 @@ export function SizeHistogram() {
   );
 }
 
-function Bars({ pictures, log }: { pictures: Pictures; log: boolean }) {
+function Bars({ analysis, log }: { analysis: Analysis; log: boolean }) {
   const [box, { width, height }] = useSize();
   const [pointed, setPointed] = useState<number | null>(null);
-  const { size_edges: edges, size_counts: counts, tasks } = pictures;
+  const { size_edges: edges, size_counts: counts, tasks } = analysis;
   const paint = useId();
   const roving = useRovingFocus(1, counts.length);
   const em = smallTextSize();
-  const quantiles = getQuantiles(pictures);
+  const quantiles = getQuantiles(analysis);
   const [left, bottom] = [3.6 * em, 1.5 * em];
   const sizes: Range = [edges[0] ?? 0, edges.at(-1) ?? 1];
-  const x = makeScale(sizes, [left, width - 4], pictures.log_sizes);
+  const x = makeScale(sizes, [left, width - 4], analysis.log_sizes);
   const marks = stackLabels(quantiles.map((each) => x(each.value)), 6.6 * em, [left, width]);
   const top = 4 + 1.25 * em * (1 + Math.max(0, ...marks.map((mark) => mark.lane)));
   const axis = countAxis(Math.max(...counts), log, Math.max(2, Math.floor((height - top - bottom) / (2.4 * em))));
@@ -59,14 +59,14 @@ function Bars({ pictures, log }: { pictures: Pictures; log: boolean }) {
   return (
     <div ref={box} className="relative min-h-0 flex-1">
       <svg width={width} height={height} className="absolute inset-0">
-        <g role="img" aria-label={describeHistogram(pictures, quantiles)} fontSize={em} fill="var(--quiet)">
+        <g role="img" aria-label={describeHistogram(analysis, quantiles)} fontSize={em} fill="var(--quiet)">
           {axis.ticks.map((tick) => (
             <g key={tick}>
               <line x1={left} x2={width - 4} y1={y(tick)} y2={y(tick)} stroke="var(--grid)" />
               <text x={left - 6} y={y(tick) + 0.35 * em} textAnchor="end" className="num">{trimZeros(formatNumber(tick))}</text>
             </g>
           ))}
-          <SizeTicks sizes={sizes} log={pictures.log_sizes} x={x} y={height - 0.35 * em} most={Math.floor((width - left) / (5 * em))} right={width} em={em} />
+          <SizeTicks sizes={sizes} log={analysis.log_sizes} x={x} y={height - 0.35 * em} most={Math.floor((width - left) / (5 * em))} right={width} em={em} />
         </g>
         <g data-roving="" onMouseLeave={leave} onBlur={leave}>
           {counts.map((here, i) => {
@@ -123,8 +123,8 @@ const SHARES = { p50: 0.5, p95: 0.95, p99: 0.99 } as const;
 type Share = keyof typeof SHARES;
 
 /** The server's quantiles; where it sends none, they are read off the bins. */
-export function getQuantiles(pictures: Pictures): Quantile[] {
-  const { size_edges, size_counts, size_quantiles, log_sizes } = pictures;
+export function getQuantiles(analysis: Analysis): Quantile[] {
+  const { size_edges, size_counts, size_quantiles, log_sizes } = analysis;
   return (Object.keys(SHARES) as Share[])
     .map((name) => {
       const sent = size_quantiles[name];
@@ -165,7 +165,7 @@ export function stackLabels(places: readonly number[], width: number, bounds: Ra
   });
 }
 
-function describeHistogram(pictures: Pictures, quantiles: readonly Quantile[]): string {
+function describeHistogram(analysis: Analysis, quantiles: readonly Quantile[]): string {
   const parts = quantiles.map((each) => `${each.name} ${each.about ? 'about ' : ''}${formatNumber(each.value)}`);
-  return `Sizes of the last ${formatCount(pictures.tasks)} tasks, ${formatNumber(pictures.size_edges[0])} to ${formatNumber(pictures.size_edges.at(-1))}: ${parts.join(', ')}`;
+  return `Sizes of the last ${formatCount(analysis.tasks)} tasks, ${formatNumber(analysis.size_edges[0])} to ${formatNumber(analysis.size_edges.at(-1))}: ${parts.join(', ')}`;
 }

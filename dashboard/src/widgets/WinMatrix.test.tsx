@@ -1,7 +1,7 @@
 import { cleanup, render, screen } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { afterEach, expect, test } from 'vitest';
-import { analysis, showAnalysis } from '@/testing/pictures';
+import { analysis, showAnalysis } from '@/testing/analysis';
 import { showFrames } from '@/testing/race';
 import { countDuel, describeDuel, formatWholePercent, rankByWins, WinMatrix } from './WinMatrix';
 

@@ -5,7 +5,7 @@ import { EmptyState } from '@/components/controls';
 import { Matrix, type MatrixCell, type MatrixHead } from '@/components/Matrix';
 import { Tile } from '@/components/Panel';
 import { SchedulerMarker, SchedulerName } from '@/components/Scheduler';
-import type { Pictures } from '@/live/messages';
+import type { Analysis } from '@/live/messages';
 import { useRace } from '@/live/store';
 import { schedulerStyle } from '@/theme/schedulers';
 import { useTheme, type Theme } from '@/theme/theme';
@@ -49,14 +49,14 @@ function matrixHead(name: string): MatrixHead {
   return { key: name, row: <SchedulerName name={name} />, column, description: label };
 }
 
-function matrixCell(pictures: Pictures, i: number, j: number, theme: Theme): MatrixCell {
-  const one = schedulerStyle(pictures.schedulers[i]!).label;
+function matrixCell(analysis: Analysis, i: number, j: number, theme: Theme): MatrixCell {
+  const one = schedulerStyle(analysis.schedulers[i]!).label;
   if (i === j) return { text: '', colour: null, description: `${one} is not compared with itself` };
-  const found = countDuel(pictures, i, j);
+  const found = countDuel(analysis, i, j);
   return {
     text: formatWholePercent(found.wins, found.tasks),
     colour: mixColours(STOPS[theme], 0.5 + (found.wins - found.losses) / found.tasks / 2),
-    description: describeDuel(found, one, schedulerStyle(pictures.schedulers[j]!).label),
+    description: describeDuel(found, one, schedulerStyle(analysis.schedulers[j]!).label),
   };
 }
 
@@ -68,7 +68,7 @@ interface Duel {
   tasks: number;
 }
 
-export function countDuel({ wins, tasks }: Pick<Pictures, 'wins' | 'tasks'>, i: number, j: number): Duel {
+export function countDuel({ wins, tasks }: Pick<Analysis, 'wins' | 'tasks'>, i: number, j: number): Duel {
   const [won, lost] = [wins[i]?.[j] ?? 0, wins[j]?.[i] ?? 0];
   return { wins: won, losses: lost, neither: Math.max(0, tasks - won - lost), tasks: Math.max(1, tasks) };
 }
@@ -87,12 +87,12 @@ export function describeDuel({ wins, losses, neither, tasks }: Duel, one: string
 }
 
 /** Schedulers by wins less losses, best first. */
-export function rankByWins({ wins, schedulers }: Pick<Pictures, 'wins' | 'schedulers'>): number[] {
+export function rankByWins({ wins, schedulers }: Pick<Analysis, 'wins' | 'schedulers'>): number[] {
   const net = schedulers.map((_, i) => schedulers.reduce((sum, _each, j) => sum + (wins[i]?.[j] ?? 0) - (wins[j]?.[i] ?? 0), 0));
   return schedulers.map((_, i) => i).toSorted((a, b) => net[b]! - net[a]!);
 }
 
-function describeMatrix(pictures: Pictures, order: number[]): string {
-  const names = order.map((i) => schedulerStyle(pictures.schedulers[i]!).label);
-  return `Last ${formatCount(pictures.tasks)} tasks: ${names[0]} wins most, ${names.at(-1)} least. Colour: wins less losses.`;
+function describeMatrix(analysis: Analysis, order: number[]): string {
+  const names = order.map((i) => schedulerStyle(analysis.schedulers[i]!).label);
+  return `Last ${formatCount(analysis.tasks)} tasks: ${names[0]} wins most, ${names.at(-1)} least. Colour: wins less losses.`;
 }

@@ -1,6 +1,6 @@
 /** What an audit tells: one row for each scheduler, the best first, and the devices as it saw them. */
 import type { Schemas } from '@/api/client';
-import type { LiveRecord } from '@/live/messages';
+import type { TaskRecord } from '@/live/messages';
 import { formatDevice, isKnown } from '@/utils/format';
 
 export type Audit = Schemas['TaskAudit'];
@@ -110,7 +110,7 @@ export function humanizeSentence(sentence: string): string {
   return sentence.replace(/\b(cpu|gpu\d+)\b/g, (name) => formatDevice({ name })).replace(/\b[a-z]+(?:_[a-z]+)+\b/g, spaceOut);
 }
 
-export const findNewestExplained = (records: readonly LiveRecord[]): number | null => records.findLast((each) => each.explained)?.task_id ?? null;
+export const findNewestExplained = (records: readonly TaskRecord[]): number | null => records.findLast((each) => each.explained)?.task_id ?? null;
 
 /** A task's number as people write it: 12 or #12. */
 export function parseTaskNumber(text: string): number | null {

@@ -1,5 +1,5 @@
 /** Rows of the ledger: what one scheduler made of a task, beside the best of all. */
-import type { Device, LiveRecord } from '@/live/messages';
+import type { Device, TaskRecord } from '@/live/messages';
 import { schedulerStyle } from '@/theme/schedulers';
 import { formatCount, formatDevice, isKnown } from '@/utils/format';
 
@@ -28,7 +28,7 @@ export interface LedgerRow {
   explained: boolean;
 }
 
-export function toLedgerRow(record: LiveRecord, scheduler: string, devices: readonly Device[]): LedgerRow {
+export function toLedgerRow(record: TaskRecord, scheduler: string, devices: readonly Device[]): LedgerRow {
   const made = record.results[scheduler];
   const { winner, best, ties } = findFastest(record);
   const device = devices.find((each) => each.index === made?.device);
@@ -55,7 +55,7 @@ export function toLedgerRow(record: LiveRecord, scheduler: string, devices: read
 }
 
 /** Who ended first; of several that ended together the first in the race, as the race counts its wins. */
-function findFastest(record: LiveRecord): { winner: string | null; best: number | null; ties: number } {
+function findFastest(record: TaskRecord): { winner: string | null; best: number | null; ties: number } {
   const ended = Object.entries(record.results).flatMap(([name, made]) => (isKnown(made?.turnaround) ? [{ name, turnaround: made.turnaround }] : []));
   if (!ended.length) return { winner: null, best: null, ties: 0 };
   const first = ended.reduce((best, each) => (each.turnaround < best.turnaround ? each : best));
@@ -129,7 +129,7 @@ export function describeCounts({ shown, matching, kept, total, sampled }: Counts
 }
 
 /** An update carries the newest 50 new tasks: at full speed the numbers have holes. */
-export function isSampled(records: readonly LiveRecord[]): boolean {
+export function isSampled(records: readonly TaskRecord[]): boolean {
   const [first, last] = [records[0], records.at(-1)];
   return first !== undefined && last !== undefined && last.task_id - first.task_id + 1 > records.length;
 }

@@ -1,10 +1,10 @@
-/** Slow pictures for tests: three schedulers, three sizes, two intensities. */
+/** An analysis for tests: three schedulers, three sizes, two intensities. */
 import { vi } from 'vitest';
-import type { Pictures, SchedulerFigures } from '@/live/messages';
+import type { Analysis, SchedulerFigures } from '@/live/messages';
 import { scheduler, update } from './frames';
 import { showFrames } from './race';
 
-export const analysis = (change: Partial<Pictures> = {}): Pictures => ({
+export const analysis = (change: Partial<Analysis> = {}): Analysis => ({
   tasks: 100,
   schedulers: ['greedy', 'hybrid_ml', 'oracle'],
   wins: [[0, 30, 20], [61, 0, 40], [80, 60, 0]],
@@ -22,7 +22,7 @@ export const analysis = (change: Partial<Pictures> = {}): Pictures => ({
   ...change,
 });
 
-export function showAnalysis(change: Partial<Pictures> = {}): void {
+export function showAnalysis(change: Partial<Analysis> = {}): void {
   showFrames(update(1, { analysis: analysis(change) }));
 }
 
