@@ -2,6 +2,6 @@
 
 from hybrid_scheduler.reports.html import to_html
 from hybrid_scheduler.reports.pdf import to_pdf
-from hybrid_scheduler.reports.reporting import document_of, report
+from hybrid_scheduler.reports.reporting import build_document, report
 
 __all__ = ["document_of", "report", "to_html", "to_pdf"]

@@ -9,29 +9,30 @@ from pathlib import Path
 
 import typer
 
-from docs.results import findings, pictures
-from docs.results.page import PICTURES, page
+from docs.results.data import collect_results, dump_results, merge_results, read_results
+from docs.results.figures import draw_figures
+from docs.results.page import FIGURES, build_page
 from docs.results.plan import PLAN, SEEDS
-from docs.results.running import ROOT, run_missing
+from docs.results.runner import ROOT, run_missing
 from hybrid_scheduler.errors import SchedulerError
-from hybrid_scheduler.files import written_whole
+from hybrid_scheduler.files import atomic_write
 
 NUMBERS, PAGE = ROOT / "docs" / "results.json", ROOT / "RESULTS.md"
 
 
 def main(arguments: list[str]) -> None:
-    """Run, then write; whoever stops it goes on later."""
-    asked = _parser().parse_args(arguments)
+    """Run what is missing, then write; the next call continues an interrupted one."""
+    options = _parser().parse_args(arguments)
     os.chdir(ROOT)  # commands name files of the repository
     try:
-        if not asked.write:
-            chosen = [run for run in PLAN if asked.only is None or run.name in asked.only]
-            run_missing(chosen, asked.seeds, _say)
-        if not asked.no_write:
+        if not options.write:
+            runs = [run for run in PLAN if options.only is None or run.name in options.only]
+            run_missing(runs, options.seeds, _log)
+        if not options.no_write:
             write()
     except SchedulerError as error:
         sys.exit(f"results: {error}")
-    except (KeyboardInterrupt, typer.Abort):  # the second is what the first becomes inside a command
+    except (KeyboardInterrupt, typer.Abort):  # a command turns the first into the second
         sys.exit("results: stopped; the next call goes on from here, --write writes what is there")
 
 
@@ -46,21 +47,21 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def write() -> None:
-    """Write the numbers of all run directories, and from those numbers the page and its pictures."""
-    found = findings.merged(findings.read(NUMBERS), findings.collect())
-    _put(NUMBERS, findings.to_json(found))
-    kept = findings.read(NUMBERS)  # rounded: the page must come out of the file alone
-    _put(PAGE, page(kept))
-    pictures.draw(kept, ROOT / PICTURES)
+    """Write the numbers of all run directories, and from those numbers the page and its figures."""
+    results = merge_results(read_results(NUMBERS), collect_results())
+    _write_text(NUMBERS, dump_results(results))
+    rounded = read_results(NUMBERS)  # the page must follow from the file alone
+    _write_text(PAGE, build_page(rounded))
+    draw_figures(rounded, ROOT / FIGURES)
 
 
-def _put(path: Path, text: str) -> None:
-    with written_whole(path) as scratch:
+def _write_text(path: Path, text: str) -> None:
+    with atomic_write(path) as scratch:
         scratch.write_text(text, encoding="utf-8")
 
 
-def _say(words: str) -> None:
-    sys.stdout.write(f"{words}\n")
+def _log(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from docs.results import words
 from docs.results.claims import CLAIMS
-from docs.results.findings import Findings
+from docs.results.data import Results
+from docs.results.markdown import describe_origin, format_seeds, format_share, format_table
 from docs.results.sections import SECTIONS, Section
-from docs.results.verdicts import HOLDS, MISSING, Claim, Evidence, exceeds, judged, overall
+from docs.results.verdicts import HOLDS, MISSING, Claim, Evidence, combine_verdicts, exceeds_claim, judge_evidence
+from hybrid_scheduler.core.formatting import format_interval
 from hybrid_scheduler.core.metrics import Interval
 
-PICTURES = "docs/images/results"
+FIGURES = "docs/images/results"
 HEAD = """# Results
 
 Written by `make results` from [docs/results.json](docs/results.json); change neither by hand. **Everything here is
@@ -24,59 +25,59 @@ lies inside the interval or fewer than three seeds were run. A range counts from
 looked is listed below, wins and losses alike; "measured" shows the first of them and the span of all."""
 
 
-def page(findings: Findings) -> str:
+def build_page(results: Results) -> str:
     """Return the whole document."""
-    parts = [HEAD, _claims(findings), *(_section(name, each, findings) for name, each in SECTIONS.items())]
+    parts = [HEAD, _build_claims(results), *(_build_section(name, each, results) for name, each in SECTIONS.items())]
     return "\n\n".join(parts) + "\n"
 
 
-def _claims(findings: Findings) -> str:
+def _build_claims(results: Results) -> str:
     rows = [
-        [claim.says, _range(claim, each, findings), _overall(claim, each, findings)] for claim, each in CLAIMS.items()
+        [claim.text, _format_range(claim, each, results), _format_verdict(claim, each, results)]
+        for claim, each in CLAIMS.items()
     ]
-    short = words.table(["the guide claims", "measured", "verdict"], rows)
-    details = [_details(claim, found, findings) for claim, found in CLAIMS.items()]
+    short = format_table(["the guide claims", "measured", "verdict"], rows)
+    details = [_build_details(claim, each, results) for claim, each in CLAIMS.items()]
     heads = ["## What the project's guide claims, and what we measured", RULE, short]
     return "\n\n".join([*heads, "### Number by number", *details])
 
 
-def _range(claim: Claim, evidence: list[Evidence], findings: Findings) -> str:
+def _format_range(claim: Claim, evidence: list[Evidence], results: Results) -> str:
     """Return the first number with its interval, and the smallest and largest mean of all places."""
-    seen = [each for each in (one.interval(findings) for one in evidence) if each is not None]
-    if not seen:
+    intervals = [each for each in (one.interval(results) for one in evidence) if each is not None]
+    if not intervals:
         return "–"
-    ends = [
-        _written(claim, Interval(end, end, end)) for end in (pick(each.mean for each in seen) for pick in (min, max))
-    ]
-    spread = f"; {ends[0]} to {ends[1]} in {len(seen)} places" if len(seen) > 1 else ""
-    return f"{_written(claim, seen[0])}{spread}"
+    means = [each.mean for each in intervals]
+    ends = [_format_number(claim, Interval(end, end, end)) for end in (min(means), max(means))]
+    spread = f"; {ends[0]} to {ends[1]} in {len(intervals)} places" if len(intervals) > 1 else ""
+    return f"{_format_number(claim, intervals[0])}{spread}"
 
 
-def _written(claim: Claim, each: Interval) -> str:
-    return words.share(each) if claim.as_percent else words.number(each)
+def _format_number(claim: Claim, each: Interval) -> str:
+    return format_share(each) if claim.as_percent else format_interval(each, "×")
 
 
-def _overall(claim: Claim, evidence: list[Evidence], findings: Findings) -> str:
-    found = overall([(each.where, judged(claim, each, findings)) for each in evidence])
-    more = found == HOLDS and all(exceeds(claim, each.interval(findings)) for each in evidence)
-    return f"**{found}**, by more than claimed" if more else f"**{found}**"
+def _format_verdict(claim: Claim, evidence: list[Evidence], results: Results) -> str:
+    verdict = combine_verdicts([(each.where, judge_evidence(claim, each, results)) for each in evidence])
+    more = verdict == HOLDS and all(exceeds_claim(claim, each.interval(results)) for each in evidence)
+    return f"**{verdict}**, by more than claimed" if more else f"**{verdict}**"
 
 
-def _details(claim: Claim, evidence: list[Evidence], findings: Findings) -> str:
-    rows = [_evidence(claim, each, findings) for each in evidence]
-    return f"**{claim.says}**\n\n{words.table(['where', 'measured', 'seeds', 'from', 'verdict'], rows)}"
+def _build_details(claim: Claim, evidence: list[Evidence], results: Results) -> str:
+    rows = [_list_evidence(claim, each, results) for each in evidence]
+    return f"**{claim.text}**\n\n{format_table(['where', 'measured', 'seeds', 'from', 'verdict'], rows)}"
 
 
-def _evidence(claim: Claim, each: Evidence, findings: Findings) -> list[str]:
-    seen = each.interval(findings)
-    if seen is None:
+def _list_evidence(claim: Claim, each: Evidence, results: Results) -> list[str]:
+    interval = each.interval(results)
+    if interval is None:
         return [each.where, "–", "–", _link(each.run), MISSING]
     return [
         each.where,
-        _written(claim, seen),
-        words.seeds(findings[each.run].seeds),
+        _format_number(claim, interval),
+        format_seeds(results[each.run].seeds),
         _link(each.run),
-        judged(claim, each, findings),
+        judge_evidence(claim, each, results),
     ]
 
 
@@ -84,10 +85,10 @@ def _link(run: str) -> str:
     return f"[{run}](#{run})"
 
 
-def _section(name: str, section: Section, findings: Findings) -> str:
+def _build_section(name: str, section: Section, results: Results) -> str:
     head = f'<a id="{name}"></a>\n\n## {section.title}'
-    finding = findings.get(name)
-    if finding is None:
+    run = results.get(name)
+    if run is None:
         return f"{head}\n\n{section.about}\n\n**Missing**: not run yet; `make results` runs it."
-    picture = [f"![{section.title}]({PICTURES}/{section.picture}.png)"] if section.picture else []
-    return "\n\n".join([head, section.about, words.origin(finding), section.body(finding), *picture])
+    figure = [f"![{section.title}]({FIGURES}/{section.figure}.png)"] if section.figure else []
+    return "\n\n".join([head, section.about, describe_origin(run), section.format(run), *figure])

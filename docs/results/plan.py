@@ -10,7 +10,7 @@ BATCH = "search,optimal,min_min,max_min,sufferage,price,eft,heft,hybrid_ml,greed
 GRAPH = "heft,peft,cpop,eft,greedy,hybrid_ml,rl_agent"
 MANY = "eft,min_min,price,greedy,random,round_robin"
 DATA = "DATA/"
-"""In a command: the folder with files of others; `HMS_DATA` says where it is."""
+"""In a command: the folder of third-party files, named by `HMS_DATA`."""
 ONE_DEVICE = "examples/one_device.py:only_cpu,examples/one_device.py:only_gpu"
 
 
@@ -19,17 +19,17 @@ class Run:
     """One command of hms, run once for every seed."""
 
     name: str
-    words: str  # the command without hms, its seeds and its folder
+    arguments: str  # the command without hms, its seeds and its folder
     seeds: int = SEEDS  # fewer where seeds hardly matter, as for files that are what they are
 
     @property
     def needs_data(self) -> bool:
-        """Whether the command reads files of others, which the project does not ship."""
-        return DATA in self.words
+        """Whether the command reads third-party files, which the project does not ship."""
+        return DATA in self.arguments
 
     def command(self, seeds: str = "", folder: str = "DIR") -> list[str]:
-        """Return the words of the command for some seeds, all of them if none are named, and a folder."""
-        return ["hms", *self.words.split(), "--seeds", seeds or str(self.seeds), "--out", folder]
+        """Return the command for some seeds, all of them by default, and a folder."""
+        return ["hms", *self.arguments.split(), "--seeds", seeds or str(self.seeds), "--out", folder]
 
 
 PRESETS = ("mixed", "long_tail", "gpu_friendly", "cpu_friendly", "bursty")

@@ -1,22 +1,22 @@
-"""When a claim holds: its interval is compared with what was claimed, and each place speaks for itself."""
+"""When a claim holds: the interval of each place is compared with what was claimed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from docs.results.findings import Finding, Findings
+from docs.results.data import Results, RunResults
 from hybrid_scheduler.core.metrics import Interval
 
-FEWEST = 3  # seeds below which an interval says nothing
-HOLDS, FAILS, OPEN, MISSING = "holds", "does not hold", "cannot be told", "missing"
+MIN_SEEDS = 3  # fewer give no meaningful interval
+HOLDS, FAILS, UNDECIDED, MISSING = "holds", "does not hold", "cannot be told", "missing"
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of the guide, and the number from which on (or up to which) it is true."""
+    """A sentence of the guide, and the number from which (or up to which) it is true."""
 
-    says: str
+    text: str
     limit: float
     beyond: float | None = None  # the other end of a claimed range: past it, more was reached than claimed
     at_most: bool = False
@@ -25,45 +25,47 @@ class Claim:
 
 @dataclass(frozen=True)
 class Evidence:
-    """A number that speaks for or against a claim: where it was seen, in which run, and how it is taken from it."""
+    """A number for or against a claim: a description of the place, the run, and how to compute it from the run."""
 
     where: str
     run: str
-    take: Callable[[Finding], Interval]
+    compute: Callable[[RunResults], Interval]
 
-    def interval(self, findings: Findings) -> Interval | None:
-        """Return the number, or none if the run is missing."""
-        finding = findings.get(self.run)
-        return None if finding is None else self.take(finding)
+    def interval(self, results: Results) -> Interval | None:
+        """Return the number, or None if the run is missing."""
+        run = results.get(self.run)
+        return None if run is None else self.compute(run)
 
 
-def judged(claim: Claim, evidence: Evidence, findings: Findings) -> str:
-    """Judge what one place says; one or two seeds settle nothing."""
-    seen = evidence.interval(findings)
-    if seen is None:
+def judge_evidence(claim: Claim, evidence: Evidence, results: Results) -> str:
+    """Return the verdict of one place; one or two seeds decide nothing."""
+    interval = evidence.interval(results)
+    if interval is None:
         return MISSING
-    return verdict(claim, seen) if len(findings[evidence.run].seeds) >= FEWEST else OPEN
+    return judge_interval(claim, interval) if len(results[evidence.run].seeds) >= MIN_SEEDS else UNDECIDED
 
 
-def verdict(claim: Claim, seen: Interval) -> str:
-    """Judge one number: clear only if its whole interval lies on one side of the limit."""
-    worst, best = (seen.high, seen.low) if claim.at_most else (seen.low, seen.high)
+def judge_interval(claim: Claim, interval: Interval) -> str:
+    """Return the verdict on one number: decided only if its whole interval lies on one side of the limit."""
+    worst, best = (interval.high, interval.low) if claim.at_most else (interval.low, interval.high)
     if _reaches(claim, worst):
         return HOLDS
-    return OPEN if _reaches(claim, best) else FAILS
+    return UNDECIDED if _reaches(claim, best) else FAILS
 
 
 def _reaches(claim: Claim, value: float) -> bool:
     return value <= claim.limit if claim.at_most else value >= claim.limit
 
 
-def exceeds(claim: Claim, seen: Interval | None) -> bool:
+def exceeds_claim(claim: Claim, interval: Interval | None) -> bool:
     """Whether more than the claimed range was clearly reached."""
-    return seen is not None and claim.beyond is not None and not claim.at_most and seen.low > claim.beyond
+    if interval is None or claim.beyond is None or claim.at_most:
+        return False
+    return interval.low > claim.beyond
 
 
-def overall(verdicts: Sequence[tuple[str, str]]) -> str:
-    """Put the verdicts of several places together; where they differ, name the places that are fewer."""
+def combine_verdicts(verdicts: Sequence[tuple[str, str]]) -> str:
+    """Return one verdict for several places; where they differ, it names the exceptions."""
     known = [(where, each) for where, each in verdicts if each != MISSING]
     kinds = {each for _, each in known}
     if not known:
@@ -71,13 +73,13 @@ def overall(verdicts: Sequence[tuple[str, str]]) -> str:
     if len(kinds) == 1:
         return kinds.pop()
     if HOLDS not in kinds:
-        return f"{FAILS}; {OPEN} for {_places(known, OPEN)}"
+        return f"{FAILS}; {UNDECIDED} for {_join_places(known, UNDECIDED)}"
     count = sum(each == HOLDS for _, each in known)
-    against = [f"{kind} for {_places(known, kind)}" for kind in (FAILS, OPEN) if kind in kinds]
+    against = [f"{kind} for {_join_places(known, kind)}" for kind in (FAILS, UNDECIDED) if kind in kinds]
     if 2 * count <= len(known):
-        against.insert(0, f"only for {_places(known, HOLDS)}")
+        against.insert(0, f"only for {_join_places(known, HOLDS)}")
     return f"{HOLDS} under conditions ({count} of {len(known)} places): {'; '.join(against)}"
 
 
-def _places(verdicts: Sequence[tuple[str, str]], kind: str) -> str:
+def _join_places(verdicts: Sequence[tuple[str, str]], kind: str) -> str:
     return " · ".join(where for where, each in verdicts if each == kind)

@@ -26,8 +26,8 @@ def plot(
     from hybrid_scheduler.reports import gallery
 
     if names:
-        for name, summary, needs in gallery.listed():
-            typer.echo(f"{name:<20} {summary}\n{'':<20} needs {needs}")
+        for each in gallery.list_figures():
+            typer.echo(f"{each.name:<20} {each.summary}\n{'':<20} needs {each.requirement}")
         return
     if directory is None:
         raise InputError("no run to draw: hms plot RUN --figure NAME, with the folder of hms compare --out")

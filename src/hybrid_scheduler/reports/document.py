@@ -1,6 +1,6 @@
-"""A document as blocks, without any idea of how it is set: `html.py` and `pdf.py` do that.
+"""A document as blocks; `html.py` and `pdf.py` render it.
 
-Text may hold `code` between backticks and **strong words** between double stars; everything else is taken as it is.
+Text may hold `code` between backticks and **strong words** between double stars; everything else is literal.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ class Bullets:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of texts below a head; the first column is words, the others are figures unless `words` says more."""
+    """Rows of texts below a head; the first `text_columns` columns are text, the others are figures."""
 
     caption: str
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    words: int = 1  # how many columns hold words
+    text_columns: int = 1
     emphasis: frozenset[tuple[int, int]] = frozenset()  # cells set in bold, by row and column
 
 

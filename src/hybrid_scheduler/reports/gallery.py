@@ -1,4 +1,8 @@
-"""The figures by name, with what each of them needs. Nothing is imported until a figure is drawn."""
+"""The figures by name: what each shows, which run it needs, and its caption in a report.
+
+A figure is a function `plot_NAME(data, ax=None)` that returns matplotlib axes, and one line in `figures` below; the
+command line, reports and tests follow.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 from hybrid_scheduler.errors import InputError, unknown_name
 from hybrid_scheduler.files import require_absent
 from hybrid_scheduler.registry import Entry, Registry
-from hybrid_scheduler.reports.material import Material, RunMaterial, can_check, load_material
-from hybrid_scheduler.reports.numbers import describe
+from hybrid_scheduler.reports.data import ReportData, RunData, can_fit_forests, load_report_data
 from hybrid_scheduler.reports.style import FORMATS, add_title, save_figure
+from hybrid_scheduler.studies.compare import Progress, Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,132 +31,236 @@ NEEDS = {
     "capacity": "a run of hms capacity",
     "study": "a run of hms experiment",
 }
-"""What a figure may need, and the words for it."""
-LEARNING = ("learning", "isolated", "accuracy")
+"""What a figure may need, as users read it."""
+EXPERIMENTS = {
+    "either": ("pareto",),
+    "load": ("load",),
+    "learning": ("learning", "isolated", "accuracy"),
+    "capacity": ("capacity",),
+}
+"""The experiments that meet a need; "study" takes any."""
+IN_REPORT: dict[str, Callable[[Result], bool]] = {
+    "always": lambda result: True,
+    "never": lambda result: False,
+    "queued": lambda result: result.comparison.mode != "isolated",  # about queues: nothing to see without any
+    "isolated": lambda result: result.comparison.mode == "isolated",
+    "several": lambda result: len(result.comparison.schedulers) > 1,
+    "gpus": lambda result: bool(result.comparison.cluster.is_gpu.any()),
+    "forest": lambda result: any(spec.partition(":")[0] == "hybrid_ml" for spec in result.comparison.schedulers),
+}
+"""When the report of a comparison shows a figure that could be drawn."""
 
 
 @dataclass(frozen=True)
-class Picture(Entry):
-    """One line of the gallery."""
+class FigureEntry(Entry):
+    """One line of the table of figures."""
 
-    needs: str = "comparison"
+    needs: str = "comparison"  # a key of `NEEDS`
+    caption: str = ""  # below it in a report, the summary if absent; {run.…} is a field of `CaptionFields`
+    in_report: str = "always"  # a key of `IN_REPORT`
+    of_measured: bool = True  # False: about the model's formulas, which have no part in measured times
+    replaces: str = ""  # the measure of an experiment that its report shows by this figure alone
 
-    def suits(self, material: Material) -> bool:
-        """Whether the figure can be drawn from this material."""
-        if isinstance(material, RunMaterial):
-            if material.measured and (self.needs == "forests" or self.name == "workload"):
-                return False  # these are about the formulas, of which measured times know nothing
-            fits = self.needs in ("comparison", "replay", "either")
-            return fits or (self.needs == "forests" and can_check(material.result))
-        name, measures = material.study.name, material.study.measures
-        if self.needs == "either":
-            return {"mean_turnaround", "energy"} <= set(measures) and name == "pareto"
-        known = {"load": name == "load", "learning": name in LEARNING, "capacity": name == "capacity"}
-        return known.get(self.needs, self.needs == "study")
+    @property
+    def requirement(self) -> str:
+        """The run that it needs, as users read it."""
+        return NEEDS[self.needs]
+
+    @property
+    def sentence(self) -> str:
+        """Its summary as a sentence."""
+        return f"{self.summary[:1].upper()}{self.summary[1:]}."
+
+    def suits(self, data: ReportData) -> bool:
+        """Whether the figure can be drawn from this run."""
+        if not isinstance(data, RunData):
+            return self.needs == "study" or data.experiment.name in EXPERIMENTS.get(self.needs, ())
+        if data.measured and not self.of_measured:
+            return False
+        return self.needs in ("comparison", "replay", "either") or (
+            self.needs == "forests" and can_fit_forests(data.result)
+        )
 
 
-def _picture(name: str, needs: str, summary: str, module: str = "") -> Picture:
-    target = f"hybrid_scheduler.reports.figures.{module or name}:plot_{module or name}"
-    return Picture(name, target, summary, needs=needs)
+def _figure(target: str, needs: str, summary: str, caption: str = "", **traits: Any) -> FigureEntry:
+    """Return the line of a figure of this package; its name is that of its function without `plot_`."""
+    module, _, function = target.partition(":")
+    name, path = function.removeprefix("plot_"), f"hybrid_scheduler.reports.figures.{module}:{function}"
+    return FigureEntry(name, path, summary, needs=needs, caption=caption, **traits)
 
 
+WHISKERS = "Whiskers are 95 % intervals."
+HATCHES = "Hatched policies know the times, where tasks really run the learnt ones."
 figures = Registry(
     "figure",
     "hybrid_scheduler.figures",
     (
-        _picture("makespan_over_bound", "comparison", "makespan over the certified bound, with intervals"),
-        _picture("differences", "comparison", "how much later than the best, paired by seed"),
-        _picture("time_over_best", "comparison", "time of all tasks over the best splits (isolated race)"),
-        _picture("makespan", "comparison", "when the last task ended"),
-        _picture("speed_up", "comparison", "times faster than round robin"),
-        _picture("average_duration", "comparison", "mean time from arrival to finish, and how much of it runs"),
-        _picture("latency_cdf", "replay", "share of tasks that had ended after so many seconds"),
-        _picture("energy", "comparison", "joules of tasks and idle devices"),
-        _picture("cost", "comparison", "price of the busy seconds"),
-        _picture("pareto", "either", "energy against time, and the front"),
-        _picture("win_matrix", "comparison", "who beat whom on how many seeds"),
-        _picture("load_balance", "comparison", "how evenly the GPUs were used"),
-        _picture("utilisation", "comparison", "busy share of every device"),
-        _picture("gpu_fraction", "replay", "which share of a task each scheduler gives to a GPU"),
-        _picture("allocation", "replay", "that share as time goes by"),
-        _picture("gantt", "replay", "who ran what when, best against worst"),
-        _picture("workload", "replay", "sizes, intensity, memory, and where the work is"),
-        _picture("model_accuracy", "forests", "predicted against best GPU share, R², errors"),
-        _picture("feature_importance", "forests", "what the forest looks at"),
-        _picture("load_sweep", "load", "turnaround as the offered load rises"),
-        _picture("learning", "learning", "how learners get better with the tasks they have seen"),
-        _picture("capacity", "capacity", "the highest load each scheduler sustains"),
-        _picture("study", "study", "the first measure of any experiment"),
+        _figure(
+            "bars:plot_makespan_over_bound", "comparison", "makespan over the certified bound, with intervals",
+            "Makespan over {run.bound}. " + f"{WHISKERS} {HATCHES}", in_report="queued",
+        ),
+        _figure(
+            "comparisons:plot_differences", "comparison", "how much later than the best, paired by seed",
+            "How much longer each policy takes than the best, paired by seed. If an interval touches the dashed "
+            "line, the difference is not clear.", in_report="several",
+        ),
+        _figure(
+            "bars:plot_time_over_best", "comparison", "time of all tasks over the best splits (isolated race)",
+            f"Time of all tasks over that of the best splits. {WHISKERS} {HATCHES}", in_report="isolated",
+        ),
+        _figure(
+            "bars:plot_makespan", "comparison", "when the last task ended",
+            f"When the last task ended. {WHISKERS} {HATCHES}", in_report="queued",
+        ),
+        _figure(
+            "bars:plot_speed_up", "comparison", "times faster than round robin",
+            "Makespan of {run.baseline} divided by that of each policy, seed by seed.", in_report="several",
+        ),
+        _figure(
+            "comparisons:plot_average_duration", "comparison",
+            "mean time from arrival to finish, and how much of it runs",
+            "Mean time from arrival to finish; the line begins where a task's own run time is, so its length is "
+            f"waiting. {WHISKERS}",
+        ),
+        _figure(
+            "placements:plot_latency_cdf", "replay", "share of tasks that had ended after so many seconds",
+            "How many tasks had ended how long after they arrived: further left is sooner, a long flat top is tasks "
+            "stuck in queues. {run.seed}",
+        ),
+        _figure(
+            "bars:plot_energy", "comparison", "joules of tasks and idle devices",
+            "Energy of the tasks and of idle devices.",
+        ),
+        _figure(
+            "bars:plot_cost", "comparison", "price of the busy seconds",
+            "Price of the busy seconds: fast GPUs cost five times a CPU in the default cluster.",
+        ),
+        _figure(
+            "comparisons:plot_pareto", "either", "energy against time, and the front",
+            "Energy against time. {run.front}", in_report="several",
+        ),
+        _figure(
+            "heatmaps:plot_win_matrix", "comparison", "who beat whom on how many seeds",
+            "On how many seeds the row was faster. Bold: the paired interval excludes 0.", in_report="several",
+        ),
+        _figure(
+            "bars:plot_load_balance", "comparison", "how evenly the GPUs were used",
+            "Mean busy time of the GPUs over that of the busiest one; 1 is even.", in_report="queued",
+        ),
+        _figure(
+            "heatmaps:plot_utilisation", "comparison", "busy share of every device",
+            "Busy share of every device until the makespan, mean of the seeds.", in_report="queued",
+        ),
+        _figure(
+            "placements:plot_gpu_fraction", "replay", "which share of a task each scheduler gives to a GPU",
+            "Which share of a task went to a GPU: at 0 it ran on the CPU, at 100 on a GPU. {run.seed}",
+            in_report="gpus",
+        ),
+        _figure(
+            "placements:plot_allocation", "replay", "that share as time goes by",
+            "The mean GPU share over time: learners settle, rules stay. {run.seed}", in_report="gpus",
+        ),
+        _figure(
+            "placements:plot_gantt", "replay", "who ran what when, best against worst",
+            "The first tasks on every device, best policy and worst. Hatched strips are shares of split tasks. "
+            "{run.seed}", in_report="queued",
+        ),
+        _figure(
+            "placements:plot_workload", "replay", "sizes, intensity, memory, and where the work is",
+            "The tasks: the longest tenth of them holds {run.longest_tenth:.0%} of the work. {run.seed}",
+            of_measured=False,
+        ),
+        _figure(
+            "learning:plot_model_accuracy", "forests", "predicted against best GPU share, R², errors",
+            "A forest fitted on {run.training_tasks} of this workload, tested on others: {run.accuracy}.",
+            in_report="forest", of_measured=False,
+        ),
+        _figure(
+            "learning:plot_feature_importance", "forests", "what the forest looks at",
+            "What the forest looks at: {run.forests} of different seeds, importances add up to 100 %.",
+            in_report="forest", of_measured=False,
+        ),
+        _figure(
+            "experiments:plot_load_sweep", "load", "turnaround as the offered load rises", replaces="mean_turnaround"
+        ),
+        _figure(
+            "experiments:plot_learning", "learning", "how learners get better with the tasks they have seen",
+            in_report="never",
+        ),
+        _figure(
+            "experiments:plot_capacity", "capacity", "the highest load each scheduler sustains", replaces="load"
+        ),
+        _figure(
+            "experiments:plot_study", "study", "the first measure of any experiment", in_report="never"
+        ),
     ),
     hint="hms plot --list shows them",
-)
+)  # fmt: skip
 
 
-def find(name: str) -> Picture:
-    """Return a figure's line; a wrong name is an error with the nearest right one."""
-    figures.load(name)  # raises if it is unknown
+def find(name: str) -> FigureEntry:
+    """Return a figure's line; an unknown name is an error with the nearest known one."""
+    figures.load(name)  # raises if it is unknown or its package is broken
     entry = figures.table[name]
-    return entry if isinstance(entry, Picture) else Picture(entry.name, entry.target, entry.summary)
+    if isinstance(entry, FigureEntry):
+        return entry
+    return FigureEntry(entry.name, entry.target, entry.summary, caption=name.replace("_", " ").capitalize())
 
 
-def suitable(material: Material) -> list[Picture]:
-    """Return the figures that can be drawn from this material."""
-    return [each for each in map(find, figures.table) if each.suits(material)]
+def list_figures() -> list[FigureEntry]:
+    """Return all figures, plug-ins among them."""
+    return [find(name) for name in figures.table]
 
 
-def draw(name: str, material: Material, ax: Axes | None = None) -> Axes:
+def list_suitable(data: ReportData) -> list[FigureEntry]:
+    """Return the figures that can be drawn from this run."""
+    return [each for each in list_figures() if each.suits(data)]
+
+
+def draw(name: str, data: ReportData, ax: Axes | None = None) -> Axes:
     """Draw a figure."""
-    picture = find(name)
-    if not picture.suits(material):
-        fitting = ", ".join(each.name for each in suitable(material))
-        raise InputError(f"figure '{name}' needs {NEEDS[picture.needs]}: from this run there are {fitting}")
-    axes: Axes = picture.load()(_input(picture, material), ax=ax)
+    figure = find(name)
+    if not figure.suits(data):
+        suitable = ", ".join(each.name for each in list_suitable(data))
+        raise InputError(f"figure '{name}' needs {figure.requirement}: from this run there are {suitable}")
+    axes: Axes = figure.load()(_select_input(figure, data), ax=ax)
     return axes
 
 
-def _input(picture: Picture, material: Material) -> Any:
-    if not isinstance(material, RunMaterial):
-        return material.study
-    if picture.needs == "replay":
-        return material.replay
-    return material.forests if picture.needs == "forests" else material.result
-
-
-Progress = Callable[[int, int], None]
-
-
-def listed() -> list[tuple[str, str, str]]:
-    """Return name, summary and needs of every figure."""
-    found = [find(name) for name in figures.table]
-    return [(each.name, each.summary, NEEDS[each.needs]) for each in found]
+def _select_input(figure: FigureEntry, data: ReportData) -> Any:
+    if not isinstance(data, RunData):
+        return data.experiment
+    if figure.needs == "replay":
+        return data.replay
+    return data.forests if figure.needs == "forests" else data.result
 
 
 def plot(directory: Path, figure: str, out: Path | None, kind: str, progress: Progress) -> list[Path]:
-    """Draw a figure, or all that suit, and return the files."""
+    """Draw a figure of a run directory, or all that suit, and return the files."""
     names = [] if figure == "all" else [find(figure).name]
-    _check_kind(kind, out)
-    material = load_material(directory)
-    places = _places(names or [each.name for each in suitable(material)], out or directory / "figures", kind)
-    for path in places.values():
+    _check_format(kind, out)
+    data = load_report_data(directory)
+    paths = _target_paths(names or [each.name for each in list_suitable(data)], out or directory / "figures", kind)
+    for path in paths.values():
         require_absent(path)
-    for number, (name, path) in enumerate(places.items()):
-        progress(number, len(places))
-        ax = draw(name, material)
-        if isinstance(material, RunMaterial):
-            add_title(ax, describe(material.result))
+    for number, (name, path) in enumerate(paths.items()):
+        progress(number, len(paths))
+        ax = draw(name, data)
+        if isinstance(data, RunData):
+            add_title(ax, data.result.describe())
         save_figure(ax, path)
-    return list(places.values())
+    return list(paths.values())
 
 
-def _check_kind(kind: str, out: Path | None) -> None:
+def _check_format(kind: str, out: Path | None) -> None:
     if kind and kind not in FORMATS:
         raise unknown_name("format", kind, FORMATS)
-    ending = out.suffix.lstrip(".") if out else ""
-    if kind and ending and ending != kind:
+    suffix = out.suffix.lstrip(".") if out else ""
+    if kind and suffix and suffix != kind:
         raise InputError(f"--out is {out} and --format is {kind}: let them say the same, or leave one out")
 
 
-def _places(names: list[str], out: Path, kind: str) -> dict[str, Path]:
+def _target_paths(names: list[str], out: Path, kind: str) -> dict[str, Path]:
     if out.suffix and not out.is_dir():
         if len(names) > 1:
             raise InputError(f"{out} is one file and there are {len(names)} figures: give a folder, or one --figure")

@@ -1,4 +1,4 @@
-"""A document as one HTML file: pictures inside, no scripts, light and dark, fit for print."""
+"""Renders a document as one HTML file: images inside, no scripts, light and dark, fit for print."""
 
 from __future__ import annotations
 
@@ -57,34 +57,34 @@ figcaption { padding: .45rem 0 0; }
 def to_html(document: Document) -> str:
     """Return the whole page; tables and figures are numbered as they come."""
     counts = {"Table": 0, "Figure": 0}
-    body = "\n".join(_block(block, counts) for block in document.blocks)
+    body = "\n".join(_render_block(block, counts) for block in document.blocks)
     return (
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
         f"<title>{escape(document.title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n"
-        f'<h1>{escape(document.title)}</h1>\n<p class="subtitle">{_text(document.subtitle)}</p>\n'
+        f'<h1>{escape(document.title)}</h1>\n<p class="subtitle">{_render_text(document.subtitle)}</p>\n'
         f"{body}\n</main>\n</body>\n</html>\n"
     )
 
 
-def _block(block: Block, counts: dict[str, int]) -> str:
+def _render_block(block: Block, counts: dict[str, int]) -> str:
     match block:
         case Heading(text):
             return f"<h2>{escape(text)}</h2>"
         case Paragraph(text):
-            return f"<p>{_text(text)}</p>"
+            return f"<p>{_render_text(text)}</p>"
         case Bullets(items):
-            return "<ul>\n" + "\n".join(f"<li>{_text(item)}</li>" for item in items) + "\n</ul>"
+            return "<ul>\n" + "\n".join(f"<li>{_render_text(item)}</li>" for item in items) + "\n</ul>"
         case Code(text):
             return f"<pre>{escape(text)}</pre>"
         case Table():
-            return _table(block, _number("Table", counts))
+            return _render_table(block, _number("Table", counts))
         case Pair(left, right):
-            both = (_image(each, _number("Figure", counts)) for each in (left, right))
+            both = (_render_image(each, _number("Figure", counts)) for each in (left, right))
             return f'<div class="pair">{"".join(both)}</div>'
         case Image():
-            return _image(block, _number("Figure", counts))
+            return _render_image(block, _number("Figure", counts))
 
 
 def _number(kind: str, counts: dict[str, int]) -> str:
@@ -92,41 +92,41 @@ def _number(kind: str, counts: dict[str, int]) -> str:
     return f"{kind} {counts[kind]}"
 
 
-def _table(table: Table, number: str) -> str:
-    head = "".join(f"<th{_side(column, table)}>{_text(text)}</th>" for column, text in enumerate(table.head))
+def _render_table(table: Table, number: str) -> str:
+    head = "".join(
+        f"<th{_classes(w=column < table.text_columns)}>{_render_text(text)}</th>"
+        for column, text in enumerate(table.head)
+    )
     rows = "\n".join(
-        f"<tr>{''.join(_cell(table, row, column, text) for column, text in enumerate(texts))}</tr>"
+        f"<tr>{''.join(_render_cell(table, row, column, text) for column, text in enumerate(texts))}</tr>"
         for row, texts in enumerate(table.rows)
     )
-    caption = f"<caption><b>{number}.</b> {_text(table.caption)}</caption>"
+    caption = f"<caption><b>{number}.</b> {_render_text(table.caption)}</caption>"
     return (
         f'<div class="wide"><table>{caption}\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody></table></div>'
     )
 
 
-def _cell(table: Table, row: int, column: int, text: str) -> str:
-    classes = " ".join(
-        (["w"] if column < table.words else [])
-        + (["best"] if (row, column) in table.emphasis else [])
-        + (["breaks"] if "\u00a0" in text else [])  # it says itself where it may not be broken
-    )
-    return f"<td{f' class={chr(34)}{classes}{chr(34)}' if classes else ''}>{_text(text)}</td>"
+def _render_cell(table: Table, row: int, column: int, text: str) -> str:
+    is_best, breaks = (row, column) in table.emphasis, "\u00a0" in text  # non-breaking spaces: it may break elsewhere
+    return f"<td{_classes(w=column < table.text_columns, best=is_best, breaks=breaks)}>{_render_text(text)}</td>"
 
 
-def _side(column: int, table: Table) -> str:
-    return ' class="w"' if column < table.words else ""
+def _classes(**applies: bool) -> str:
+    names = [name for name, applied in applies.items() if applied]
+    return f' class="{" ".join(names)}"' if names else ""
 
 
-def _image(image: Image, number: str) -> str:
+def _render_image(image: Image, number: str) -> str:
     data = base64.b64encode(image.svg).decode()
     plain = "".join(text for _, text in spans(image.caption))
     return (
         f'<figure><img alt="{escape(plain)}" src="data:image/svg+xml;base64,{data}">\n'
-        f"<figcaption><b>{number}.</b> {_text(image.caption)}</figcaption></figure>"
+        f"<figcaption><b>{number}.</b> {_render_text(image.caption)}</figcaption></figure>"
     )
 
 
-def _text(text: str) -> str:
+def _render_text(text: str) -> str:
     tags = {"plain": "", "code": "code", "strong": "strong"}
     return "".join(
         f"<{tags[style]}>{escape(part)}</{tags[style]}>" if tags[style] else escape(part)

@@ -1,4 +1,4 @@
-"""A document as PDF, set by Typst: vector pictures, real tables, embedded fonts, the same bytes every time."""
+"""Renders a document as PDF by Typst: vector images, real tables, embedded fonts, the same bytes every time."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ TEMPLATE = Path(__file__).with_name("report.typ")
 
 
 def to_pdf(document: Document) -> bytes:
-    """Set a document in PDF."""
+    """Render a document as PDF."""
     try:
         import typst
     except ImportError:
         raise SchedulerError("Typst is not installed: pip install typst, or write the report as HTML") from None
     with tempfile.TemporaryDirectory(prefix="hms-report-") as name:
         folder = Path(name)
-        for image in _images(document):
+        for image in _iterate_images(document):
             (folder / f"{image.name}.svg").write_bytes(image.svg)
         source = folder / "report.typ"
         source.write_text(to_typst(document), encoding="utf-8")
-        # Only the fonts inside Typst: those of this machine would make another document of it.
-        made: bytes = typst.compile(source, format="pdf", ignore_system_fonts=True)
-    return made
+        # Fonts of the system would make the bytes depend on the machine.
+        content: bytes = typst.compile(source, format="pdf", ignore_system_fonts=True)
+    return content
 
 
-def _images(document: Document) -> Iterator[Image]:
+def _iterate_images(document: Document) -> Iterator[Image]:
     for block in document.blocks:
         if isinstance(block, Image):
             yield block
@@ -51,71 +51,71 @@ def _images(document: Document) -> Iterator[Image]:
 def to_typst(document: Document) -> str:
     """Return the document in Typst's language; every text is a string literal, so none can be read as markup."""
     lines = [TEMPLATE.read_text(encoding="utf-8")]
-    lines.append(f"#show: report.with(title: {quoted(document.title)}, subtitle: {_text(document.subtitle)})")
-    lines.extend(_block(block) for block in document.blocks)
+    lines.append(f"#show: report.with(title: {quote(document.title)}, subtitle: {_render_text(document.subtitle)})")
+    lines.extend(_render_block(block) for block in document.blocks)
     return "\n".join(lines) + "\n"
 
 
-def _block(block: Block) -> str:
+def _render_block(block: Block) -> str:
     match block:
         case Heading(text):
-            return f"#heading({quoted(text)})"
+            return f"#heading({quote(text)})"
         case Paragraph(text):
-            return f"#par({_text(text)})"
+            return f"#par({_render_text(text)})"
         case Bullets(items):
-            return f"#list({', '.join(_text(item) for item in items)})"
+            return f"#list({', '.join(_render_text(item) for item in items)})"
         case Code(text):
-            return f"#commands({quoted(text)})"
+            return f"#commands({quote(text)})"
         case Image():
-            return f"#{_image(block)}"
+            return f"#{_render_image(block)}"
         case Pair(left, right):
-            return f"#pair({_image(left)}, {_image(right)})"
+            return f"#pair({_render_image(left)}, {_render_image(right)})"
         case Table():
-            return _table(block)
+            return _render_table(block)
 
 
-def _image(image: Image) -> str:
-    plain = quoted("".join(text for _, text in spans(image.caption)))
-    return f"picture({quoted(f'{image.name}.svg')}, {plain}, {_text(image.caption)})"
+def _render_image(image: Image) -> str:
+    plain = quote("".join(text for _, text in spans(image.caption)))
+    return f"picture({quote(f'{image.name}.svg')}, {plain}, {_render_text(image.caption)})"
 
 
-def _table(table: Table) -> str:
-    head = ", ".join(_text(text) for text in table.head)
+def _render_table(table: Table) -> str:
+    head = ", ".join(_render_text(text) for text in table.head)
     rows = ",\n  ".join(
-        ", ".join(_cell(table, row, column, text) for column, text in enumerate(texts))
+        ", ".join(_render_cell(table, row, column, text) for column, text in enumerate(texts))
         for row, texts in enumerate(table.rows)
     )
     if not table.rows:
         return ""
-    widths = ", ".join(f"{width:g}" for width in _widths(table))
-    return f"#data({_text(table.caption)}, ({widths},), {table.words}, ({head},), (\n  {rows},\n))"
+    widths = ", ".join(f"{width:g}" for width in _column_widths(table))
+    return f"#data({_render_text(table.caption)}, ({widths},), {table.text_columns}, ({head},), (\n  {rows},\n))"
 
 
-def _widths(table: Table) -> list[float]:
+def _column_widths(table: Table) -> list[float]:
     """Return a share of the line for every column: the longest text, of the head the longest word."""
     columns = zip(table.head, *table.rows, strict=True)
     return [
-        max(6.0, *(_length(word) for word in head.split(" ")), *(_length(text) for text in texts))
+        max(6.0, *(_text_width(word) for word in head.split(" ")), *(_text_width(text) for text in texts))
         for head, *texts in columns
     ]
 
 
-def _length(text: str) -> float:
+def _text_width(text: str) -> float:
     """Return how wide a text is, in letters; those of code are wider."""
     return 1.5 + sum(len(part) * (1.3 if style == "code" else 1.0) for style, part in spans(text))
 
 
-def _cell(table: Table, row: int, column: int, text: str) -> str:
-    return f"best({_text(text)})" if (row, column) in table.emphasis else _text(text)
+def _render_cell(table: Table, row: int, column: int, text: str) -> str:
+    return f"best({_render_text(text)})" if (row, column) in table.emphasis else _render_text(text)
 
 
-def _text(text: str) -> str:
+def _render_text(text: str) -> str:
     calls = {"plain": "text", "code": "raw", "strong": "strong"}
-    parts = [f"{calls[style]}({quoted(part)})" for style, part in spans(text)]
+    parts = [f"{calls[style]}({quote(part)})" for style, part in spans(text)]
     return " + ".join(parts) if parts else "[]"
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """Return a Typst string literal."""
     escapes: dict[str, str | int | None] = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "", "\t": "    "}
     return f'"{text.translate(str.maketrans(escapes))}"'

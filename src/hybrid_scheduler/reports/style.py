@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from hybrid_scheduler import registry
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.files import written_whole
+from hybrid_scheduler.files import atomic_write
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Parameters = ParamSpec("Asked")
-Returned = TypeVar("Answer")
+P = ParamSpec("P")
+R = TypeVar("R")
 Dash = tuple[float, tuple[float, ...] | None]
 SOLID: Dash = (0.0, None)
 WIDTH = 6.6
-"""Inches: the width of the text on a page, so that a printed figure keeps its size of letters."""
+"""Inches: the text width of a page, so that a printed figure is not scaled."""
 INK, SOFT, LIMIT, GRID = "#1b2430", "#566273", "#b3261e", "#d5dae1"
 STYLE: dict[Any, Any] = {
     "font.size": 8.5,
@@ -56,7 +56,7 @@ class PlotStyle:
     """How one scheduler is drawn, as matplotlib takes it."""
 
     colour: str
-    mark: Any
+    marker: Any
     dash: Dash = SOLID
     hatch: str = ""
 
@@ -91,20 +91,20 @@ MARKERS: dict[registry.Marker, Any] = {
 }
 """The registry's shapes in matplotlib: its own marker that comes nearest, else the outline."""
 SERIES = ("eft", "price", "min_min", "max_min", "sufferage", "heft", "peft", "cpop")
-"""Schedulers whose looks are lent to series that are no schedulers, while they are free."""
+"""Schedulers whose styles are used for series that are not schedulers, while no scheduler takes them."""
 
 
 def plot_styles(names: Iterable[str]) -> dict[str, PlotStyle]:
-    """Return a look for every name, no two alike while there are any left; who knows true times is hatched."""
-    asked = list(names)
-    described = registry.describe(name for name in asked if _is_scheduler(name))
-    found = {name: _plot_style(each) for name, each in described.items()}
-    taken = {look.colour for look in found.values()}
-    lent = [_plot_style(each, hatched=False) for each in registry.describe(SERIES).values()]
-    free = [look for look in lent if look.colour not in taken] or lent
-    for number, name in enumerate(name for name in asked if name not in found):
-        found[name] = free[number % len(free)]
-    return {name: found[name] for name in asked}
+    """Return a style for every name, no two alike while there are any left; clairvoyant schedulers are hatched."""
+    names = list(names)
+    described = registry.describe(name for name in names if _is_scheduler(name))
+    styles = {name: _plot_style(each) for name, each in described.items()}
+    taken = {style.colour for style in styles.values()}
+    spare = [_plot_style(each, hatched=False) for each in registry.describe(SERIES).values()]
+    free = [style for style in spare if style.colour not in taken] or spare
+    for number, name in enumerate(name for name in names if name not in styles):
+        styles[name] = free[number % len(free)]
+    return {name: styles[name] for name in names}
 
 
 def _is_scheduler(name: str) -> bool:
@@ -119,7 +119,7 @@ def _plot_style(each: registry.Description, hatched: bool = True) -> PlotStyle:
 
 
 MODEL_FILE = re.compile(r":model=(?:[^:]*/)?([^:/]+?)(?:\.\w+)?(?=:|$)")
-"""The option that names a model file: its folder and ending say nothing about a policy."""
+"""The option that names a model file, of which only the stem is shown."""
 
 
 def label(name: str, widest: int = 24) -> str:
@@ -130,29 +130,29 @@ def label(name: str, widest: int = 24) -> str:
     return short if len(short) <= widest else short[: widest - 1] + "…"
 
 
-def apply_style(function: Callable[Parameters, Returned]) -> Callable[Parameters, Returned]:
-    """Draw in the house style; axes that a caller brings keep what the caller set before."""
+def apply_style(function: Callable[P, R]) -> Callable[P, R]:
+    """Let a function draw in the style of the project; the caller's own settings of matplotlib stay as they are."""
 
     @wraps(function)
-    def drawn(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Returned:
+    def draw(*args: P.args, **kwargs: P.kwargs) -> R:
         import matplotlib
 
         with matplotlib.rc_context(STYLE):
             return function(*args, **kwargs)
 
-    return drawn
+    return draw
 
 
 def get_axes(ax: Axes | None, height: float, width: float = WIDTH) -> Axes:
     """Return the caller's axes, or new ones in a figure of their own."""
     if ax is not None:
         return ax
-    made: Axes = create_figure(height, width).subplots()
-    return made
+    axes: Axes = create_figure(height, width).subplots()
+    return axes
 
 
 def create_figure(height: float, width: float = WIDTH) -> Figure:
-    """Return an empty figure that makes room for its labels by itself."""
+    """Return an empty figure that makes room for its labels."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")
@@ -162,11 +162,11 @@ def get_panels(ax: Axes | None, count: int, height: float) -> list[Axes]:
     """Return axes side by side: a figure of their own, or in the place of the caller's axes."""
     if ax is None:
         return list(create_figure(height).subplots(1, count, squeeze=False)[0])
-    place, figure = ax.get_subplotspec(), ax.get_figure(root=True)
-    if place is None or figure is None:
+    spec, figure = ax.get_subplotspec(), ax.get_figure(root=True)
+    if spec is None or figure is None:
         raise InputError("axes for several panels must come from subplots: leave ax out or make it with subplots()")
     ax.remove()
-    grid = place.subgridspec(1, count)
+    grid = spec.subgridspec(1, count)
     return [figure.add_subplot(grid[0, column]) for column in range(count)]
 
 
@@ -176,11 +176,11 @@ def add_grid(ax: Axes, axis: str) -> None:
 
 
 def set_log_x(ax: Axes, values: Sequence[float]) -> None:
-    """Make the x axis logarithmic, with plain numbers and as many of them as stay apart."""
+    """Make the x axis logarithmic, with plain numbers and as many ticks as the range has room for."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
-    known = [value for value in values if value > 0]
-    wide = not known or max(known) > 100 * min(known)
+    positive = [value for value in values if value > 0]
+    wide = not positive or max(positive) > 100 * min(positive)
     ax.set_xscale("log")
     ax.xaxis.set_major_locator(LogLocator(subs=(1.0,) if wide else (1.0, 2.0, 5.0)))
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
@@ -193,10 +193,9 @@ def add_legend(ax: Axes, names: Sequence[str]) -> None:
         ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=3.2, borderaxespad=0.4)
 
 
-def add_title(ax: Axes, words: str) -> None:
-    """Write above a figure what it is about, for one that will stand alone."""
-    figure = _get_figure(ax)
-    figure.suptitle(words, x=0.01, ha="left", fontsize=8.5, color=SOFT)
+def add_title(ax: Axes, text: str) -> None:
+    """Write a title above a figure that will stand alone."""
+    _get_figure(ax).suptitle(text, x=0.01, ha="left", fontsize=8.5, color=SOFT)
 
 
 FORMATS = ("png", "svg", "pdf")
@@ -206,10 +205,10 @@ def save_figure(ax: Axes, path: str | Path) -> None:
     """Write a figure to a file; the ending gives the format. The same figure gives the same bytes."""
     figure = _get_figure(ax)
     kind = Path(path).suffix.lstrip(".") or "png"
-    known = figure.canvas.get_supported_filetypes()
-    if kind not in known:
-        raise InputError(f"{path}: no figure can be written as '{kind}', choose one of {', '.join(sorted(known))}")
-    with written_whole(path) as scratch:
+    formats = figure.canvas.get_supported_filetypes()
+    if kind not in formats:
+        raise InputError(f"{path}: no figure can be written as '{kind}', choose one of {', '.join(sorted(formats))}")
+    with atomic_write(path) as scratch:
         _write(figure, scratch, kind)
 
 

@@ -5,64 +5,68 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hybrid_scheduler import registry
+from hybrid_scheduler.core.formatting import format_count, format_factor, format_percent, format_value
 from hybrid_scheduler.core.metrics import MEASURES, Interval
-from hybrid_scheduler.reports.figures.speed_up import baseline_of, speed_ups
-from hybrid_scheduler.reports.numbers import count, factor, percent, plain
 from hybrid_scheduler.reports.style import label
-from hybrid_scheduler.studies.compare import Result
+from hybrid_scheduler.studies.compare import Result, Verdict
 
 if TYPE_CHECKING:
     from hybrid_scheduler.core.metrics import Interval
     from hybrid_scheduler.studies.compare import Result
 
 
-ASIDE = {"mean_turnaround": "shortest mean turnaround", "energy": "least energy", "cost": "lowest cost"}
+OTHER_MEASURES = {"mean_turnaround": "shortest mean turnaround", "energy": "least energy", "cost": "lowest cost"}
 
 
-LONGER = {"makespan": "its makespan is {}", "total_time": "its tasks take {} time"}
+LONGER_TEXT = {"makespan": "its makespan is {}", "total_time": "its tasks take {} time"}
 
 
-def named(spec: str, widest: int = 34) -> str:
+def quote_name(spec: str, widest: int = 34) -> str:
     """Return a scheduler's name as it stands in running text."""
     return f"`{label(spec, widest)}`"
 
 
-def listed(specs: list[str]) -> str:
+def join_names(specs: list[str]) -> str:
     """Return names with commas and an 'and'."""
-    names = [named(spec) for spec in specs]
+    names = [quote_name(spec) for spec in specs]
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def later(share: float) -> str:
+def format_excess(share: float) -> str:
     """Say by how much something is larger: per cent up to double, then how many times."""
-    return f"{percent(share)} more" if share < 1 else f"{factor(1 + share)} as much"
+    return f"{format_percent(share)} more" if share < 1 else f"{format_factor(1 + share)} as much"
 
 
-def summary(result: Result) -> tuple[str, ...]:
+def summarise(result: Result) -> tuple[str, ...]:
     """Return the sentences of the summary: who won, how clearly, how far from the bound, who lost where."""
-    score = result.score
+    score, verdict = result.score, result.verdict
     ranking = result.ranking(score)
-    lines = [_winner(result, score, ranking), _bound(result, score, ranking)]
+    lines = [_describe_winner(result, verdict, len(ranking)), _bound(result, score, ranking)]
     if len(ranking) > 1:
-        lines += [_lead(result, score, ranking), _blind(result, score, ranking), _losers(result, score, ranking)]
-        lines += _asides(result, ranking[0])
-    lines += _troubles(result)
+        lines += [_describe_lead(verdict), _blind(result, score, ranking)]
+        lines.append(_describe_last(result, verdict, ranking[-1]))
+        lines += _describe_other_leaders(result, verdict.winner)
+    lines += _describe_lost_tasks(result)
     return tuple(line for line in lines if line)
 
 
-def _winner(result: Result, score: str, ranking: list[str]) -> str:
-    best, each = ranking[0], result.interval(ranking[0], score)
-    what = bound_words(result) if score == "makespan_over_bound" else "the closed-form optimum"
-    place = f"came first of {policies(len(ranking))}" if len(ranking) > 1 else "ran alone"
-    return f"**{label(best, 34)} {place}**: {plain(each.mean, '×')} × {what}{_interval(each, result)}."
+def _describe_winner(result: Result, verdict: Verdict, policies: int) -> str:
+    each = result.interval(verdict.winner, verdict.measure)
+    what = bound_name(result) if verdict.measure == "makespan_over_bound" else "the closed-form optimum"
+    names = [label(spec, 34) for spec in verdict.winners]
+    if verdict.is_tie:
+        place = f"Tie of {', '.join(names[:-1])} and {names[-1]}, first of {count_policies(policies)}"
+    else:
+        place = f"{names[0]} came first of {count_policies(policies)}" if policies > 1 else f"{names[0]} ran alone"
+    return f"**{place}**: {format_value(each.mean, '×')} × {what}{_interval(each, result)}."
 
 
-def bound_words(result: Result) -> str:
+def bound_name(result: Result) -> str:
     """Name the bound for what it is."""
     return "the bound for the measured times" if result.comparison.measured else "the certified bound"
 
 
-def policies(number: int) -> str:
+def count_policies(number: int) -> str:
     """Write '1 policy', '8 policies'."""
     return f"{number} polic{'y' if number == 1 else 'ies'}"
 
@@ -70,8 +74,8 @@ def policies(number: int) -> str:
 def _interval(each: Interval, result: Result) -> str:
     if len(result.outcomes) < 2:
         return " (one seed: no interval)"
-    seeds = count(len(result.outcomes), "seed")
-    return f" (95 % interval {plain(each.low, '×')} to {plain(each.high, '×')}, {seeds})"
+    seeds = format_count(len(result.outcomes), "seed")
+    return f" (95 % interval {format_value(each.low, '×')} to {format_value(each.high, '×')}, {seeds})"
 
 
 def _bound(result: Result, score: str, ranking: list[str]) -> str:
@@ -80,36 +84,24 @@ def _bound(result: Result, score: str, ranking: list[str]) -> str:
         return "That bound is made of times that were measured or learnt: a yardstick, not a proof, for times vary."
     if score == "makespan_over_bound":
         return (
-            f"No schedule can end before the bound, so it ends **at most {percent(max(above, 0.0))} later than the "
+            f"No schedule can end before the bound, so it ends **at most {format_percent(max(above, 0.0))} later than the "
             "best there is**, known or unknown."
         )
-    return (
-        f"Every device was always free; its tasks take {percent(max(above, 0.0))} longer than with the best splits."
-    )
+    return f"Every device was always free; its tasks take {format_percent(max(above, 0.0))} longer than with the best splits."
 
 
-def equals(result: Result, score: str) -> list[str]:
-    """Return the schedulers whose paired difference to the best is not clear."""
-    best, *others = result.ranking(score)
-    if len(result.outcomes) < 2:
-        return []
-    return [spec for spec in others if not result.difference(spec, best, score).excludes_zero()]
-
-
-def _lead(result: Result, score: str, ranking: list[str]) -> str:
-    best, second = ranking[0], ranking[1]
-    base, gap = result.interval(second, score).mean, result.difference(best, second, score)
-    lead = f"Its lead over the next, {named(second)}, is {percent(-gap.mean / base)}"
-    if len(result.outcomes) < 2:
-        return f"{lead}; one seed says nothing about chance."
-    spread = f"(paired interval {percent(-gap.high / base)} to {percent(-gap.low / base)})"
-    wins = sum(a < b for a, b in zip(result.values(best, score), result.values(second, score), strict=True))
-    if gap.excludes_zero():
-        return f"{lead} {spread}: a **clear difference**, ahead on {wins} of {count(len(result.outcomes), 'seed')}."
-    return (
-        f"{lead} {spread}; that interval holds 0, so it **cannot be told apart** from "
-        f"{listed(equals(result, score))} on these {count(len(result.outcomes), 'seed')}."
-    )
+def _describe_lead(verdict: Verdict) -> str:
+    seeds, lead = format_count(verdict.num_seeds, "seed"), verdict.lead
+    if verdict.is_tie and verdict.num_seeds == 1:
+        return f"{join_names(list(verdict.winners))} **cannot be told apart**; one seed says nothing about chance."
+    text = f"Its lead over the next, {quote_name(verdict.runner_up)}, is {format_percent(lead.mean)}"
+    if verdict.num_seeds == 1:
+        return f"{text}; one seed says nothing about chance."
+    text += f" (paired interval {format_percent(lead.low)} to {format_percent(lead.high)})"
+    if verdict.is_tie:
+        names = join_names(list(verdict.winners))
+        return f"{text}; that interval holds 0, so {names} **cannot be told apart** on these {seeds}."
+    return f"{text}: a **clear difference**, ahead on {verdict.seeds_won} of {seeds}."
 
 
 def _blind(result: Result, score: str, ranking: list[str]) -> str:
@@ -122,45 +114,48 @@ def _blind(result: Result, score: str, ranking: list[str]) -> str:
     base, gap = result.interval(other, score).mean, result.difference(one, other, score)
     clear = gap.excludes_zero() or len(result.outcomes) == 1
     side = "ahead of" if gap.mean < 0 else "behind"
-    words = f"{percent(abs(gap.mean) / base)} {side}" if clear else "level with"
+    words = f"{format_percent(abs(gap.mean) / base)} {side}" if clear else "level with"
     return (
-        f"The best policy that never sees how long a task takes, {named(one)}, is {words} the best that does, "
-        f"{named(other)}."
+        f"The best policy that never sees how long a task takes, {quote_name(one)}, is {words} the best that does, "
+        f"{quote_name(other)}."
     )
 
 
 def _sighted(spec: str) -> str:
     entry = registry.schedulers.table.get(spec.partition(":")[0])
-    return entry.sighted if entry else ""
+    return entry.clairvoyant if entry else ""
 
 
-def _losers(result: Result, score: str, ranking: list[str]) -> str:
-    last, each = ranking[-1], result.interval(ranking[-1], score)
-    words = f"Last is {named(last)} at {plain(each.mean, '×')} ×"
-    base = baseline_of(result)
-    if base != "round_robin" or ranking[0] == base:
-        return f"{words}."
-    speed = speed_ups(result)[ranking[0]]
-    return f"{words}. Against {named(base)} the winner's makespan is {factor(speed.mean)} shorter."
+def _describe_last(result: Result, verdict: Verdict, last: str) -> str:
+    if last in verdict.winners:
+        return ""
+    mean = result.interval(last, verdict.measure).mean
+    text = f"Last is {quote_name(last)} at {format_value(mean, '×')} ×."
+    if "round_robin" not in result.comparison.schedulers or "round_robin" in verdict.winners:
+        return text
+    speedup = result.speedup(verdict.winner, "round_robin").mean
+    return f"{text} {quote_name('round_robin')} takes {speedup:.2f} times as long as {quote_name(verdict.winner)}."
 
 
-def _asides(result: Result, winner: str) -> list[str]:
+def _describe_other_leaders(result: Result, winner: str) -> list[str]:
     """Say who leads in time, energy and cost where it is somebody else, and what that costs."""
     lines = []
-    for name, words in ASIDE.items():
+    for name, words in OTHER_MEASURES.items():
         best = result.ranking(name)[0]
         gap = result.difference(winner, best, name)
         if best == winner or (len(result.outcomes) > 1 and not gap.excludes_zero()):
             continue
         mean, extra = result.interval(best, name).mean, result.difference(best, winner, result.time).mean
         longer = extra / result.interval(winner, result.time).mean
-        price = f", but {LONGER[result.time].format(later(longer))}" if longer > 0.005 else ""
-        figure = plain(mean, MEASURES[name].unit)
-        lines.append(f"{named(best)} has the {words} ({figure}; the winner needs {later(gap.mean / mean)}){price}.")
+        price = f", but {LONGER_TEXT[result.time].format(format_excess(longer))}" if longer > 0.005 else ""
+        figure = format_value(mean, MEASURES[name].unit)
+        lines.append(
+            f"{quote_name(best)} has the {words} ({figure}; the winner needs {format_excess(gap.mean / mean)}){price}."
+        )
     return lines
 
 
-def _troubles(result: Result) -> list[str]:
+def _describe_lost_tasks(result: Result) -> list[str]:
     lines = []
     rejected = max(result.interval(spec, "rejected").mean for spec in result.comparison.schedulers)
     if rejected > 0:
@@ -169,6 +164,6 @@ def _troubles(result: Result) -> list[str]:
     worst = max(spilled, key=lambda spec: spilled[spec])
     if spilled[worst] > 0:
         lines.append(
-            f"Tasks that did not fit where they were sent: up to {spilled[worst]:g} a seed ({named(worst)})."
+            f"Tasks that did not fit where they were sent: up to {spilled[worst]:g} a seed ({quote_name(worst)})."
         )
     return lines

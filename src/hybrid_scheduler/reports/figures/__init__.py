@@ -1,1 +1,1 @@
-"""One file per figure; `gallery.py` lists them."""
+"""The figures, grouped by what they show; `gallery.py` lists them by name."""

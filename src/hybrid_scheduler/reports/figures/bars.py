@@ -1,13 +1,14 @@
-"""What the bar figures share: one bar per scheduler, best on top, its interval and its number."""
+"""Bar charts: one bar per scheduler, best on top, with its 95 % interval and its value."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hybrid_scheduler.core.formatting import format_value
 from hybrid_scheduler.core.metrics import MEASURES, Interval
-from hybrid_scheduler.reports.numbers import plain
-from hybrid_scheduler.reports.style import INK, LIMIT, axes, label, looks
+from hybrid_scheduler.reports.style import INK, LIMIT, apply_style, get_axes, label, plot_styles
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -15,61 +16,103 @@ if TYPE_CHECKING:
     from hybrid_scheduler.studies.compare import Result
 
 
-def height_of(bars: int) -> float:
-    """Return inches for that many bars."""
-    return 0.7 + 0.235 * max(bars, 2)
+@dataclass(frozen=True)
+class MeasureBars:
+    """A bar chart of one measure of a comparison; calling it draws the chart and returns the axes."""
+
+    measure: str
+    axis: str  # label of the axis; {bound} becomes the bound's name
+    limit: str = ""  # label of a dashed line at 1, if there is one
+
+    @apply_style
+    def __call__(self, result: Result, ax: Axes | None = None) -> Axes:
+        """Draw one bar per scheduler, best on top, with its interval."""
+        bound = "bound for measured times" if result.comparison.measured else "certified bound"
+        about, ranking = MEASURES[self.measure], result.ranking(self.measure)
+        best_first = ranking if about.less_is_better else ranking[::-1]
+        rows = {spec: result.interval(spec, self.measure) for spec in best_first}
+        unit = "ratio" if about.unit == "×" else about.unit
+        ax = draw_bars(rows, about.unit, f"{self.axis.format(bound=bound)} ({unit}), {result.comparison.origin}", ax)
+        if self.limit:
+            mark_limit(ax, 1.0, self.limit.format(bound=bound))
+        return ax
+
+
+plot_makespan_over_bound = MeasureBars("makespan_over_bound", "makespan / {bound}", limit="{bound}")
+plot_time_over_best = MeasureBars(
+    "execution_over_best", "time of all tasks / closed-form optimum", limit="best splits"
+)
+plot_makespan = MeasureBars("makespan", "makespan")
+plot_energy = MeasureBars("energy", "energy of the run")
+plot_cost = MeasureBars("cost", "cost of the run")
+plot_load_balance = MeasureBars("load_balance", "load balance of the GPUs")
+
+
+@apply_style
+def plot_speed_up(result: Result, ax: Axes | None = None) -> Axes:
+    """Draw one bar per scheduler, fastest on top, with the interval of the paired ratios."""
+    ax = draw_bars(compute_speed_ups(result), "×", f"speed-up (ratio), {result.comparison.origin}", ax)
+    mark_limit(ax, 1.0, label(find_baseline(result)))
+    return ax
+
+
+def find_baseline(result: Result) -> str:
+    """Return round robin, or where it does not take part the slowest scheduler."""
+    specs = result.comparison.schedulers
+    return "round_robin" if "round_robin" in specs else result.ranking(result.time)[-1]
+
+
+def compute_speed_ups(result: Result) -> dict[str, Interval]:
+    """Return the speed-up of every scheduler over the baseline, paired by seed, fastest first."""
+    base = find_baseline(result)
+    speed_ups = {spec: result.speedup(spec, base) for spec in result.comparison.schedulers}
+    return dict(sorted(speed_ups.items(), key=lambda pair: -pair[1].mean))
 
 
 def draw_bars(rows: Mapping[str, Interval], unit: str, xlabel: str, ax: Axes | None = None) -> Axes:
     """Draw horizontal bars in the order of the rows."""
-    ax = axes(ax, height_of(len(rows)))
-    shown = looks(rows)
+    ax = get_axes(ax, bars_height(len(rows)))
+    styles = plot_styles(rows)
     for position, (name, each) in enumerate(rows.items()):
-        look = shown[name]
-        ax.barh(position, each.mean, height=0.66, color=look.colour, hatch=look.hatch, edgecolor="white", linewidth=0)
+        style = styles[name]
+        ax.barh(
+            position, each.mean, height=0.66, color=style.colour, hatch=style.hatch, edgecolor="white", linewidth=0
+        )
         if each.high > each.low:
-            error = [[each.mean - each.low], [each.high - each.mean]]
-            ax.errorbar(each.mean, position, xerr=error, color=INK, elinewidth=1.1, capsize=2.5, linestyle="none")
-        beside = (max(each.high, 0.0), position)
-        write_beside(ax, plain(each.mean, unit), beside)
+            ax.errorbar(
+                each.mean, position, xerr=whiskers(each), color=INK, elinewidth=1.1, capsize=2.5, linestyle="none"
+            )
+        annotate_value(ax, format_value(each.mean, unit), (max(each.high, 0.0), position))
     ax.set_yticks(range(len(rows)), [label(name) for name in rows])
     ax.tick_params(axis="y", length=0)
     ax.invert_yaxis()
-    _leave_room(ax, rows, unit)
+    longest = max((each.high for each in rows.values()), default=1.0)
+    letters = max((len(format_value(each.mean, unit)) for each in rows.values()), default=4)
+    # The value beside the longest bar has to stay inside the axes.
+    ax.set_xlim(0, max(longest, 1e-12) * (1.05 + 0.022 * letters))
     ax.locator_params(axis="x", nbins=5)
     ax.set_xlabel(xlabel)
     return ax
 
 
-def write_beside(ax: Axes, words: str, place: tuple[float, float]) -> None:
-    """Write a number right of a bar or point, on white so that no line crosses it."""
-    paper = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
-    ax.annotate(words, place, (6, 0), textcoords="offset points", va="center", fontsize=8, bbox=paper, zorder=4)
+def bars_height(bars: int) -> float:
+    """Return the height in inches of a chart with that many bars."""
+    return 0.7 + 0.235 * max(bars, 2)
 
 
-def _leave_room(ax: Axes, rows: Mapping[str, Interval], unit: str) -> None:
-    """Widen the axis so that the number beside the longest bar stays inside."""
-    longest = max((each.high for each in rows.values()), default=1.0)
-    letters = max((len(plain(each.mean, unit)) for each in rows.values()), default=4)
-    ax.set_xlim(0, max(longest, 1e-12) * (1.05 + 0.022 * letters))
+def whiskers(each: Interval, scale: float = 1.0) -> list[list[float]]:
+    """Return the distances from the mean to both ends of an interval, as `errorbar` takes them."""
+    return [[scale * (each.mean - each.low)], [scale * (each.high - each.mean)]]
 
 
-def draw_measure(result: Result, name: str, xlabel: str = "", ax: Axes | None = None) -> Axes:
-    """Draw one measure of a comparison, best on top."""
-    about = MEASURES[name]
-    order = result.ranking(name)
-    rows = {spec: result.interval(spec, name) for spec in (order if about.less_is_better else order[::-1])}
-    words = xlabel or name.replace("_", " ")
-    return draw_bars(rows, about.unit, f"{words}{_unit(about.unit)}, {result.comparison.how}", ax)
+def annotate_value(ax: Axes, text: str, position: tuple[float, float]) -> None:
+    """Write a value right of a bar or point, on white so that no line crosses it."""
+    box = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
+    ax.annotate(text, position, (6, 0), textcoords="offset points", va="center", fontsize=8, bbox=box, zorder=4)
 
 
-def _unit(unit: str) -> str:
-    return " (ratio)" if unit == "×" else f" ({unit})"
-
-
-def mark_limit(ax: Axes, place: float, words: str) -> None:
-    """Draw a dashed line that says what it is, above the bars."""
-    ax.axvline(place, color=LIMIT, linewidth=1.3, linestyle=(0, (4, 2)), zorder=3)
-    where = (place, 1.0)
-    axis = ax.get_xaxis_transform()
-    ax.annotate(words, where, (3, 2), xycoords=axis, textcoords="offset points", color=LIMIT, fontsize=8)
+def mark_limit(ax: Axes, x: float, text: str) -> None:
+    """Draw a dashed vertical line with its name above the axes."""
+    ax.axvline(x, color=LIMIT, linewidth=1.3, linestyle=(0, (4, 2)), zorder=3)
+    top = ax.get_xaxis_transform()
+    ax.annotate(text, (x, 1.0), (3, 2), xycoords=top, textcoords="offset points", color=LIMIT, fontsize=8)

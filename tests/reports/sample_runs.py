@@ -1,54 +1,55 @@
-"""Small real runs that the tests of figures and reports share."""
+"""Small runs that the tests of figures and reports share."""
 
 from __future__ import annotations
 
 from functools import cache
 
-from hybrid_scheduler.reports.material import RunMaterial, StudyMaterial
+from hybrid_scheduler.reports.data import ExperimentData, RunData
 from hybrid_scheduler.studies.compare import Comparison, Result, compare
-from hybrid_scheduler.studies.experiments import Study
-from hybrid_scheduler.studies.results import environment
+from hybrid_scheduler.studies.experiments import ExperimentResult
+from hybrid_scheduler.studies.results import describe_environment
 from hybrid_scheduler.workloads.source import Source
 
 SPECS = ("round_robin", "greedy", "oracle", "eft", "hybrid_ml:online=false")
 
 
 @cache
-def result(mode: str = "queued", seeds: int = 3, specs: tuple[str, ...] = SPECS) -> Result:
-    """Return a small comparison that has been run."""
+def run_comparison(mode: str = "queued", seeds: int = 3, specs: tuple[str, ...] = SPECS) -> Result:
+    """Run a small comparison."""
     return compare(Comparison(Source.of("mixed", 120), specs, mode=mode, seeds=tuple(range(seeds))))
 
 
 @cache
-def run_material(mode: str = "queued", seeds: int = 3, specs: tuple[str, ...] = SPECS) -> RunMaterial:
-    """Return what figures of a comparison are drawn from."""
+def build_run_data(mode: str = "queued", seeds: int = 3, specs: tuple[str, ...] = SPECS) -> RunData:
+    """Return the data behind figures of a comparison."""
     manifest = {
         "version": "0.1.0",
         "command": ["hms", "compare", "mixed", "-n", "120"],
         "sha256": {"measures.csv": "0" * 64},
-        "environment": environment(),
+        "environment": describe_environment(),
     }
-    return RunMaterial(result(mode, seeds, specs), manifest)
+    return RunData(run_comparison(mode, seeds, specs), manifest)
 
 
 @cache
-def study_material(name: str) -> StudyMaterial:
-    """Return an experiment with made-up rows; the real ones take minutes."""
-    measures, x_name, places = SHAPES[name]
-    study = Study(name, x_name, measures)
+def build_experiment_data(name: str) -> ExperimentData:
+    """Return an experiment with synthetic rows; real ones take minutes."""
+    measures, x_name, places = EXPERIMENTS[name]
+    experiment = ExperimentResult(name, x_name, measures)
     for seed in range(3):
         for number, x in enumerate(places):
             for position, series in enumerate(("hybrid_ml", "eft", "static forest")):
-                figure = 1.0 + 0.1 * position + 0.3 * number + 0.01 * seed
-                study.add(series, x, seed, **dict.fromkeys(measures, figure))
+                value = 1.0 + 0.1 * position + 0.3 * number + 0.01 * seed
+                experiment.add(series, x, seed, **dict.fromkeys(measures, value))
     manifest = {"version": "0.1.0", "command": ["hms", "experiment", name], "sha256": {}, "cluster": "1 node"}
-    return StudyMaterial(study, manifest)
+    return ExperimentData(experiment, manifest)
 
 
-SHAPES: dict[str, tuple[tuple[str, ...], str, tuple[float | str, ...]]] = {
+EXPERIMENTS: dict[str, tuple[tuple[str, ...], str, tuple[float | str, ...]]] = {
     "load": (("makespan_over_bound", "mean_turnaround"), "offered load", (0.2, 0.8, 1.2, 1.6, 2.0)),
     "learning": (("makespan_over_bound", "regret"), "tasks seen", (2000, 4000)),
     "pareto": (("mean_turnaround", "energy", "cost"), "energy weight", (0.0, 0.5, 1.0)),
     "capacity": (("capacity", "load"), "workload", ("mixed",)),
     "shift": (("total_time", "over_optimum", "static_over_this"), "phase", ("after the shift",)),
 }
+"""Measures, name of x and its values."""
