@@ -16,15 +16,15 @@ import real_tasks
 from hybrid_scheduler import registry
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.runtime.backend import Backend
-from hybrid_scheduler.runtime.calls import CANCELLED, ERROR, LOST, VALUE, Answer, Call, packed, packed_arguments
-from hybrid_scheduler.runtime.devices import devices_of
+from hybrid_scheduler.runtime.devices import parse_devices
+from hybrid_scheduler.runtime.jobs import CANCELLED, ERROR, LOST, VALUE, Answer, Call, serialize, serialize_arguments
 from ray_nodes import RayCluster
 
 NAMES = sorted(registry.backends.table)
 DEVICES = "cpu,gpu=emulated:slowdown=2"
 
 
-class Desk:
+class Sender:
     """Sends calls to a backend and keeps what comes back."""
 
     def __init__(self, backend: Backend) -> None:
@@ -32,7 +32,7 @@ class Desk:
         self.ended: list[tuple[Call, Answer]] = []
         self._news = threading.Condition()
         self._sent = 0
-        backend.listen(self._hear, moved=backend.send)  # on a busy machine a worker may be back late
+        backend.listen(self._hear, on_stranded=backend.send)  # on a busy machine a worker may be back late
 
     def _hear(self, ended: Sequence[tuple[Call, Answer]]) -> None:
         with self._news:
@@ -43,7 +43,7 @@ class Desk:
         self, device: int, function: Callable[..., object], *args: object, future: Future[None] | None = None
     ) -> int:
         begin = future.set_running_or_notify_cancel if future else None
-        call = Call(self._sent, device, packed(function), packed_arguments(args, {}), 0.5, float("nan"), begin)
+        call = Call(self._sent, device, serialize(function), serialize_arguments(args, {}), 0.5, float("nan"), begin)
         self._sent += 1
         self.backend.send([call])
         return call.number
@@ -60,20 +60,20 @@ class Desk:
 @pytest.fixture(scope="module", params=NAMES)
 def backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
     if request.param != "ray":
-        made: Backend = registry.backends.create(request.param, devices=devices_of(DEVICES))
+        made: Backend = registry.backends.create(request.param, devices=parse_devices(DEVICES))
         yield made
         made.close()
         return
     # Ray keeps what it read when it was first imported, so a process goes to one cluster only.
     cluster: RayCluster = request.getfixturevalue("ray_cluster")
-    made = registry.backends.create("ray", devices=devices_of(DEVICES), address=cluster.address)
+    made = registry.backends.create("ray", devices=parse_devices(DEVICES), address=cluster.address)
     yield made
     made.close()
 
 
 @pytest.fixture
-def desk(backend: Backend) -> Desk:
-    return Desk(backend)
+def sender(backend: Backend) -> Sender:
+    return Sender(backend)
 
 
 def test_says_that_it_measures_and_what_its_devices_are(backend: Backend) -> None:
@@ -81,18 +81,18 @@ def test_says_that_it_measures_and_what_its_devices_are(backend: Backend) -> Non
     assert [each.label for each in backend.devices] == ["cpu", "gpu0 (emulated)"]
 
 
-def test_gives_every_call_one_answer_from_its_own_device(desk: Desk) -> None:
-    numbers = [[desk.send(device, real_tasks.worker_number) for _ in range(10)] for device in (0, 1)]
-    answers = desk.answers()
+def test_gives_every_call_one_answer_from_its_own_device(sender: Sender) -> None:
+    numbers = [[sender.send(device, real_tasks.worker_number) for _ in range(10)] for device in (0, 1)]
+    answers = sender.answers()
     workers = [{answers[number].value() for number in each} for each in numbers]
     assert [len(each) for each in workers] == [1, 1]
     assert workers[0] != workers[1]
 
 
-def test_calls_of_a_device_run_one_after_another_by_our_clock(desk: Desk) -> None:
+def test_calls_of_a_device_run_one_after_another_by_our_clock(sender: Sender) -> None:
     before = time.perf_counter()
-    numbers = [desk.send(0, real_tasks.nap, 0.01) for _ in range(8)]
-    answers = desk.answers()
+    numbers = [sender.send(0, real_tasks.nap, 0.01) for _ in range(8)]
+    answers = sender.answers()
     spans = [(answers[number].start, answers[number].end) for number in numbers]
     assert before - 0.01 < spans[0][0]
     assert spans[-1][1] < time.perf_counter() + 0.01
@@ -100,60 +100,60 @@ def test_calls_of_a_device_run_one_after_another_by_our_clock(desk: Desk) -> Non
     assert all(later[0] >= earlier[1] for earlier, later in pairwise(spans))
 
 
-def test_an_answer_does_not_wait_for_the_call_behind_it(desk: Desk, tmp_path: Path) -> None:
+def test_an_answer_does_not_wait_for_the_call_behind_it(sender: Sender, tmp_path: Path) -> None:
     """The second call ends when the test has seen that the first one has."""
     mark = tmp_path / "seen"
-    first, _ = desk.send(0, real_tasks.double, 1), desk.send(0, real_tasks.wait_for, str(mark))
+    first, _ = sender.send(0, real_tasks.double, 1), sender.send(0, real_tasks.wait_for, str(mark))
     deadline = time.monotonic() + 20
-    while not desk.ended and time.monotonic() < deadline:
+    while not sender.ended and time.monotonic() < deadline:
         time.sleep(0.005)
-    seen = [call.number for call, _ in desk.ended]
+    seen = [call.number for call, _ in sender.ended]
     mark.touch()
-    desk.answers()
+    sender.answers()
     assert seen == [first]
 
 
-def test_an_emulated_device_is_slower_by_its_factor(desk: Desk) -> None:
-    first, second = desk.send(0, real_tasks.nap, 0.1), desk.send(1, real_tasks.nap, 0.1)
-    answers = desk.answers()
+def test_an_emulated_device_is_slower_by_its_factor(sender: Sender) -> None:
+    first, second = sender.send(0, real_tasks.nap, 0.1), sender.send(1, real_tasks.nap, 0.1)
+    answers = sender.answers()
     assert answers[second].end - answers[second].start >= 0.2
     assert answers[first].end - answers[first].start < 0.2
 
 
-def test_exceptions_come_back_with_their_traceback(desk: Desk) -> None:
-    number = desk.send(0, real_tasks.complain, "fig")
-    answer = desk.answers()[number]
+def test_exceptions_come_back_with_their_traceback(sender: Sender) -> None:
+    number = sender.send(0, real_tasks.complain, "fig")
+    answer = sender.answers()[number]
     assert answer.outcome == ERROR
     error = answer.error()
     assert isinstance(error, KeyError)
     assert "in complain" in str(error.__cause__)
 
 
-def test_what_was_cancelled_before_it_began_never_runs(desk: Desk, tmp_path: Path) -> None:
+def test_what_was_cancelled_before_it_began_never_runs(sender: Sender, tmp_path: Path) -> None:
     for _ in range(2):
-        desk.send(0, real_tasks.nap, 0.2)
+        sender.send(0, real_tasks.nap, 0.2)
     future: Future[None] = Future()
-    number = desk.send(0, real_tasks.die_once, str(tmp_path / "never"), future=future)
+    number = sender.send(0, real_tasks.die_once, str(tmp_path / "never"), future=future)
     future.cancel()
-    assert desk.answers()[number].outcome == CANCELLED
+    assert sender.answers()[number].outcome == CANCELLED
     assert not (tmp_path / "never").exists()
 
 
-def test_survives_the_death_of_a_worker(desk: Desk) -> None:
-    worker = desk.send(0, real_tasks.worker_number)
-    pid = desk.answers()[worker].value()
-    restarts = desk.backend.restarts
-    numbers = [desk.send(0, real_tasks.nap, 0.02, value) for value in range(20)]
+def test_survives_the_death_of_a_worker(sender: Sender) -> None:
+    worker = sender.send(0, real_tasks.worker_number)
+    pid = sender.answers()[worker].value()
+    restarts = sender.backend.restarts
+    numbers = [sender.send(0, real_tasks.nap, 0.02, value) for value in range(20)]
     time.sleep(0.1)
     os.kill(pid, 9)
-    answers = desk.answers()
+    answers = sender.answers()
     assert [answers[number].value() for number in numbers] == list(range(20))
-    assert desk.backend.restarts == restarts + 1
+    assert sender.backend.restarts == restarts + 1
 
 
-def test_a_call_that_kills_every_worker_is_given_up_and_the_next_one_runs(desk: Desk) -> None:
-    deadly, harmless = desk.send(0, real_tasks.kill_worker), desk.send(0, real_tasks.double, 4)
-    answers = desk.answers()
+def test_a_call_that_kills_every_worker_is_given_up_and_the_next_one_runs(sender: Sender) -> None:
+    deadly, harmless = sender.send(0, real_tasks.kill_worker), sender.send(0, real_tasks.double, 4)
+    answers = sender.answers()
     assert answers[deadly].outcome == LOST
     assert answers[harmless].outcome == VALUE
     assert answers[harmless].value() == 8
@@ -165,7 +165,7 @@ def test_an_unknown_backend_is_named_with_the_known_ones() -> None:
 
 
 def test_only_a_cluster_takes_an_address() -> None:
-    from hybrid_scheduler.runtime.executor import made_backend
+    from hybrid_scheduler.runtime.executor import create_backend
 
     with pytest.raises(InputError, match="'local' takes no address"):
-        made_backend("local", devices_of("cpu"), "127.0.0.1:1")
+        create_backend("local", parse_devices("cpu"), "127.0.0.1:1")

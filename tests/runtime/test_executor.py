@@ -17,8 +17,8 @@ import pytest
 import real_tasks
 from hybrid_scheduler import Command, HybridScheduler, registry
 from hybrid_scheduler.errors import InputError, PolicyError, SchedulerError
-from hybrid_scheduler.runtime.calls import RemoteTraceback, WorkerLostError
-from hybrid_scheduler.runtime.user_tasks import CommandError
+from hybrid_scheduler.runtime.jobs import RemoteTraceback, WorkerLostError
+from hybrid_scheduler.runtime.tasks import CommandError
 from hybrid_scheduler.schedulers.scheduler import from_function
 
 
@@ -119,10 +119,6 @@ def test_each_kind_of_device_runs_its_own_implementation(scheduler: HybridSchedu
     assert scheduler.submit(real_tasks.gpu_only).result(timeout=20) == "gpu"
 
 
-def test_a_task_can_still_be_called_as_a_function() -> None:
-    assert real_tasks.total([1, 2, 3]) == 6
-
-
 def test_workers_are_pinned_and_have_the_threads_they_were_given(scheduler: HybridScheduler) -> None:
     allowed = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
     found = scheduler.submit(real_tasks.cores).result(timeout=20)
@@ -155,7 +151,7 @@ def test_explanations_name_every_device_and_what_was_learnt(scheduler: HybridSch
 def test_shares_of_a_split_task_run_on_two_devices_side_by_side() -> None:
     half = from_function(lambda task, view: (0.5, 1))
     with HybridScheduler(half, devices="cpu,gpu=emulated:slowdown=1") as scheduler:
-        scheduler._dispatcher.decider.looks = False  # from the first call on
+        scheduler._dispatcher.decider.uses_times = False  # from the first call on
         (gpu_sum, gpu_pid), (cpu_sum, cpu_pid) = scheduler.submit(real_tasks.total, list(range(100))).result(
             timeout=20
         )

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.runtime.measured_times import TRIES, WINDOW, MeasuredTimes, load_times, save_times, times_path
+from hybrid_scheduler.runtime.measured_times import TRIALS, WINDOW, MeasuredTimes, load_times, save_times, times_path
 
 CLASSES = ["cpu", "gpu"]
 
 
-def taught(
+def observe_all(
     seconds: list[float], sizes: list[float] | None = None, kind: str = "f", name: str = "gpu"
 ) -> MeasuredTimes:
     times = MeasuredTimes()
@@ -23,17 +23,17 @@ def taught(
 
 
 def test_the_first_call_of_a_type_on_a_worker_is_warm_up() -> None:
-    times = taught([5.0])
+    times = observe_all([5.0])
     assert times.predict("f", ["gpu"], 100.0)[0] == pytest.approx(5.0)  # better than nothing
     times.observe("f", "gpu", "gpu0", 100.0, 0.1)
     assert times.predict("f", ["gpu"], 100.0)[0] == pytest.approx(0.1)
-    times.cool("gpu0")  # a new worker
+    times.reset_warm_up("gpu0")  # a new worker
     times.observe("f", "gpu", "gpu0", 100.0, 5.0)
     assert times.predict("f", ["gpu"], 100.0)[0] == pytest.approx(0.1)
 
 
 def test_a_single_spike_does_not_idle_a_gpu() -> None:
-    times = taught([9.0] + [0.1] * 12)
+    times = observe_all([9.0] + [0.1] * 12)
     times.observe("f", "gpu", "gpu0", 100.0, 60.0)
     assert times.predict("f", ["gpu"], 100.0)[0] == pytest.approx(0.1, rel=1e-6)
 
@@ -42,7 +42,7 @@ def test_noise_with_outliers_is_seen_through() -> None:
     draw = np.random.default_rng(3)
     samples = 0.2 * draw.lognormal(0.0, 0.05, 60)
     samples[::7] *= 20.0
-    assert taught(samples.tolist()).predict("f", ["gpu"], 100.0)[0] == pytest.approx(0.2, rel=0.05)
+    assert observe_all(samples.tolist()).predict("f", ["gpu"], 100.0)[0] == pytest.approx(0.2, rel=0.05)
 
 
 @pytest.mark.parametrize("power", [0.5, 1.0, 1.5, 3.0])
@@ -50,28 +50,28 @@ def test_times_grow_with_sizes_as_they_were_seen_to(power: float) -> None:
     draw = np.random.default_rng(1)
     sizes = draw.uniform(100, 5000, 60)
     seconds = 1e-6 * sizes**power * draw.lognormal(0.0, 0.05, 60)
-    times = taught(seconds.tolist(), sizes.tolist())
+    times = observe_all(seconds.tolist(), sizes.tolist())
     for size in (200.0, 1000.0, 4000.0, 10_000.0):
         assert times.predict("f", ["gpu"], size)[0] == pytest.approx(1e-6 * size**power, rel=0.15)
 
 
 def test_a_bend_in_the_curve_is_followed() -> None:
     sizes = np.random.default_rng(2).uniform(10, 5000, 60)
-    times = taught((1e-3 + 1e-9 * sizes**2).tolist(), sizes.tolist())
+    times = observe_all((1e-3 + 1e-9 * sizes**2).tolist(), sizes.tolist())
     assert times.predict("f", ["gpu"], 3000.0)[0] == pytest.approx(1e-3 + 9e-3, rel=0.25)
 
 
 def test_a_lasting_change_makes_it_forget() -> None:
-    times = taught([0.1] * WINDOW)
+    times = observe_all([0.1] * WINDOW)
     for _ in range(12):
         times.observe("f", "gpu", "gpu0", 100.0, 0.3)
     assert times.predict("f", ["gpu"], 100.0)[0] == pytest.approx(0.3, rel=0.01)
-    assert times.tracks["f", "gpu"].changes == 1
+    assert times.histories["f", "gpu"].changes == 1
 
 
 def test_noise_is_no_change() -> None:
     samples = 0.1 * np.random.default_rng(5).lognormal(0.0, 0.3, 600)
-    assert taught(samples.tolist()).tracks["f", "gpu"].changes <= 1
+    assert observe_all(samples.tolist()).histories["f", "gpu"].changes <= 1
 
 
 def test_what_was_never_measured_is_guessed_from_other_types() -> None:
@@ -89,20 +89,20 @@ def test_what_was_never_measured_is_guessed_from_other_types() -> None:
 
 def test_unknown_pairs_are_tried_a_bounded_number_of_times() -> None:
     times = MeasuredTimes()
-    tries = [times.wants("f", CLASSES) for _ in range(20)]
-    assert [tries.count(column) for column in (0, 1, -1)] == [TRIES, TRIES, 20 - 2 * TRIES]
+    tries = [times.find_trial("f", CLASSES) for _ in range(20)]
+    assert [tries.count(column) for column in (0, 1, -1)] == [TRIALS, TRIALS, 20 - 2 * TRIALS]
 
 
 def test_a_class_that_was_left_alone_for_long_is_tried_once_more() -> None:
-    times = taught([0.1] * 10, name="cpu")
-    for _ in range(TRIES):
+    times = observe_all([0.1] * 10, name="cpu")
+    for _ in range(TRIALS):
         times.observe("f", "gpu", "gpu0", 100.0, 3.0)
-    for _ in range(2 * TRIES):
-        times.wants("f", CLASSES)
+    for _ in range(2 * TRIALS):
+        times.find_trial("f", CLASSES)
     wanted = []
     for _ in range(700):
         times.observe("f", "cpu", "cpu0", 100.0, 0.1)
-        wanted.append(times.wants("f", CLASSES))
+        wanted.append(times.find_trial("f", CLASSES))
     assert wanted.count(1) == 2
     assert wanted.count(0) == 0
 
@@ -110,7 +110,7 @@ def test_a_class_that_was_left_alone_for_long_is_tried_once_more() -> None:
 def test_times_are_kept_per_machine_and_come_back_the_same(tmp_path: Path) -> None:
     draw = np.random.default_rng(7)
     sizes = draw.uniform(100, 1000, 40)
-    times = taught((sizes * 1e-4).tolist(), sizes.tolist())
+    times = observe_all((sizes * 1e-4).tolist(), sizes.tolist())
     path = tmp_path / "kept" / "times.json"
     save_times(times, path)
     again = load_times(path)
@@ -119,11 +119,11 @@ def test_times_are_kept_per_machine_and_come_back_the_same(tmp_path: Path) -> No
 
 
 def test_files_that_are_missing_or_of_another_machine_teach_nothing(tmp_path: Path) -> None:
-    assert load_times(tmp_path / "none.json").tracks == {}
+    assert load_times(tmp_path / "none.json").histories == {}
     path = tmp_path / "times.json"
-    save_times(taught([0.1, 0.1]), path)
+    save_times(observe_all([0.1, 0.1]), path)
     path.write_text(path.read_text().replace('"cores":', '"cores": 1000, "c":'))
-    assert load_times(path).tracks == {}
+    assert load_times(path).histories == {}
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_files_that_are_no_times_are_refused(tmp_path: Path, text: str, says: st
 
 def test_a_track_with_something_else_than_numbers_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "times.json"
-    save_times(taught([0.1, 0.1]), path)
+    save_times(observe_all([0.1, 0.1]), path)
     path.write_text(
         path.read_text().replace('"seen"', '"unseen"').replace('"log_seconds": [', '"log_seconds": ["x",')
     )
@@ -157,15 +157,15 @@ def test_the_file_of_a_machine_is_named_after_it() -> None:
 
 
 def test_two_measurements_together_hold_all_observations() -> None:
-    first, second = taught([0.01] * 4), taught([0.03] * 5)
-    both = first.and_also(second)
-    assert sorted(np.exp(both.tracks["f", "gpu"].log_seconds)) == pytest.approx([0.01] * 3 + [0.03] * 4)
-    assert len(first.tracks["f", "gpu"].log_seconds) == 3, "the first one was changed"
+    first, second = observe_all([0.01] * 4), observe_all([0.03] * 5)
+    both = first.merge(second)
+    assert sorted(np.exp(both.histories["f", "gpu"].log_seconds)) == pytest.approx([0.01] * 3 + [0.03] * 4)
+    assert len(first.histories["f", "gpu"].log_seconds) == 3, "the first one was changed"
     assert both.predict("f", ["gpu"], 100.0) == pytest.approx([0.03])
 
 
 def test_the_level_of_a_class_counts_the_slow_moments_that_medians_leave_out() -> None:
-    times = taught([0.01] * 9 + [0.02] * 3)
+    times = observe_all([0.01] * 9 + [0.02] * 3)
     assert times.predict("f", ["gpu"], 100.0) == pytest.approx([0.01])
-    assert times.level("gpu") == pytest.approx((8 * 0.01 + 3 * 0.02) / (11 * 0.01))
-    assert times.level("cpu") == 1.0
+    assert times.bias("gpu") == pytest.approx((8 * 0.01 + 3 * 0.02) / (11 * 0.01))
+    assert times.bias("cpu") == 1.0

@@ -10,7 +10,7 @@ import pytest
 
 import real_tasks
 from hybrid_scheduler import HybridScheduler
-from hybrid_scheduler.runtime.calls import RemoteTraceback
+from hybrid_scheduler.runtime.jobs import RemoteTraceback
 from ray_nodes import RayCluster
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from hybrid_scheduler.core.cluster import Cluster
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
-from hybrid_scheduler.runtime.validation import Validation, summary
+from hybrid_scheduler.runtime.validation import Validation, summarise
 from hybrid_scheduler.schedulers.scheduler import from_function
 from hybrid_scheduler.workloads import WorkloadGenerator
 
@@ -24,4 +24,4 @@ def test_every_share_is_compared_where_it_ran(share: float, shares_each: int) ->
     assert len(compared.task_errors) == shares_each * len(tasks)
     wanted = ([] if share == 0.0 else [1 / 2.0 - 1] * 12) + ([] if share == 1.0 else [1 / 1.25 - 1] * 12)
     assert compared.task_errors == pytest.approx(wanted)
-    assert np.isfinite(summary([compared])[0]["median_task_error"])
+    assert np.isfinite(summarise([compared])[0]["median_task_error"])

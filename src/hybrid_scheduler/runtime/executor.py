@@ -13,16 +13,17 @@ from typing import Any
 from hybrid_scheduler import registry
 from hybrid_scheduler.errors import InputError, SchedulerError
 from hybrid_scheduler.runtime.backend import Backend
-from hybrid_scheduler.runtime.devices import DeviceSpec, checked, cluster_of, devices_of
-from hybrid_scheduler.runtime.dispatcher import AHEAD, Dispatcher
+from hybrid_scheduler.runtime.devices import DeviceSpec, build_cluster, normalise_devices, parse_devices
+from hybrid_scheduler.runtime.dispatcher import LOOKAHEAD, Dispatcher
 from hybrid_scheduler.runtime.jobs import Job
 from hybrid_scheduler.runtime.measured_times import MeasuredTimes, load_times, save_times, times_path
-from hybrid_scheduler.runtime.user_tasks import Work
+from hybrid_scheduler.runtime.tasks import TaskFunction
 from hybrid_scheduler.schedulers.explain import Explanation
+from hybrid_scheduler.schedulers.learner import is_learner
 from hybrid_scheduler.schedulers.scheduler import Scheduler
 
-AS_SOON_AS_POSSIBLE = -1
-NICE = "5"  # the workers keep all cores busy: a learner at the lowest priority would never come to an end
+WHEN_READY = -1  # delay of background training: updates are applied as soon as they are there
+LEARNER_NICE = "5"  # workers keep all cores busy: a trainer at the lowest priority would never come to an end
 
 
 class HybridScheduler(Executor):
@@ -36,17 +37,17 @@ class HybridScheduler(Executor):
         *,
         address: str | None = None,
         remember: bool | str | Path = False,
-        ahead: int = AHEAD,
+        ahead: int = LOOKAHEAD,
         seed: int = 0,
     ) -> None:
-        specs = devices_of(devices) if isinstance(devices, str) else checked(devices)
-        self.backend = made_backend(backend, specs, address)
+        specs = parse_devices(devices) if isinstance(devices, str) else normalise_devices(devices)
+        self.backend = create_backend(backend, specs, address)
         self._path = times_path() if remember is True else Path(remember) if remember else None
         times = load_times(self._path) if self._path else MeasuredTimes()
-        self.policy = made_policy(policy, self.backend, seed)
-        self._dispatcher = Dispatcher(self.policy, self.backend, times, ahead=ahead)
+        self.policy = create_policy(policy, self.backend, seed)
+        self._dispatcher = Dispatcher(self.policy, self.backend, times, lookahead=ahead)
         self._numbers = itertools.count()
-        self._closed = False
+        self._is_closed = False
         self._dispatcher.start()
 
     @property
@@ -56,100 +57,94 @@ class HybridScheduler(Executor):
 
     @property
     def times(self) -> MeasuredTimes:
-        """What was measured so far."""
+        """The times measured so far."""
         return self._dispatcher.times
-
-    # --- running -----------------------------------------------------------------------------------------------
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Run a function, a `@task` or a `Command`; futures among its arguments are waited for."""
-        if self._closed:
+        if self._is_closed:
             raise SchedulerError("this HybridScheduler is shut down: make another one")
-        work = fn if isinstance(fn, Work) else Work(fn)
         awaited = [each for each in (*args, *kwargs.values()) if isinstance(each, Future)]
         if awaited:
-            return self._submit_later(work, args, kwargs, awaited)
-        job = self._job(work, args, kwargs)
+            return self._submit_later(fn, args, kwargs, awaited)
+        job = self._create_job(fn, args, kwargs)
         self._dispatcher.submit(job)
         return job.future
 
-    def _job(self, work: Work, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Job:
-        now = self._dispatcher.now
-        return Job.of(next(self._numbers), work, args, kwargs, now, now)
+    def _create_job(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Job:
+        function = fn if isinstance(fn, TaskFunction) else TaskFunction(fn)
+        return function.create_job(next(self._numbers), args, kwargs, self._dispatcher.now)
 
     def _submit_later(
-        self, work: Work, args: tuple[Any, ...], kwargs: dict[str, Any], awaited: list[Future[Any]]
+        self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], awaited: list[Future[Any]]
     ) -> Future[Any]:
-        """Submit when the awaited futures have ended; an exception of theirs is the result then."""
+        """Submit when the awaited futures are done; if one of them has failed, its exception is the result."""
         promise: Future[Any] = Future()
         left = itertools.count(len(awaited) - 1, -1)
 
-        def one_ended(_: Future[Any]) -> None:
-            if next(left) == 0:
-                self._submit_now(promise, work, args, kwargs)
+        def submit_after_last(_: Future[Any]) -> None:
+            if next(left) > 0:
+                return
+            try:
+                values = {key: _wait_for_value(each) for key, each in kwargs.items()}
+                job = self._create_job(fn, tuple(map(_wait_for_value, args)), values)
+            except BaseException as error:  # noqa: BLE001  # an exception of an awaited call is that of this one too
+                if promise.set_running_or_notify_cancel():
+                    promise.set_exception(error)
+                return
+            job.future = promise
+            self._dispatcher.submit(job)
 
         for each in awaited:
-            each.add_done_callback(one_ended)
+            each.add_done_callback(submit_after_last)
         return promise
-
-    def _submit_now(self, promise: Future[Any], work: Work, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        try:
-            job = self._job(work, tuple(map(_result, args)), {key: _result(each) for key, each in kwargs.items()})
-        except BaseException as error:  # noqa: BLE001  # what a parent raised, its child raises
-            if promise.set_running_or_notify_cancel():
-                promise.set_exception(error)
-            return
-        job.future = promise
-        self._dispatcher.submit(job)
 
     async def run(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
         """Run a function and await its result: `await s.run(fn, x)`."""
         return await asyncio.wrap_future(self.submit(fn, *args, **kwargs))
 
     def explain(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Explanation:
-        """Say where a call would run now and what is expected of every device; nothing is run."""
-        work = fn if isinstance(fn, Work) else Work(fn)
-        return self._dispatcher.explain(self._job(work, args, kwargs))
-
-    # --- ending ------------------------------------------------------------------------------------------------
+        """Explain where a call would run now and what is expected of every device; nothing is run."""
+        return self._dispatcher.explain(self._create_job(fn, args, kwargs))
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Wait for what was submitted, then end the workers; times are kept if they are to be remembered."""
-        if self._closed:
+        """Wait for submitted calls, then end the workers; times are saved if they are to be remembered."""
+        if self._is_closed:
             return
-        self._closed = True
+        self._is_closed = True
         if cancel_futures:
             self._dispatcher.cancel_waiting()
         if wait:
             self._dispatcher.wait()
         self.backend.close()
         self._dispatcher.abandon()
-        self.policy.close()
+        if is_learner(self.policy):
+            self.policy.close()
         if self._path is not None:
             save_times(self.times, self._path)
 
 
-def _result(value: Any) -> Any:
-    return value.result() if isinstance(value, Future) else value
+def _wait_for_value(argument: Any) -> Any:
+    return argument.result() if isinstance(argument, Future) else argument
 
 
-def made_backend(backend: str | Backend, devices: Sequence[DeviceSpec], address: str | None = None) -> Backend:
-    """Return a backend by its name in the registry, or the one that was given."""
+def create_backend(backend: str | Backend, devices: Sequence[DeviceSpec], address: str | None = None) -> Backend:
+    """Create a backend by its name in the registry; one that exists already is returned."""
     if isinstance(backend, Backend):
         return backend
     options = {} if address is None else {"address": address}
     if options and "address" not in {each.name for each in registry.backends.options(backend)}:
         raise InputError(f"backend '{backend}' takes no address: leave it out, or use the backend ray")
-    made: Backend = registry.backends.create(backend, devices=devices, **options)
-    return made
+    created: Backend = registry.backends.create(backend, devices=devices, **options)
+    return created
 
 
-def made_policy(policy: str | Scheduler, backend: Backend, seed: int) -> Scheduler:
-    """Return a policy for a backend's devices; one that learns does so in another process, to hold up nobody."""
-    from hybrid_scheduler.studies.pretraining import ready
+def create_policy(policy: str | Scheduler, backend: Backend, seed: int) -> Scheduler:
+    """Create a policy for a backend's devices; a learner trains in the background, so that no decision waits."""
+    from hybrid_scheduler.studies.pretraining import load_or_train
 
-    made = ready(policy, cluster_of(backend.devices), seed) if isinstance(policy, str) else policy
-    if made.learn_every:
-        os.environ.setdefault("HMS_LEARNER_NICE", NICE)
-        made.learn_beside(AS_SOON_AS_POSSIBLE)
-    return made
+    created = load_or_train(policy, build_cluster(backend.devices), seed) if isinstance(policy, str) else policy
+    if is_learner(created) and created.learn_every:
+        os.environ.setdefault("HMS_LEARNER_NICE", LEARNER_NICE)
+        created.train_in_background(WHEN_READY)
+    return created

@@ -1,26 +1,106 @@
-"""What travels between a backend and its workers: a call goes out, an answer comes back."""
+"""Jobs, the calls that they send to workers, and the answers.
+
+A job is one task submitted by the user; its future gets the result. It is sent as one call, or as two if a GPU and a
+CPU share it. A worker runs a call and sends an answer.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import pickle
+import traceback
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from types import BuiltinFunctionType, FunctionType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hybrid_scheduler.core.cluster import Cluster
 from hybrid_scheduler.core.placements import Placements
 from hybrid_scheduler.core.tasks import Floats, Tasks, base_duration, no_edges
-from hybrid_scheduler.runtime.calls import ERROR, VALUE, Answer, Call, WorkerLostError, packed_arguments
-from hybrid_scheduler.runtime.user_tasks import Work
+from hybrid_scheduler.errors import SchedulerError
 
+if TYPE_CHECKING:
+    from hybrid_scheduler.runtime.tasks import TaskFunction
+
+VALUE, ERROR, LOST, CANCELLED = 0, 1, 2, 3
+"""Outcomes of a call: a value, an exception, every worker died, cancelled before it began."""
+SMALL_SECONDS = 0.01  # calls expected to take less are sent in batches
 NAN = float("nan")
+_PLAIN_TYPES = {bool, int, float, str, bytes, type(None)}
+_FUNCTION_TYPES = {FunctionType, BuiltinFunctionType}
+
+
+class WorkerLostError(SchedulerError):
+    """A task whose worker died every time it was tried, or for which no device is left."""
+
+
+class RemoteTraceback(Exception):  # noqa: N818  # named as in concurrent.futures: it carries text, it is no error
+    """The traceback of a worker, as the cause of the exception that reaches the caller."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.text = text
+
+    def __str__(self) -> str:
+        return f'\n"""\n{self.text}"""'
+
+
+@dataclass(slots=True)
+class Answer:
+    """The outcome of a call, its start and end by the clock of this machine, and the pickled value or exception."""
+
+    outcome: int
+    start: float = NAN
+    end: float = NAN
+    payload: bytes = b""
+
+    def value(self) -> Any:
+        """Return the value; only for the outcome VALUE."""
+        return pickle.loads(self.payload)  # noqa: S301  # written by our own worker
+
+    def error(self) -> BaseException:
+        """Return the exception of the task, with the worker's traceback as its cause."""
+        error: BaseException
+        error, text = pickle.loads(self.payload)  # noqa: S301  # written by our own worker
+        error.__cause__ = RemoteTraceback(text)
+        return error
+
+
+@dataclass(slots=True, eq=False)
+class Call:
+    """A pickled function and its arguments for one device.
+
+    `begin` is called once, before the call is first sent; if it returns False, the call was cancelled.
+    """
+
+    number: int
+    device: int
+    function: bytes
+    arguments: bytes
+    intensity: float
+    expected: float  # seconds; NaN if unknown
+    begin: Callable[[], bool] | None = None
+    attempts: int = 0  # ended by the death of a worker
+    batch: int = 0  # number of the batch in which it went to its worker
+    tag: Any = field(default=None, repr=False)  # for the sender
+
+    @property
+    def num_bytes(self) -> int:
+        """Size of the message."""
+        return len(self.function) + len(self.arguments)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether it is expected to take a moment only."""
+        return self.expected < SMALL_SECONDS
 
 
 @dataclass(slots=True, eq=False)
 class Share:
-    """The part of a job that one device takes, and when it really ran."""
+    """The part of a job that one device runs, and when it ran."""
 
     device: int
     part: float  # 0 to 1
@@ -32,16 +112,16 @@ class Share:
 
 @dataclass(slots=True, eq=False)
 class Job:
-    """One task; `future` gets its result."""
+    """One submitted task; times are seconds since the dispatcher started."""
 
     number: int
-    work: Work
+    task: TaskFunction
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     size: float
     intensity: float
     memory: float
-    arrival: float  # seconds since the dispatcher began
+    arrival: float
     ready: float
     future: Future[Any] = field(default_factory=Future)
     gpu_fraction: float = NAN
@@ -49,18 +129,11 @@ class Job:
     status: int = 0  # as in Placements
     failed: bool = False  # it ran and raised
     attempts: int = 1
-    nominal: float | None = None  # intensity by which an emulated device is slow, if not the task's own
-    teaches: bool = True  # whether the policy learns from it
-    remembered: dict[str, Any] = field(default_factory=dict)  # what the policy wants to see when it learns
-    error: BaseException | None = None  # why it was never sent, or not to the end
-    begun: bool | None = None  # None: nobody has asked yet
-
-    @classmethod
-    def of(
-        cls, number: int, work: Work, args: tuple[Any, ...], kwargs: dict[str, Any], now: float, arrival: float
-    ) -> Job:
-        """Make a job of work and its arguments."""
-        return cls(number, work, args, kwargs, *work.figures(args, kwargs), arrival, now)
+    device_intensity: float | None = None  # by which an emulated device is slow, if not the task's own
+    trains_policy: bool = True
+    saved: dict[str, Any] = field(default_factory=dict)  # attributes that the policy needs again for training
+    error: BaseException | None = None  # why it was not sent, or not completed
+    began: bool | None = None  # None: not asked yet
 
     @property
     def finish(self) -> float:
@@ -73,24 +146,24 @@ class Job:
         return all(share.answer is not None for share in self.shares)
 
     def begin(self) -> bool:
-        """Say that it runs from now on; False if it was cancelled before."""
-        if self.begun is None:
-            self.begun = self.future.set_running_or_notify_cancel()
-        return self.begun
+        """Mark the future as running; False if it was cancelled before."""
+        if self.began is None:
+            self.began = self.future.set_running_or_notify_cancel()
+        return self.began
 
-    def call(self, share: Share, number: int, expected: float) -> Call:
-        """Return what to send to the share's device."""
-        if share.part < 1.0:
-            begin, end = (0.0, self.gpu_fraction) if share.on_gpu else (self.gpu_fraction, 1.0)
-            function, arguments = self.work.share_bytes(), packed_arguments((begin, end, *self.args), self.kwargs)
-        else:
-            kind = "gpu" if share.on_gpu else "cpu"
-            function, arguments = self.work.bytes_for(kind), packed_arguments(self.args, self.kwargs)
-        intensity = self.intensity if self.nominal is None else self.nominal
+    def create_call(self, share: Share, number: int, expected: float) -> Call:
+        """Return the call that runs a share on its device."""
+        args, is_part = self.args, share.part < 1.0
+        if is_part:
+            bounds = (0.0, self.gpu_fraction) if share.on_gpu else (self.gpu_fraction, 1.0)
+            args = (*bounds, *args)
+        function = self.task.serialize("gpu" if share.on_gpu else "cpu", is_part)
+        arguments = serialize_arguments(args, self.kwargs)
+        intensity = self.intensity if self.device_intensity is None else self.device_intensity
         return Call(number, share.device, function, arguments, intensity, expected, self.begin, tag=(self, share))
 
     def resolve(self) -> None:
-        """Give the future its result; called once, when all is over."""
+        """Give the future its result; called once, when the job has ended."""
         if not self.begin():
             return  # it was cancelled
         if self.error is not None:
@@ -98,25 +171,58 @@ class Job:
             return
         try:
             self.future.set_result(self._result())
-        except BaseException as error:  # noqa: BLE001  # whatever went wrong belongs to the caller
+        except BaseException as error:  # noqa: BLE001  # any exception belongs to the caller
             self.future.set_exception(error)
 
     def _result(self) -> Any:
         answers = [share.answer for share in self.shares if share.answer is not None]
-        bad = next((each for each in answers if each.outcome != VALUE), None)
-        if bad is None:
+        failed = next((each for each in answers if each.outcome != VALUE), None)
+        if failed is None:
             values = [each.value() for each in answers]
-            return values[0] if len(values) == 1 else self.work.together(*values)
-        if bad.outcome == ERROR:
-            raise bad.error()
+            return values[0] if len(values) == 1 else self.task.combine_parts(*values)
+        if failed.outcome == ERROR:
+            raise failed.error()
         raise WorkerLostError(
-            f"task '{self.work.name}' was tried {self.attempts} times and its worker died each time: "
+            f"task '{self.task.name}' was tried {self.attempts} times and its worker died each time: "
             "run it by itself to see why"
         )
 
 
-def tasks_of(jobs: Sequence[Job], arrival: Floats | None = None) -> Tasks:
-    """Return jobs as tasks; their figures were checked when they were made."""
+def serialize_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bytes:
+    """Pickle arguments; plain ones the quick way."""
+    if not kwargs and all(type(each) in _PLAIN_TYPES for each in args):
+        return pickle.dumps((args, kwargs), protocol=5)
+    return serialize((args, kwargs))
+
+
+def serialize(value: Any) -> bytes:
+    """Pickle a value, objects of the main script included, which a worker could not import."""
+    if type(value) in _PLAIN_TYPES:
+        return pickle.dumps(value, protocol=5)
+    import cloudpickle
+
+    is_function = type(value) in _FUNCTION_TYPES
+    if is_function and value.__module__ != "__main__" and not cloudpickle.list_registry_pickle_by_value():
+        with suppress(pickle.PicklingError, AttributeError):  # a closure must be pickled by value
+            return pickle.dumps(value, protocol=5)  # by name, as cloudpickle would, but faster
+    blob: bytes = cloudpickle.dumps(value, protocol=5)
+    return blob
+
+
+def serialize_error(error: BaseException) -> bytes:
+    """Pickle an exception with its traceback; one that cannot be pickled is replaced by its name and message."""
+    text = "".join(traceback.format_exception(error))
+    error.__traceback__ = None
+    try:
+        blob = serialize((error, text))
+        pickle.loads(blob)  # noqa: S301  # our own bytes; an exception with its own constructor may not come back
+    except Exception:  # noqa: BLE001  # third-party reduce methods may raise anything
+        return serialize((SchedulerError(f"{type(error).__name__}: {error} (it cannot be pickled itself)"), text))
+    return blob
+
+
+def build_tasks(jobs: Sequence[Job], arrival: Floats | None = None) -> Tasks:
+    """Return jobs as the tasks that policies see; their features were checked when they were submitted."""
     size = np.array([job.size for job in jobs])
     intensity = np.array([job.intensity for job in jobs])
     return Tasks(
@@ -130,10 +236,13 @@ def tasks_of(jobs: Sequence[Job], arrival: Floats | None = None) -> Tasks:
     )
 
 
-def placements_of(
+def build_placements(
     jobs: Sequence[Job], cluster: Cluster, predicted: Floats, since: float = 0.0, tasks: Tasks | None = None
 ) -> Placements:
-    """Return what became of jobs; `predicted` fills in the classes on which they did not run, `since` is time 0."""
+    """Return where and when jobs ran.
+
+    `predicted` fills in the seconds on classes where they did not run, `since` becomes time 0.
+    """
     count, times = len(jobs), predicted.copy()
     fraction, status = np.full(count, np.nan), np.zeros(count, np.uint8)
     devices = np.full((2, count), -1, np.int32)
@@ -148,7 +257,7 @@ def placements_of(
             devices[side, row], starts[side, row] = share.device, share.start - since
             times[row, cluster.class_index[share.device]] = (share.end - share.start) / share.part
     placed = Placements(
-        tasks=tasks_of(jobs, np.array([job.arrival - since for job in jobs])) if tasks is None else tasks,
+        tasks=build_tasks(jobs, np.array([job.arrival - since for job in jobs])) if tasks is None else tasks,
         cluster=cluster,
         times=times,
         gpu_fraction=fraction,
@@ -161,7 +270,7 @@ def placements_of(
         status=status,
         measured=True,
     )
-    # From the same sums as everywhere, so that a placement's end is its start plus its seconds to the last bit.
+    # The same sums as in the simulator, so that a finish is bit-identical to start plus seconds.
     ends = np.fmax(placed.gpu_start + placed.gpu_seconds, placed.cpu_start + placed.cpu_seconds)
     placed.finish[:] = np.where(placed.ran, ends, np.nan)
     return placed

@@ -1,60 +1,47 @@
-"""What a Ray actor does for a device: performs batches of calls, and tells its clock."""
+"""Ray: a backend with one actor per device of a cluster, and independent jobs on whichever node has a core."""
 
 from __future__ import annotations
 
 import logging
 import os
+import pickle
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 from queue import Empty, SimpleQueue
 from typing import Annotated, Any, ClassVar
 
-from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.runtime.backend import Backend, Line
-from hybrid_scheduler.runtime.calls import Answer, Call
+from hybrid_scheduler.errors import InputError, SchedulerError
+from hybrid_scheduler.processes import JobOutcome
+from hybrid_scheduler.runtime.backend import Backend, DeviceQueue
 from hybrid_scheduler.runtime.devices import DeviceSpec
-from hybrid_scheduler.runtime.worker import Performer
+from hybrid_scheduler.runtime.jobs import Answer, Call
+from hybrid_scheduler.runtime.worker import CallRunner
 
+LOCAL = "local"
+ENVIRONMENT = {
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # actors without a GPU keep their environment; Ray's coming default
+    "RAY_USAGE_STATS_ENABLED": "0",
+}
+LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}  # a cluster of this machine alone accepts no other machine
+START_ATTEMPTS = 5  # of a local cluster: Ray gives a node 30 s to start, which a busy machine may exceed
+MAX_FAILED_STARTS = 5  # actors in a row: no other is created
+RETRY_SECONDS = 1.0  # before the next actor, longer each time: Ray notices a dead node only after a while
+TICK = 0.25  # seconds between two looks for devices that stay down
+SAME_CLOCK = 0.005  # seconds by which two clocks may differ and still be one: reading it takes that long
+CLOCK_TIMEOUT = 10.0  # seconds for an actor that is up to read its clock
+JOB_RETRIES = 3  # of a job whose node died
+JOBS_PER_CORE = 2  # with the cluster at once: enough to keep it busy, few enough to stop soon
 Request = tuple[int, bytes, bytes, float]
 Reply = tuple[int, int, float, float, bytes]
 
 
-class DeviceActor:
-    """The worker of one device on some node of a cluster."""
-
-    def __init__(self, spec: DeviceSpec, paths: list[str]) -> None:
-        sys.path += [path for path in paths if path not in sys.path]
-        kind, _, number = spec.place.partition(":")
-        # Ray hides all GPUs but the one that it gave to this actor, which is number 0 here.
-        self._performer = Performer(replace(spec, place=f"{kind}:0") if number else spec)
-
-    def clock(self) -> tuple[float, int]:
-        """Return the time by the clock that answers are stamped with, and the number of this process."""
-        return time.perf_counter(), os.getpid()
-
-    def perform(self, batch: list[Request]) -> list[Reply]:
-        """Perform calls one after another."""
-        return [
-            (number, *self._performer.perform(function, arguments, intensity))
-            for number, function, arguments, intensity in batch
-        ]
-
-
-LOCAL = "local"
-QUIET = {
-    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # actors without a GPU keep their environment; Ray's coming default
-    "RAY_USAGE_STATS_ENABLED": "0",
-}
-LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}  # a cluster of this machine alone listens to nobody else
-
-
-def ray_module() -> Any:
-    """Return Ray, told to keep quiet before it is imported."""
-    for name, value in QUIET.items():
+def import_ray() -> Any:
+    """Return Ray; its settings are read from the environment when it is first imported."""
+    for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     try:
         import ray
@@ -65,36 +52,55 @@ def ray_module() -> Any:
     return ray
 
 
-def connected(address: str, **of_a_local_one: Any) -> bool:
+def connect_ray(address: str, **local_options: Any) -> bool:
     """Connect to a cluster, or start one if the address is `local` or empty; False if this process was connected."""
-    local = address in ("", LOCAL)
-    if local:
-        os.environ.update(LOOPBACK)  # read when Ray is imported
-    ray = ray_module()
+    is_local = address in ("", LOCAL)
+    if is_local:
+        os.environ.update(LOOPBACK)
+    ray = import_ray()
     if ray.is_initialized():
         return False
-    options = {"address": LOCAL, "include_dashboard": False, **of_a_local_one} if local else {"address": address}
-    try:
-        ray.init(**options, log_to_driver=False, logging_level=logging.ERROR)
-    except Exception as error:  # noqa: BLE001  # Ray raises a plain Exception where a node does not start in time
-        where = "on this machine" if local else f"at {address}"
-        why = " ".join(str(error).split())[:200]
-        raise InputError(f"no Ray cluster {where} ({why}): start one with ray start --head") from None
+    options = {"address": LOCAL, "include_dashboard": False, **local_options} if is_local else {"address": address}
+    for attempt in range(START_ATTEMPTS):
+        try:
+            ray.init(**options, log_to_driver=False, logging_level=logging.ERROR)
+        except Exception as error:  # noqa: BLE001  # Ray raises a plain Exception where a node does not start in time
+            reason = " ".join(str(error).split())[:200]
+            if is_local and "timed out" in reason and attempt + 1 < START_ATTEMPTS:
+                ray.shutdown()
+                continue
+            where = "on this machine" if is_local else f"at {address}"
+            raise InputError(f"no Ray cluster {where} ({reason}): start one with ray start --head") from None
+        break
     return True
 
 
-FUTILE = 5  # actors in a row that could not be made: there will be no other
-PAUSE = 1.0  # seconds before the next try, longer each time: Ray hears of a dead node only after a while
-TICK = 0.25  # seconds between two looks for devices that stay away
-SAME_CLOCK = 0.005  # seconds by which two clocks may differ and still be one: asking takes that long
-HURRY = 10.0  # seconds for an actor that is there to tell its clock
+class DeviceActor:
+    """The worker of one device on some node of a cluster."""
+
+    def __init__(self, spec: DeviceSpec, paths: list[str]) -> None:
+        sys.path += [path for path in paths if path not in sys.path]
+        kind, _, number = spec.torch_device.partition(":")
+        # Ray hides all GPUs but the one that it gave to this actor, which is number 0 here.
+        self._runner = CallRunner(replace(spec, torch_device=f"{kind}:0") if number else spec)
+
+    def read_clock(self) -> tuple[float, int]:
+        """Return the time by the clock of the answers, and the number of this process."""
+        return time.perf_counter(), os.getpid()
+
+    def run(self, batch: list[Request]) -> list[Reply]:
+        """Run calls one after another."""
+        return [
+            (number, *self._runner.run(function, arguments, intensity))
+            for number, function, arguments, intensity in batch
+        ]
 
 
 class RayBackend(Backend):
     """Actors of a Ray cluster, one per device."""
 
     name: ClassVar[str] = "ray"
-    answers_together: ClassVar[bool] = True
+    answers_in_batches: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -105,11 +111,11 @@ class RayBackend(Backend):
         self._address = address
         self._actors: list[Any] = [None] * len(self.devices)
         self._pids = [0] * len(self.devices)
-        self._late = [0.0] * len(self.devices)  # what to add to an actor's clock
-        self._due: dict[int, float] = {}  # when the actor of a device shall be asked for again
-        self._heard: SimpleQueue[tuple[Line, Any, Any] | None] = SimpleQueue()
-        self._closing = self._started_ray = False
-        self._thread = threading.Thread(target=self._hear, name="ray-backend", daemon=True)
+        self._clock_offsets = [0.0] * len(self.devices)  # to add to an actor's clock
+        self._due: dict[int, float] = {}  # when the actor of a device is to be created again
+        self._replies: SimpleQueue[tuple[DeviceQueue, Any, Any] | None] = SimpleQueue()
+        self._is_closing = self._started_ray = False
+        self._thread = threading.Thread(target=self._run, name="ray-backend", daemon=True)
 
     @property
     def pids(self) -> list[int]:
@@ -117,94 +123,90 @@ class RayBackend(Backend):
         return list(self._pids)
 
     def _open(self) -> None:
-        self._connect()
-        for line in self.lines:
-            self._make(line)
-        self._thread.start()
-
-    def _connect(self) -> None:
         cpus = sum(each.threads for each in self.devices if each.kind == "cpu")
         gpus = sum(each.kind == "gpu" for each in self.devices)
-        self._started_ray = connected(self._address, num_cpus=cpus, num_gpus=gpus)
+        self._started_ray = connect_ray(self._address, num_cpus=cpus, num_gpus=gpus)
+        for queue in self.queues:
+            self._create_actor(queue)
+        self._thread.start()
 
-    def _make(self, line: Line) -> None:
-        """Ask Ray for an actor; whether and when it finds a place for it is heard of later."""
-        spec = self.devices[line.device]
+    def _create_actor(self, queue: DeviceQueue) -> None:
+        """Ask Ray for an actor; its first reply comes when Ray has found a place for it."""
+        spec = self.devices[queue.device]
         resources = {"num_gpus": 1, "num_cpus": 0} if spec.kind == "gpu" else {"num_cpus": spec.threads}
-        actor = ray_module().remote(DeviceActor).options(max_restarts=0, **resources).remote(spec, sys.path)
-        self._actors[line.device] = actor
-        self._listen_to(line, actor, actor.clock.remote())
+        actor = import_ray().remote(DeviceActor).options(max_restarts=0, **resources).remote(spec, sys.path)
+        self._actors[queue.device] = actor
+        self._await_reply(queue, actor, actor.read_clock.remote())
 
-    def _listen_to(self, line: Line, actor: Any, reference: Any) -> None:
-        reference.future().add_done_callback(lambda future: self._heard.put((line, actor, future)))
+    def _await_reply(self, queue: DeviceQueue, actor: Any, reference: Any) -> None:
+        reference.future().add_done_callback(lambda future: self._replies.put((queue, actor, future)))
 
-    def _post(self, line: Line, calls: list[Call]) -> None:
-        actor = self._actors[line.device]
-        for _, together in groupby(calls, lambda call: call.post):
+    def _send_batch(self, queue: DeviceQueue, calls: list[Call]) -> None:
+        actor = self._actors[queue.device]
+        for _, together in groupby(calls, lambda call: call.batch):
             batch = [(call.number, call.function, call.arguments, call.intensity) for call in together]
-            self._listen_to(line, actor, actor.perform.remote(batch))
+            self._await_reply(queue, actor, actor.run.remote(batch))
 
-    def _hear(self) -> None:
-        while not self._closing:
+    def _run(self) -> None:
+        while not self._is_closing:
             try:
-                heard = self._heard.get(timeout=TICK)
+                reply = self._replies.get(timeout=TICK)
             except Empty:
-                heard = None
-            if heard is not None and self._actors[heard[0].device] is heard[1]:
-                self._hear_from(*heard)
-            self._make_due()
-            self._move_stranded()
+                reply = None
+            if reply is not None and self._actors[reply[0].device] is reply[1]:
+                self._receive(*reply)
+            self._create_due_actors()
+            self._hand_back_stranded()
 
-    def _hear_from(self, line: Line, actor: Any, future: Any) -> None:
-        error = future.exception()
-        if error is not None:
-            self._replace(line)
-        elif not line.is_up:
-            self._meet(line, actor)
+    def _receive(self, queue: DeviceQueue, actor: Any, future: Any) -> None:
+        if future.exception() is not None:
+            self._replace_actor(queue)
+        elif not queue.is_up:
+            self._synchronize_clock(queue, actor)
         else:
-            late = self._late[line.device]
-            replies = future.result()
-            self._answered(
-                line, [(each[0], Answer(each[1], each[2] + late, each[3] + late, each[4])) for each in replies]
-            )
+            offset = self._clock_offsets[queue.device]
+            answers = [
+                (number, Answer(outcome, start + offset, end + offset, payload))
+                for number, outcome, start, end, payload in future.result()
+            ]
+            self._on_answers(queue, answers)
 
-    def _meet(self, line: Line, actor: Any) -> None:
+    def _synchronize_clock(self, queue: DeviceQueue, actor: Any) -> None:
         """Compare clocks with a new actor, then let it work."""
-        ray, before = ray_module(), time.perf_counter()
+        ray, before = import_ray(), time.perf_counter()
         try:
-            theirs, self._pids[line.device] = ray.get(actor.clock.remote(), timeout=HURRY)
+            theirs, self._pids[queue.device] = ray.get(actor.read_clock.remote(), timeout=CLOCK_TIMEOUT)
         except (ray.exceptions.RayError, TimeoutError):
-            self._replace(line)
+            self._replace_actor(queue)
             return
-        apart = (before + time.perf_counter()) / 2 - theirs
-        self._late[line.device] = 0.0 if abs(apart) < SAME_CLOCK else apart
-        self._came_up(line)
+        offset = (before + time.perf_counter()) / 2 - theirs
+        self._clock_offsets[queue.device] = 0.0 if abs(offset) < SAME_CLOCK else offset
+        self._on_ready(queue)
 
-    def _replace(self, line: Line) -> None:
-        self._pids[line.device] = 0
-        self._died(line)
-        if self._closing:
+    def _replace_actor(self, queue: DeviceQueue) -> None:
+        self._pids[queue.device] = 0
+        self._on_death(queue)
+        if self._is_closing:
             return
-        if line.failures < FUTILE:
-            self._due[line.device] = time.monotonic() + PAUSE * line.failures
-            self._make_due()
-        else:
-            line.is_gone, line.down_since = True, 0.0  # long ago: its calls move elsewhere at once
+        if queue.failed_starts >= MAX_FAILED_STARTS:
+            self._give_up(queue)
+            return
+        self._due[queue.device] = time.monotonic() + RETRY_SECONDS * queue.failed_starts
+        self._create_due_actors()
 
-    def _make_due(self) -> None:
-        """Ask for the actors whose time has come."""
+    def _create_due_actors(self) -> None:
         for device in [device for device, moment in self._due.items() if moment <= time.monotonic()]:
             del self._due[device]
             with self._lock:
-                self._make(self.lines[device])
+                self._create_actor(self.queues[device])
 
     def close(self) -> None:
         """End the actors, and the cluster if it was started here."""
-        self._closing = True
-        self._heard.put(None)
+        self._is_closing = True
+        self._replies.put(None)
         if self._thread.is_alive():
             self._thread.join()
-        ray = ray_module()
+        ray = import_ray()
         if not ray.is_initialized():
             return
         for actor in self._actors:
@@ -212,3 +214,50 @@ class RayBackend(Backend):
                 ray.kill(actor)
         if self._started_ray:
             ray.shutdown()
+
+
+def run_on_ray(address: str) -> Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[JobOutcome]]:
+    """Return a function that runs jobs on the cluster at an address, each once, even if a node dies.
+
+    `local` starts a cluster on this machine, `auto` finds the one that runs.
+    """
+
+    def run_jobs(work: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[JobOutcome]:
+        if not jobs:
+            return
+        has_started = connect_ray(address)
+        try:
+            yield from _run_jobs(import_ray(), work, jobs)
+        finally:
+            if has_started:
+                import_ray().shutdown()
+
+    return run_jobs
+
+
+def _run_jobs(ray: Any, work: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[JobOutcome]:
+    task = ray.remote(_run_job).options(num_cpus=1, max_retries=JOB_RETRIES)
+    limit = max(1, int(JOBS_PER_CORE * ray.cluster_resources().get("CPU", 1)))
+    waiting, running = iter(enumerate(jobs)), dict[Any, int]()
+    while True:
+        while len(running) < limit and (following := next(waiting, None)) is not None:
+            running[task.remote(pickle.dumps((work, following[1])), sys.path)] = following[0]
+        if not running:
+            return
+        for reference in ray.wait(list(running), num_returns=1)[0]:
+            number = running.pop(reference)
+            try:
+                yield JobOutcome(number, *ray.get(reference))
+            except ray.exceptions.RayError as error:
+                reason = next(iter(str(error).strip().splitlines()), "")[:200]
+                yield JobOutcome(number, problem=f"it failed on the cluster ({type(error).__name__}: {reason})")
+
+
+def _run_job(message: bytes, paths: list[str]) -> tuple[Any, str]:
+    """Run a job on a node; `paths` are where its modules are, for nodes of the same machine."""
+    sys.path.extend(each for each in paths if each not in sys.path)
+    work, job = pickle.loads(message)  # noqa: S301  # from our own driver; unpickled when its modules can be found
+    try:
+        return work(job), ""
+    except SchedulerError as error:
+        return None, str(error)

@@ -1,12 +1,12 @@
-"""Calibration: the seconds of every kernel that tasks use, at sizes across theirs, on every device.
+"""Validation of the simulator: run tasks between two calibrations of the devices, and simulate the same.
 
-All devices are at work at once and each goes through the kernels in an order of its own, drawn by lot: as in a real
-run, everyone shares memory and caches with anyone.
+A calibration times every kernel that tasks use, at sizes across theirs, on every device. All devices work at once and
+each runs the kernels in a random order of its own: as in a real run they share memory and caches.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 
@@ -18,70 +18,61 @@ from hybrid_scheduler.core.simulator import VirtualMultiGPU
 from hybrid_scheduler.core.tasks import Floats, Tasks
 from hybrid_scheduler.profiling.timing import Meter
 from hybrid_scheduler.runtime.backend import Backend
-from hybrid_scheduler.runtime.devices import cluster_of
+from hybrid_scheduler.runtime.devices import build_cluster, class_signatures
 from hybrid_scheduler.runtime.dispatcher import Dispatcher
-from hybrid_scheduler.runtime.executor import made_policy
-from hybrid_scheduler.runtime.jobs import Job
+from hybrid_scheduler.runtime.executor import create_policy
 from hybrid_scheduler.runtime.lane import ExecutionLane, Pace
 from hybrid_scheduler.runtime.measured_times import MeasuredTimes
-from hybrid_scheduler.runtime.user_tasks import kernel_of, kernel_work, nominal_intensity
+from hybrid_scheduler.runtime.tasks import choose_kernel, create_kernel_job, kernel_task
 from hybrid_scheduler.schedulers.round_robin import RoundRobin
-from hybrid_scheduler.studies.pretraining import ready
+from hybrid_scheduler.studies.compare import Progress
+from hybrid_scheduler.studies.pretraining import load_or_train
 
 SIZES, ROUNDS = 8, 2
-"""Of every kernel: how many sizes are timed on every device, and how often others are drawn in a calibration."""
+"""Sizes at which a kernel is timed on every device, and how often new ones are drawn in a calibration."""
 
 
 @dataclass
 class Calibration:
-    """Times the kernels of these tasks, as often as it is asked to."""
+    """Times the kernels of these tasks."""
 
     backend: Backend
     tasks: Tasks
     pace: Pace
     _jobs: int = 0
-    _warm: bool = False
+    _is_warm: bool = False
 
-    def times(self) -> MeasuredTimes:
-        """Measure anew; before the first time everything is run once, for memory that is new is slow."""
-        if not self._warm:
+    def measure(self) -> MeasuredTimes:
+        """Measure anew; the first time everything is run once before, because fresh memory is slow."""
+        if not self._is_warm:
             self._measure(1)
-            self._warm = True
+            self._is_warm = True
         return self._measure(ROUNDS)
 
     def _measure(self, rounds: int) -> MeasuredTimes:
         times = MeasuredTimes()
         dispatcher = Dispatcher(RoundRobin(), self.backend, times)
         dispatcher.start()
-        lots = np.random.default_rng(self._jobs)
+        rng = np.random.default_rng(self._jobs)
         for _ in range(rounds):
             for device in range(len(self.backend.devices)):
-                cases = self._cases(lots)
-                for case in lots.permutation(len(cases)):
-                    dispatcher.warm(self._job(*cases[case]), device)
-            dispatcher.wait()  # not all at once: calls that wait are only memory
+                cases = self._draw_cases(rng)
+                for case in rng.permutation(len(cases)):
+                    kernel, size = cases[case]
+                    self._jobs += 1
+                    job = create_kernel_job(-self._jobs, kernel, self.pace.edge(size), size)
+                    dispatcher.run_on_device(job, device)
+            dispatcher.wait()  # not all rounds at once: waiting calls only take memory
         return times
 
-    def _cases(self, lots: np.random.Generator) -> list[tuple[str, float]]:
+    def _draw_cases(self, rng: np.random.Generator) -> list[tuple[str, float]]:
         """Draw sizes that tasks have, small and large: some, such as primes for an FFT, are slow by themselves."""
         parts = np.arange(SIZES) / SIZES
         return [
             (kernel, size)
-            for kernel in sorted({kernel_of(float(each)) for each in self.tasks.compute_intensity})
-            for size in np.quantile(self.tasks.size, parts + lots.random(SIZES) / SIZES, method="nearest").tolist()
+            for kernel in sorted({choose_kernel(float(each)) for each in self.tasks.compute_intensity})
+            for size in np.quantile(self.tasks.size, parts + rng.random(SIZES) / SIZES, method="nearest").tolist()
         ]
-
-    def _job(self, kernel: str, size: float) -> Job:
-        self._jobs += 1
-        intensity = nominal_intensity(kernel)
-        job = Job(
-            -self._jobs, kernel_work(kernel), (kernel, self.pace.edge(size)), {}, size, intensity, 0.0, 0.0, 0.0
-        )
-        job.nominal = intensity
-        return job
-
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -112,7 +103,7 @@ class Validation:
 
     @property
     def task_seconds(self) -> tuple[Floats, Floats]:
-        """Calibrated and measured seconds of every share where it really ran, each as for the whole task."""
+        """Calibrated and measured seconds of every share where it ran, each as for the whole task."""
         real = self.measured
         on_gpu = np.flatnonzero(real.ran & (real.gpu_fraction > 0.0))
         on_cpu = np.flatnonzero(real.ran & (real.gpu_fraction < 1.0))
@@ -132,8 +123,8 @@ class Validation:
 class Validator:
     """Runs tasks between two calibrations and simulates them with the times of both.
 
-    The speed of a shared machine drifts, by a tenth and more within a minute; what was timed just before and just
-    after a run is as near to it as can be.
+    The speed of a shared machine drifts, by a tenth and more within a minute; times measured just before and just
+    after a run are as near to it as can be.
     """
 
     calibration: Calibration
@@ -142,62 +133,51 @@ class Validator:
 
     def calibrate(self) -> MeasuredTimes:
         """Measure the times that the next run begins with."""
-        self._before = self.calibration.times()
+        self._before = self.calibration.measure()
         return self._before
 
     def validate(self, spec: str, seed: int, tasks: Tasks, progress: Progress | None = None) -> Validation:
-        """Run the tasks, measure again, and simulate; the policy of the run knows what was measured before it."""
+        """Run the tasks, measure again, and simulate; the policy of the run knows the times measured before it."""
         before, backend, pace = self._before or self.calibrate(), self.calibration.backend, self.calibration.pace
-        with ExecutionLane(made_policy(spec, backend, seed), backend, pace, deepcopy(before)) as lane:
+        with ExecutionLane(create_policy(spec, backend, seed), backend, pace, deepcopy(before)) as lane:
             start = self.meter.joules() if self.meter else None
             measured = lane.run(tasks, progress)
             end = self.meter.joules() if self.meter else None
-        simulated = _simulated(spec, seed, pace.arrivals(tasks), before.and_also(self.calibrate()), backend)
+        simulated = _simulate(spec, seed, pace.scale_arrivals(tasks), before.merge(self.calibrate()), backend)
         joules = end - start if start is not None and end is not None else None
         return Validation(spec, seed, simulated, measured, joules)
 
 
-def _simulated(spec: str, seed: int, tasks: Tasks, times: MeasuredTimes, backend: Backend) -> Placements:
-    cluster = cluster_of(backend.devices)
-    return Lane(ready(spec, cluster, seed), VirtualMultiGPU(cluster=cluster)).run(
-        tasks, expected(tasks, times, backend)
-    )
-
-
-def expected(tasks: Tasks, times: MeasuredTimes, backend: Backend) -> Floats:
-    """Return the calibrated seconds of tasks by class: medians, raised to the level of what was measured in all.
+def _simulate(spec: str, seed: int, tasks: Tasks, times: MeasuredTimes, backend: Backend) -> Placements:
+    """Simulate tasks with calibrated seconds: medians, scaled so that their sum is that of the measured times.
 
     A device works through the sum of its tasks, slow moments included, which medians leave out.
     """
-    names = [each.name for each in cluster_of(backend.devices).classes]
-    signatures = [_signature(backend, name) for name in names]
-    kinds = [kernel_work(kernel_of(float(each))).name for each in tasks.compute_intensity]
-    medians = [times.predict(kind, signatures, float(size)) for kind, size in zip(kinds, tasks.size, strict=True)]
-    seconds: Floats = np.array(medians) * np.array([times.level(each) for each in signatures])
-    return seconds
+    cluster = build_cluster(backend.devices)
+    signatures = class_signatures(backend.devices, cluster)
+    names = [kernel_task(choose_kernel(float(each))).name for each in tasks.compute_intensity]
+    medians = [times.predict(name, signatures, float(size)) for name, size in zip(names, tasks.size, strict=True)]
+    seconds = np.array(medians) * np.array([times.bias(each) for each in signatures])
+    return Lane(load_or_train(spec, cluster, seed), VirtualMultiGPU(cluster=cluster)).run(tasks, seconds)
 
 
-def _signature(backend: Backend, name: str) -> str:
-    return next(each.signature for each in backend.devices if each.device_class == name)
-
-
-def summary(validations: Sequence[Validation]) -> list[dict[str, float | str]]:
+def summarise(validations: Sequence[Validation]) -> list[dict[str, float | str]]:
     """Return a line per scheduler: means over the seeds, and the worst makespan error."""
     lines: list[dict[str, float | str]] = []
     for spec in dict.fromkeys(each.scheduler for each in validations):
-        mine = [each for each in validations if each.scheduler == spec]
-        errors = np.concatenate([np.abs(each.task_errors) for each in mine])
+        own = [each for each in validations if each.scheduler == spec]
+        errors = np.concatenate([np.abs(each.task_errors) for each in own])
         lines.append(
             {
                 "scheduler": spec,
-                "simulated_makespan": float(np.mean([each.simulated.makespan for each in mine])),
-                "measured_makespan": float(np.mean([each.measured.makespan for each in mine])),
-                "makespan_error": float(np.mean([each.makespan_error for each in mine])),
-                "worst_makespan_error": max((each.makespan_error for each in mine), key=abs),
-                "turnaround_error": float(np.mean([each.turnaround_error for each in mine])),
+                "simulated_makespan": float(np.mean([each.simulated.makespan for each in own])),
+                "measured_makespan": float(np.mean([each.measured.makespan for each in own])),
+                "makespan_error": float(np.mean([each.makespan_error for each in own])),
+                "worst_makespan_error": max((each.makespan_error for each in own), key=abs),
+                "turnaround_error": float(np.mean([each.turnaround_error for each in own])),
                 "median_task_error": float(np.median(errors)) if len(errors) else float("nan"),
                 "p90_task_error": float(np.quantile(errors, 0.9)) if len(errors) else float("nan"),
-                "energy_error": float(np.mean([each.energy_error for each in mine])),
+                "energy_error": float(np.mean([each.energy_error for each in own])),
             }
         )
     return lines
