@@ -1,10 +1,11 @@
-"""ContinuousSimulation: takes orders between blocks, tells every sink in order, and can be played again."""
+"""ContinuousSimulation executes commands between blocks, calls every sink in order, and can be replayed."""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,15 +14,17 @@ import pytest
 from hybrid_scheduler.core import Task
 from hybrid_scheduler.errors import SchedulerError
 from hybrid_scheduler.learning.insight import ForestInsight
-from hybrid_scheduler.live import Block, ContinuousSimulation, LiveSettings, Replay
+from hybrid_scheduler.live import ContinuousSimulation, LiveSettings, RaceEvent, Replay
+from hybrid_scheduler.live.simulation import EXPLANATIONS_PER_SECOND, MAX_TIME_SHARE, ExplanationLimiter
+from hybrid_scheduler.schedulers.explain import Explanation
 
 FAST = ("round_robin", "greedy", "eft")
 
 
-def wait_until(true: Callable[[], bool], patience: float = 30.0) -> None:
+def wait_until(true: Callable[[], bool], patience: float = 300.0) -> None:
     end = time.monotonic() + patience
     while not true():
-        assert time.monotonic() < end, "nothing happened"
+        assert time.monotonic() < end, "it did not happen in time"
         time.sleep(0.005)
 
 
@@ -32,15 +35,15 @@ def live() -> Iterator[ContinuousSimulation]:
     simulation.stop()
 
 
-class Keeper:
-    """A sink that keeps every finish time."""
+class History:
+    """A sink that keeps every finish time, id and change."""
 
     def __init__(self) -> None:
         self.finish: dict[str, list[float]] = {}
         self.ids: list[int] = []
         self.changes: list[dict[str, Any]] = []
 
-    def __call__(self, block: Block) -> None:
+    def __call__(self, block: RaceEvent) -> None:
         self.changes += [each.change for each in block.changes]
         for placed in (block.placed.placements if block.placed else {}, block.restarted):
             for name, each in placed.items():
@@ -49,14 +52,14 @@ class Keeper:
             self.ids += block.placed.tasks.task_id.tolist()
 
 
-def test_it_runs_pauses_goes_on_and_stops(live: ContinuousSimulation) -> None:
+def test_it_runs_pauses_resumes_and_stops(live: ContinuousSimulation) -> None:
     seen: list[str] = []
-    live.on_state.append(seen.append)
+    live.state_listeners.append(seen.append)
     live.start()
     wait_until(lambda: live.snapshot().tasks_processed > 100)
     live.pause()
     wait_until(lambda: not live._lock.locked())
-    live.change(load=0.5)  # is carried out by the race's thread, so it has come to rest
+    live.change(load=0.5)  # executed by the race's thread, so the last block has ended
     count = live.snapshot().tasks_processed
     live.step(3)
     assert live.snapshot().tasks_processed == count + 3
@@ -78,7 +81,7 @@ def test_the_pace_is_kept_in_wall_time() -> None:
     assert took > 0.5  # it does not run ahead; how far it lags is the machine's affair
 
 
-def test_orders_from_many_threads_are_all_carried_out_and_logged(live: ContinuousSimulation) -> None:
+def test_commands_from_many_threads_are_all_executed_and_logged(live: ContinuousSimulation) -> None:
     live.start()
     loads = [0.5 + number / 100 for number in range(20)]
     threads = [threading.Thread(target=live.change, kwargs={"load": load}) for load in loads]
@@ -90,7 +93,7 @@ def test_orders_from_many_threads_are_all_carried_out_and_logged(live: Continuou
     assert [each.at_task for each in live.log] == sorted(each.at_task for each in live.log)
 
 
-def test_a_wrong_order_changes_nothing_and_the_race_goes_on(live: ContinuousSimulation) -> None:
+def test_a_wrong_command_changes_nothing_and_the_race_continues(live: ContinuousSimulation) -> None:
     live.start()
     with pytest.raises(SchedulerError, match="GPU 9 cannot fail"):
         live.change(failed_gpus=(9,))
@@ -115,20 +118,20 @@ def test_a_policy_that_raises_fails_the_simulation_with_its_message(tmp_path: An
 
 
 def test_every_sink_sees_every_task_once_and_in_order() -> None:
-    keeper = Keeper()
-    live = ContinuousSimulation(LiveSettings(schedulers=FAST, pace=None), [keeper])
+    history = History()
+    live = ContinuousSimulation(LiveSettings(schedulers=FAST, pace=None), [history])
     live.start()
     wait_until(lambda: live.snapshot().tasks_processed > 500)
     live.stop()
-    assert keeper.ids == list(range(live.race.stream.number))
+    assert history.ids == list(range(live.race.stream.number))
 
 
-def test_a_race_with_all_kinds_of_orders_is_played_again_to_the_last_bit() -> None:
-    kept, again = Keeper(), Keeper()
+def test_a_race_with_all_kinds_of_commands_is_replayed_bit_for_bit() -> None:
+    kept, again = History(), History()
     first = LiveSettings(schedulers=FAST, seed=7, pace=None)
     live = ContinuousSimulation(first, [kept])
     live.start()
-    for order in (
+    for command in (
         lambda: live.change(load=1.5),
         lambda: live.change(failed_gpus=(1,)),
         lambda: live.change(pace=1000.0),
@@ -138,7 +141,7 @@ def test_a_race_with_all_kinds_of_orders_is_played_again_to_the_last_bit() -> No
     ):
         count = live.snapshot().tasks_processed
         wait_until(lambda count=count: live.snapshot().tasks_processed > count + 30)  # type: ignore[misc]  # the checker cannot infer a lambda with a default
-        order()
+        command()
     live.pause()
     live.step(7)
     until = live.snapshot().tasks_processed
@@ -153,18 +156,93 @@ def test_a_race_with_all_kinds_of_orders_is_played_again_to_the_last_bit() -> No
     assert replayed.snapshot().schedulers[0].utilisation == live.snapshot().schedulers[0].utilisation
 
 
-def test_learners_in_a_live_race_are_repeatable_though_they_learn_in_another_process() -> None:
+def test_learners_that_train_in_the_background_are_repeatable() -> None:
     first = LiveSettings(schedulers=("hybrid_ml", "rl_agent"), seed=3, pace=None, load=1.2)
     finishes = []
     for _ in range(2):
-        keeper = Keeper()
-        live = ContinuousSimulation(first, [keeper])
+        history = History()
+        live = ContinuousSimulation(first, [history])
         live.step(150)
         live.change(energy_weight=0.9)
         live.step(60)
         forest = live.snapshot().schedulers[0].insight
         live.stop()
-        finishes.append(keeper.finish)
+        finishes.append(history.finish)
         assert isinstance(forest, ForestInsight)
         assert forest.version > 0
     assert finishes[0] == finishes[1]
+
+
+EXPLANATION = {"eft": Explanation(1.0, 1, "a rule", (), {})}
+
+
+class Clock:
+    """A clock that is set by hand; an explanation takes `takes` seconds."""
+
+    def __init__(self) -> None:
+        self.now, self.takes = 0.0, 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    def explain(self) -> dict[str, Explanation]:
+        self.now += self.takes
+        return EXPLANATION
+
+
+def test_a_policy_whose_explanation_raises_races_all_the_same(tmp_path: Path) -> None:
+    policy = tmp_path / "silent.py"
+    policy.write_text(
+        "from hybrid_scheduler.schedulers.scheduler import Scheduler\n"
+        "class Silent(Scheduler):\n"
+        "    def choose(self, task, view):\n        return 0.0, 0\n"
+        "    def evidence(self, task, view):\n        raise ZeroDivisionError('no evidence')\n"
+    )
+    live = ContinuousSimulation(LiveSettings(schedulers=("eft", f"{policy}:Silent")))
+    blocks: list[RaceEvent] = []
+    live.sinks.append(blocks.append)
+    live.step(3)
+    live.stop()
+    for block in blocks:
+        assert block.placed is not None
+        assert block.placed.explanations["eft"].rule
+        assert "ZeroDivisionError: no evidence" in block.placed.explanations[f"{policy}:Silent"].rule
+
+
+def test_at_the_default_pace_every_task_is_explained_and_at_full_speed_one_of_a_block() -> None:
+    for settings, explained in (({}, 20), ({"pace": 100.0}, 4), ({"pace": None}, 1)):
+        live = ContinuousSimulation(LiveSettings(schedulers=("eft",), **settings))
+        blocks: list[Any] = []
+        live.sinks.append(blocks.append)
+        live.step(20)
+        live.stop()
+        assert len([block for block in blocks if block.placed.explanations]) == explained
+
+
+def test_a_race_with_time_to_spare_explains_every_task_at_the_default_pace() -> None:
+    clock = Clock()
+    limiter, clock.takes = ExplanationLimiter(clock), 0.02
+    for _ in range(500):
+        assert limiter.explain(clock.explain, is_busy=False) == EXPLANATION
+        clock.now += 0.03  # and so 20 a second
+
+
+def test_explanations_are_limited_even_if_they_take_no_time() -> None:
+    clock = Clock()
+    limiter = ExplanationLimiter(clock)
+    explained = 0
+    for _ in range(10_000):
+        explained += bool(limiter.explain(clock.explain, is_busy=True))
+        clock.now += 0.001
+    assert explained == pytest.approx(10 * EXPLANATIONS_PER_SECOND, rel=0.15)
+
+
+@pytest.mark.parametrize("takes", [0.004, 0.05])
+def test_a_busy_race_spends_a_small_share_of_its_time_on_explanations(takes: float) -> None:
+    clock = Clock()
+    limiter, clock.takes = ExplanationLimiter(clock), takes
+    spent = 0.0
+    while clock.now < 100.0:
+        spent += takes if limiter.explain(clock.explain, is_busy=True) else 0.0
+        clock.now += 0.002
+    assert 0.8 * MAX_TIME_SHARE < spent / clock.now < 1.1 * MAX_TIME_SHARE

@@ -1,4 +1,4 @@
-"""The live race on an uploaded file: in order, round and round, at any rate, and again to the last bit."""
+"""The live race on an uploaded trace: in order, over and over, at any rate, and replayed bit for bit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hybrid_scheduler.core.tasks import Task
 from hybrid_scheduler.errors import InputError, SchedulerError
 from hybrid_scheduler.live.race import LiveRace
 from hybrid_scheduler.live.settings import LiveSettings
-from hybrid_scheduler.live.simulation import Block, ContinuousSimulation, Replay
+from hybrid_scheduler.live.simulation import ContinuousSimulation, RaceEvent, Replay
 from hybrid_scheduler.live.stream import Stream
 from hybrid_scheduler.workloads import WorkloadGenerator
 from hybrid_scheduler.workloads.formats import csv
@@ -24,11 +24,11 @@ FOUR = "size,compute_intensity,memory_required,arrival_time,time_cpu,time_gpu\n"
 
 
 @pytest.fixture
-def shelf(tmp_path: Path) -> Library:
+def library(tmp_path: Path) -> Library:
     library = Library(tmp_path / "workloads")
-    with library.adding("four") as place:
+    with library.add("four") as place:
         place.write_text(FOUR)
-    with library.adding("long") as place:
+    with library.add("long") as place:
         csv.write(WorkloadGenerator(1).generate_preset("bursty", 700), place)
     return library
 
@@ -37,8 +37,8 @@ def settings(**values: object) -> LiveSettings:
     return LiveSettings(**{"schedulers": ("eft", "greedy"), "preset": "upload:four", "pace": None, **values})  # type: ignore[arg-type]  # the tests' own values
 
 
-def test_tasks_come_in_order_of_arrival_and_begin_again(shelf: Library) -> None:
-    stream = Stream(settings(load=None, rate=1.0), shelf)
+def test_tasks_come_in_order_of_arrival_over_and_over(library: Library) -> None:
+    stream = Stream(settings(load=None, rate=1.0), library)
     parts = [stream.take(3) for _ in range(4)]
     assert [part.size.tolist() for part in parts] == [[100, 200, 300], [400], [100, 200, 300], [400]]
     assert np.concatenate([part.task_id for part in parts]).tolist() == list(range(8))
@@ -48,51 +48,51 @@ def test_tasks_come_in_order_of_arrival_and_begin_again(shelf: Library) -> None:
 
 
 @pytest.mark.parametrize("rate", [0.5, 200.0])
-def test_a_rate_stretches_the_gaps_and_keeps_their_proportions(shelf: Library, rate: float) -> None:
-    stream = Stream(settings(preset="upload:long", load=None, rate=rate), shelf)
-    file = np.diff(shelf.tasks("upload:long").arrival_time)
+def test_a_rate_stretches_the_gaps_and_keeps_their_proportions(library: Library, rate: float) -> None:
+    stream = Stream(settings(preset="upload:long", load=None, rate=rate), library)
+    file = np.diff(library.tasks("upload:long").arrival_time)
     gaps = np.diff(stream.take(700).arrival_time)
     assert gaps / gaps.mean() == pytest.approx(file / file.mean())
     assert gaps.mean() == pytest.approx(1.0 / rate)
 
 
-def test_a_load_is_the_load_of_this_file_on_this_cluster(shelf: Library) -> None:
-    one, other = (Stream(settings(preset="upload:long", load=load), shelf).rate for load in (0.5, 1.0))
+def test_a_load_is_the_load_of_this_file_on_this_cluster(library: Library) -> None:
+    one, other = (Stream(settings(preset="upload:long", load=load), library).rate for load in (0.5, 1.0))
     assert other == pytest.approx(2 * one)
-    assert Stream(settings(preset="upload:long", load=1.0, num_gpus=1), shelf).rate < other
+    assert Stream(settings(preset="upload:long", load=1.0, num_gpus=1), library).rate < other
 
 
-def test_a_change_of_the_rate_leaves_no_task_out(shelf: Library) -> None:
-    race = LiveRace(settings(preset="upload:long"), shelf)
+def test_a_change_of_the_rate_leaves_no_task_out(library: Library) -> None:
+    race = LiveRace(settings(preset="upload:long"), library)
     sizes = race.advance(100).tasks.size.tolist()
-    race.change(race.settings.changed(load=1.4))
+    race.change(race.settings.with_changes(load=1.4))
     sizes += race.advance(50).tasks.size.tolist()
     race.submit(Task(0, 5.0, 0.5, 1.0))
     sizes += race.advance(50).tasks.size.tolist()
-    assert sizes == shelf.tasks("upload:long").size[:200].tolist()
+    assert sizes == library.tasks("upload:long").size[:200].tolist()
 
 
-def test_the_settings_name_the_file_by_its_digest(shelf: Library) -> None:
-    live = ContinuousSimulation(settings(), library=shelf)
-    pinned = shelf.entry("four").pinned
-    assert live.first_settings.preset == live.settings.preset == pinned
+def test_the_settings_name_the_file_by_its_digest(library: Library) -> None:
+    live = ContinuousSimulation(settings(), library=library)
+    pinned = library.entry("four").pinned_spec
+    assert live.initial_settings.preset == live.settings.preset == pinned
     live.change(preset="mixed")
     live.change(preset="upload:four")
     assert live.log[-1].change == {"preset": pinned}
     live.stop()
 
 
-def test_a_race_on_files_is_played_again_to_the_last_bit(shelf: Library) -> None:
+def test_a_race_on_traces_is_replayed_bit_for_bit(library: Library) -> None:
     finishes: list[list[float]] = [[], []]
 
     def keep(number: int) -> list[object]:
-        def sink(block: Block) -> None:
+        def sink(block: RaceEvent) -> None:
             if block.placed is not None:
                 finishes[number] += block.placed.placements["eft"].finish.tolist()
 
         return [sink]
 
-    live = ContinuousSimulation(settings(preset="upload:long"), keep(0), shelf)  # type: ignore[arg-type]  # a list of sinks
+    live = ContinuousSimulation(settings(preset="upload:long"), keep(0), library)  # type: ignore[arg-type]  # a list of sinks
     live.step(900)
     live.change(load=1.3)
     live.step(50)
@@ -101,19 +101,19 @@ def test_a_race_on_files_is_played_again_to_the_last_bit(shelf: Library) -> None
     live.change(preset="upload:long", failed_gpus=(1,))
     live.step(70)
     live.stop()
-    Replay(live.first_settings, live.log, keep(1), shelf).run(1050)  # type: ignore[arg-type]  # a list of sinks
+    Replay(live.initial_settings, live.log, keep(1), library).run(1050)  # type: ignore[arg-type]  # a list of sinks
     assert len(finishes[0]) == 1050
     assert finishes[0] == finishes[1]
 
 
-def test_a_file_that_is_gone_or_another_one_is_refused_before_anything_is_done(shelf: Library) -> None:
-    live = ContinuousSimulation(settings(preset="mixed"), library=shelf)
-    pinned = shelf.entry("four").pinned
-    shelf.remove("four")
+def test_a_file_that_is_gone_or_another_one_is_refused_before_anything_is_done(library: Library) -> None:
+    live = ContinuousSimulation(settings(preset="mixed"), library=library)
+    pinned = library.entry("four").pinned_spec
+    library.remove("four")
     for spec, why in ((pinned, "there is no workload 'four'"), ("upload:none", "there is no workload 'none'")):
         with pytest.raises(SchedulerError, match=why):
             live.change(preset=spec)
-    with shelf.adding("four") as place:
+    with library.add("four") as place:
         place.write_text(FOUR.replace("300", "301"))
     with pytest.raises(InputError, match="is not the file of this run"):
         live.change(preset=pinned)
@@ -135,17 +135,17 @@ def test_a_race_without_a_library_refuses_files() -> None:
         ("size,compute_intensity,memory_required,arrival_time,time_a100\n1,0.5,1,0,3\n2,0.5,1,1,3\n", "time_a100"),
     ],
 )
-def test_a_file_that_makes_no_stream_is_refused(shelf: Library, content: str, why: str) -> None:
-    with shelf.adding("bad") as place:
+def test_a_trace_that_makes_no_stream_is_refused(library: Library, content: str, why: str) -> None:
+    with library.add("bad") as place:
         place.write_text(content)
     with pytest.raises(InputError, match=f"workload 'upload:bad' cannot race live: .*{why}"):
-        LiveRace(settings(preset="upload:bad"), shelf)
+        LiveRace(settings(preset="upload:bad"), library)
 
 
-def test_a_file_whose_tasks_fit_nowhere_has_no_load_but_may_have_a_rate(shelf: Library) -> None:
-    with shelf.adding("huge") as place:
+def test_a_file_whose_tasks_fit_nowhere_has_no_load_but_may_have_a_rate(library: Library) -> None:
+    with library.add("huge") as place:
         place.write_text("size,compute_intensity,memory_required,time_cpu,time_gpu\n1,0.5,1,inf,inf\n")
     with pytest.raises(InputError, match="no task of this workload fits the cluster"):
-        LiveRace(settings(preset="upload:huge"), shelf)
-    race = LiveRace(settings(preset="upload:huge", load=None, rate=2.0), shelf)
+        LiveRace(settings(preset="upload:huge"), library)
+    race = LiveRace(settings(preset="upload:huge", load=None, rate=2.0), library)
     assert not race.advance(3).placements["eft"].ran.any()

@@ -1,6 +1,6 @@
-"""The race that never ends: `ContinuousSimulation` walks an endless stream, paced, changeable and repeatable."""
+"""The live race: schedulers on an endless stream of tasks, paced to wall time, changeable and repeatable."""
 
 from hybrid_scheduler.live.settings import Change, LiveSettings
-from hybrid_scheduler.live.simulation import Block, ContinuousSimulation, Replay
+from hybrid_scheduler.live.simulation import ContinuousSimulation, RaceEvent, Replay
 
-__all__ = ["Block", "Change", "ContinuousSimulation", "LiveSettings", "Replay"]
+__all__ = ["Change", "ContinuousSimulation", "LiveSettings", "RaceEvent", "Replay"]

@@ -1,10 +1,10 @@
-"""The certified bound of an endless stream, moved on task by task.
+"""The certified makespan bound of an endless stream, updated as tasks arrive.
 
 For prices λ ≥ 0 every second of a device of class d can do at most λ_d of priced work, and a task brings at least
 min_d λ_d · t(i, d). So the priced work that any schedule still has before it obeys a queue: it shrinks by
 Σ_d count_d · λ_d a second and grows with every arrival. What is left when the last task has arrived, divided by that
-pace, is time that nobody can avoid. That holds for any prices; a grid of them is followed and the best one counts.
-Devices that fail or come back change the pace, and nothing else.
+rate, is time that no schedule can avoid. This holds for any prices; a grid of them is followed and the best counts.
+Devices that fail or come back change the rate, and nothing else.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import numpy as np
 from hybrid_scheduler.core.cluster import Cluster
 from hybrid_scheduler.core.tasks import Floats, Ints
 
-GRID = 65
-MIXTURES = 128  # price vectors where there are more than two classes
+GRID = 65  # price vectors of two classes
+MIXTURES = 128  # price vectors of more than two classes
 
 
 class LiveBound:
@@ -26,61 +26,61 @@ class LiveBound:
     def __init__(self, cluster: Cluster, now: float = 0.0) -> None:
         self.prices = _price_grid(len(cluster.classes))
         self.counts = cluster.counts
-        self._left = np.zeros(len(self.prices))
+        self._left = np.zeros(len(self.prices))  # priced work
         self._longest = 0.0  # the latest arrival + shortest time of a single task
-        self._ended = 0.0  # what was certain to last until here before the devices changed
+        self._ended = 0.0  # the bound before the devices changed
         self.now = now
 
     def fork(self) -> LiveBound:
-        """Return a bound that goes its own way from here."""
+        """Return an independent copy."""
         twin = copy(self)
         twin._left = self._left.copy()
         return twin
 
-    def use(self, counts: Ints, now: float) -> None:
-        """Go on with other numbers of devices from `now` on."""
+    def use_devices(self, counts: Ints, now: float) -> None:
+        """Continue with these numbers of devices by class from `now` on."""
         ends = self._ends()
         self._ended = max(self._ended, float(ends[ends <= now].max(initial=0.0)))
         self._left = np.maximum(self._left - self.prices @ self.counts * max(0.0, now - self.now), 0.0)
         self.now, self.counts = max(self.now, now), counts
 
     def add(self, arrival: Floats, times: Floats) -> None:
-        """Let tasks arrive, in order; `times` by (task, class), inf where it cannot run."""
-        fits = np.isfinite(times).any(axis=1)  # others will be rejected by everybody
+        """Add tasks in order of arrival; `times` by (task, class), inf where it cannot run."""
+        fits = np.isfinite(times).any(axis=1)  # others are rejected by every scheduler
         arrival, times = arrival[fits], times[fits]
         if not len(arrival):
             return
-        pace = self.prices @ self.counts
-        with np.errstate(invalid="ignore"):  # a price of 0 for a class that cannot run it says nothing
+        rate = self.prices @ self.counts
+        with np.errstate(invalid="ignore"):  # a price of 0 for a class that cannot run the task says nothing
             priced = np.where(np.isfinite(times)[:, None, :], times[:, None, :] * self.prices, np.inf)
         least = priced.min(axis=2)
-        # Lindley's recursion left = max(left - pace · gap, 0) + work, for all tasks at once: the last of the running
+        # Lindley's recursion left = max(left - rate · gap, 0) + work, for all tasks at once: the last of the running
         # sums, lifted by as much as the lowest of them lies below 0.
         moments = np.maximum.accumulate(np.maximum(arrival, self.now))
-        changes = -np.outer(np.diff(moments, prepend=self.now), pace)
+        changes = -np.outer(np.diff(moments, prepend=self.now), rate)
         changes[0] += self._left
         changes[1:] += least[:-1]
         sums = changes.cumsum(axis=0)
         self._left = sums[-1] - np.minimum(sums.min(axis=0), 0.0) + least[-1]
         self.now = float(moments[-1])
-        self._longest = max(self._longest, float((arrival + _shared(times)).max()))
+        self._longest = max(self._longest, float((arrival + _split_times(times)).max()))
 
     def _ends(self) -> Floats:
-        """Return when the work at each price can have ended; a price that no device is paid says nothing."""
-        pace = self.prices @ self.counts
-        waits = np.divide(self._left, pace, out=np.zeros_like(pace), where=(pace > 0) & (self._left > 0))
+        """Return when the work can have ended, by price vector; vectors that price no device bound nothing."""
+        rate = self.prices @ self.counts
+        waits = np.divide(self._left, rate, out=np.zeros_like(rate), where=(rate > 0) & (self._left > 0))
         ends: Floats = self.now + waits
         return ends
 
     @property
     def seconds(self) -> float:
-        """When everything that has arrived can have ended at the earliest."""
+        """The bound, in simulated seconds since the start."""
         left = self._ends()[self._left > 0]
         return max(float(left.max(initial=0.0)), self._longest, self._ended)
 
 
-def _shared(times: Floats) -> Floats:
-    """Return the time of each task if one device of every class shared it: no schedule is faster."""
+def _split_times(times: Floats) -> Floats:
+    """Return the time of each task split over one device of every class: no schedule is faster."""
     with np.errstate(divide="ignore"):
         result: Floats = 1.0 / (1.0 / times).sum(axis=1)
     return result

@@ -1,31 +1,36 @@
-"""What can be set in a live race, and the log of what was changed when."""
+"""Settings of a live race, simulated or on real devices, and the log entries of its changes."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any, Self
 
 from hybrid_scheduler import registry
 from hybrid_scheduler.core.cluster import Cluster
 from hybrid_scheduler.errors import InputError, unknown_name
-from hybrid_scheduler.workloads.generator import preset
-from hybrid_scheduler.workloads.library import is_upload, name_of
+from hybrid_scheduler.workloads.generator import find_preset
+from hybrid_scheduler.workloads.library import is_upload, parse_name
 
-MOST_GPUS = 64
-SLOWEST, FASTEST = 0.1, 1e6  # tasks a second, paced
-BLOCKS_A_SECOND, LARGEST_BLOCK = 20, 100  # at the usual pace every task is a block, and so is explained
+if TYPE_CHECKING:
+    from hybrid_scheduler.runtime.devices import DeviceSpec
+
+MAX_GPUS = 64
+MIN_PACE, MAX_PACE = 0.1, 1e6  # tasks per second of wall time
+BLOCKS_PER_SECOND, MAX_BLOCK = 20, 100  # at the default pace a block is one task, so every task is explained
 SIMULATED = "simulated"
-SIX = ("round_robin", "random", "greedy", "hybrid_ml", "rl_agent", "oracle")
+DEFAULT_SCHEDULERS = ("round_robin", "random", "greedy", "hybrid_ml", "rl_agent", "oracle")
+MEASURED_SCHEDULERS = ("round_robin", "greedy", "hybrid_ml", "eft")  # fewer: each lane takes time of the devices
 
 
 @dataclass(frozen=True)
 class LiveSettings:
-    """One state of the settings; checked when built."""
+    """Settings of a live race, checked when built."""
 
-    schedulers: tuple[str, ...] = SIX
+    schedulers: tuple[str, ...] = DEFAULT_SCHEDULERS
     preset: str = "mixed"  # or upload:NAME@SHA8, a file of the library
-    load: float | None = 0.9  # offered load, 1 is all that the cluster with all its GPUs can do
+    load: float | None = 0.9  # offered load; 1 is the capacity of the cluster with all its GPUs
     rate: float | None = None  # or tasks per simulated second
     energy_weight: float = 0.5
     num_gpus: int = 4
@@ -33,8 +38,8 @@ class LiveSettings:
     pace: float | None = 20.0  # tasks per second of wall time; None: as fast as possible
     max_queue: int | None = None  # tasks that may wait in a lane; more are rejected
     seed: int = 0
-    backend: str = SIMULATED  # or what really runs the tasks
-    devices: str = ""  # that it runs them on
+    backend: str = SIMULATED  # or a backend of the runtime
+    devices: str = ""  # of that backend
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "schedulers", tuple(self.schedulers))
@@ -42,8 +47,8 @@ class LiveSettings:
         self._check_schedulers()
         self._check_workload()
         self._check_devices()
-        if self.pace is not None and not SLOWEST <= self.pace <= FASTEST:
-            raise InputError(f"pace is {self.pace}, expected {SLOWEST:g} to {FASTEST:g} tasks a second, or none")
+        if self.pace is not None and not MIN_PACE <= self.pace <= MAX_PACE:
+            raise InputError(f"pace is {self.pace}, expected {MIN_PACE:g} to {MAX_PACE:g} tasks a second, or none")
         if self.max_queue is not None and self.max_queue < 1:
             raise InputError(f"max_queue is {self.max_queue}, expected a whole number above 0, or none")
         if self.seed < 0:
@@ -55,12 +60,12 @@ class LiveSettings:
         if len(set(self.schedulers)) < len(self.schedulers):
             raise InputError(f"a scheduler is named twice in {', '.join(self.schedulers)}: name each once")
         for spec in self.schedulers:
-            registry.schedulers.create(spec)  # fails here if it is unknown
+            registry.schedulers.create(spec)  # raises if it is unknown
 
     def _check_workload(self) -> None:
         if is_upload(self.preset):
-            name_of(self.preset)  # fails here if it can be no name; the stream looks whether there is such a file
-        elif preset(self.preset).graph is not None:
+            parse_name(self.preset)  # raises if it is malformed; the stream looks the file up
+        elif find_preset(self.preset).graph is not None:
             raise InputError(
                 f"preset '{self.preset}' has dependencies, which an endless stream has not: choose another"
             )
@@ -77,16 +82,16 @@ class LiveSettings:
             raise InputError(
                 f"backend '{self.backend}' with devices '{self.devices}' is not simulated: use MeasuredSettings"
             )
-        if not 0 <= self.num_gpus <= MOST_GPUS:
-            raise InputError(f"num_gpus is {self.num_gpus}, expected 0 to {MOST_GPUS}")
-        self._check_failed()
+        if not 0 <= self.num_gpus <= MAX_GPUS:
+            raise InputError(f"num_gpus is {self.num_gpus}, expected 0 to {MAX_GPUS}")
+        self._check_failed_gpus()
 
-    def _check_failed(self) -> None:
+    def _check_failed_gpus(self) -> None:
         for gpu in self.failed_gpus:
             if not 0 <= gpu < self.num_gpus:
                 raise InputError(f"GPU {gpu} cannot fail: the cluster has GPUs 0 to {self.num_gpus - 1}")
 
-    def changed(self, **values: Any) -> LiveSettings:
+    def with_changes(self, **values: Any) -> Self:
         """Return settings with some values changed; a new load replaces a rate and the other way round."""
         known = [each.name for each in fields(self)]
         for name in values:
@@ -103,31 +108,78 @@ class LiveSettings:
         return replace(self, **values)
 
     @property
-    def measured(self) -> bool:
+    def is_measured(self) -> bool:
         """Whether tasks really run."""
         return self.backend != SIMULATED
 
     @property
     def cluster(self) -> Cluster:
-        """The cluster with all its GPUs, failed or not."""
+        """The cluster with all its GPUs, failed ones included."""
         return Cluster.default(self.num_gpus)
 
     @property
     def block(self) -> int:
-        """Tasks that are decided together: few when they come slowly, so that the picture moves."""
+        """Tasks per block: few at a slow pace, so that the dashboard keeps moving."""
         if self.pace is None:
-            return LARGEST_BLOCK
-        return max(1, min(LARGEST_BLOCK, math.ceil(self.pace / BLOCKS_A_SECOND)))
+            return MAX_BLOCK
+        return max(1, min(MAX_BLOCK, math.ceil(self.pace / BLOCKS_PER_SECOND)))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data from which `LiveSettings(**data)` builds the same settings."""
+        """Return plain data; `LiveSettings(**data)` builds the same settings."""
         return {**asdict(self), "schedulers": list(self.schedulers), "failed_gpus": list(self.failed_gpus)}
 
 
 @dataclass(frozen=True)
-class Change:
-    """Something that was done to a live race before a task: changed settings, a `step`, a `task` by hand."""
+class MeasuredSettings(LiveSettings):
+    """Settings of a race whose tasks really run; the number of GPUs follows from the devices."""
 
-    at_task: int
+    schedulers: tuple[str, ...] = MEASURED_SCHEDULERS
+    backend: str = "local"
+    devices: str = "auto"
+
+    def _check_devices(self) -> None:
+        if self.backend not in registry.backends.table:
+            raise unknown_name("backend", self.backend, [SIMULATED, *registry.backends.table])
+        object.__setattr__(self, "num_gpus", len(self.cluster.gpus))
+        self._check_failed_gpus()
+
+    def with_changes(self, **values: Any) -> Self:
+        """Return settings with some values changed; the devices stay."""
+        if values.get("num_gpus", self.num_gpus) != self.num_gpus:
+            raise InputError(
+                f"num_gpus stays {self.num_gpus}: tasks really run here; start the server with other --devices"
+            )
+        return super().with_changes(**values)
+
+    @property
+    def specs(self) -> tuple[DeviceSpec, ...]:
+        """The devices."""
+        return _find_devices(self.devices)[0]
+
+    @property
+    def cluster(self) -> Cluster:
+        """The cluster that schedulers see."""
+        return _find_devices(self.devices)[1]
+
+    @property
+    def block(self) -> int:
+        """Tasks per decision: one, so that the next decision knows how long it took."""
+        return 1
+
+
+@cache
+def _find_devices(devices: str) -> tuple[tuple[DeviceSpec, ...], Cluster]:
+    # Imported here so that a simulated race does not load the runtime.
+    from hybrid_scheduler.runtime.devices import build_cluster, parse_devices
+
+    specs = parse_devices(devices)
+    return specs, build_cluster(specs)
+
+
+@dataclass(frozen=True)
+class Change:
+    """A logged command: changed settings, a `step`, or a submitted `task`."""
+
+    at_task: int  # the next task to arrive
     at_time: float  # simulated seconds
     change: dict[str, Any] = field(default_factory=dict)

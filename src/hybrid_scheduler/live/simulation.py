@@ -1,118 +1,122 @@
-"""`ContinuousSimulation`: a live race in a thread of its own, paced to wall time, that takes orders.
+"""`ContinuousSimulation`: a live race in its own thread, paced to wall time, controlled by commands.
 
-Orders (change a setting, step, a task by hand) are carried out between two blocks and written to a log; seed, first
-settings and log are all it takes to play a race again, whatever the pace was (`replay`).
+Commands (change settings, step, submit a task) are executed between two blocks and logged. The seed, the initial
+settings and the log are all it takes to repeat a race, whatever its pace was (`Replay`).
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import asdict, dataclass
 from queue import Empty, SimpleQueue
-from typing import Any
+from typing import Any, TypeVar
 
 from hybrid_scheduler.core.placements import Placements
 from hybrid_scheduler.core.tasks import Task
 from hybrid_scheduler.errors import InputError, SchedulerError
-from hybrid_scheduler.live.execution_model import Ground
-from hybrid_scheduler.live.race import LiveRace, Placed
+from hybrid_scheduler.live.race import LiveRace
+from hybrid_scheduler.live.records import PlacedBlock
 from hybrid_scheduler.live.settings import Change, LiveSettings
 from hybrid_scheduler.live.snapshot import Analysis, Snapshot
-from hybrid_scheduler.schedulers.explain import Explanation, Reasons
+from hybrid_scheduler.schedulers.explain import Explanation
 from hybrid_scheduler.workloads.library import Library
 
 READY, RUNNING, PAUSED, STOPPED, FAILED = "ready", "running", "paused", "stopped", "failed"
-CATCH_UP = 1.0  # seconds that a race may lag behind its pace before it gives the lost time up
-LAG = 0.1  # seconds behind its pace at which a race has no time to spare
-IDLE = 0.05  # seconds between two looks for orders while paused
+MAX_LAG = 1.0  # seconds that a race may lag behind its pace before it gives up catching up
+BUSY_LAG = 0.1  # seconds behind its pace from which a race has no time to spare
+POLL_SECONDS = 0.05  # between two looks for commands while paused or asleep
+COMMAND_TIMEOUT = 60.0  # seconds
+EXPLANATIONS_PER_SECOND = 25.0  # at most: a few more than a paced race has blocks
+MAX_TIME_SHARE = 0.05  # of the time of a race that has none to spare, for explanations
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Block:
-    """What happened between two looks: a block of tasks, or a change and the tasks it has thrown back."""
+class RaceEvent:
+    """A placed block, or a change with the tasks that it has restarted."""
 
-    placed: Placed | None
+    placed: PlacedBlock | None
     restarted: dict[str, Placements]
     changes: tuple[Change, ...]
 
 
-Sink = Callable[[Block], None]
-Order = Callable[[], Any]
+Sink = Callable[[RaceEvent], None]
 
 
 class ContinuousSimulation:
-    """The race that never ends; every sink sees every block, in order, in the race's own thread."""
+    """A live race that runs until it is stopped.
+
+    Every event goes to every observer and then to every sink, in order, in the race's thread. Observers see an event
+    before any snapshot shows it, so they must be quick and must not take snapshots; sinks may block the race.
+    """
 
     def __init__(
         self,
         settings: LiveSettings | None = None,
         sinks: Sequence[Sink] = (),
         library: Library | None = None,
-        ground: Ground | None = None,
     ) -> None:
-        self.race = LiveRace(settings or LiveSettings(), library, ground)
-        self.first_settings = self.race.settings
-        self.sinks = list(sinks)
+        self.race = LiveRace(settings or LiveSettings(), library)
+        self.initial_settings = self.race.settings
+        self.sinks, self.observers = list(sinks), list[Sink]()
         self.log: list[Change] = []
         self.state, self.error = READY, ""
-        self.on_state: list[Callable[[str], None]] = []
-        self._orders: SimpleQueue[tuple[Order, Future[Any]]] = SimpleQueue()
-        self._thread: threading.Thread | None = None
-        self._lock = threading.Lock()  # of the race: held while it moves or is looked at
-        self._due, self._pace_seen = 0.0, (0.0, 0)
-        self._asking = Asking()
+        self.state_listeners: list[Callable[[str], None]] = []
         self.tasks_per_second = 0.0
+        self._commands: SimpleQueue[tuple[Callable[[], Any], Future[Any]]] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._lock = threading.Lock()  # of the race: held while it moves or a snapshot is taken
+        self._due, self._rate_sample = 0.0, (0.0, 0)
+        self._limiter = ExplanationLimiter()
 
     # --- control, from any thread ------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Begin, or go on after a pause."""
-        if self.state in (STOPPED, FAILED):
-            raise SchedulerError(f"this simulation is {self.state}: start a new one")
-        self._set(RUNNING)
+        """Start, or continue after a pause."""
+        self._require_alive()
+        self._set_state(RUNNING)
         if self._thread is None:
-            self._thread = threading.Thread(target=self._live, name="simulation", daemon=True)
+            self._thread = threading.Thread(target=self._run, name="simulation", daemon=True)
             self._thread.start()
 
     def pause(self, error: str = "") -> None:
         """Halt between two blocks."""
-        self._require_life()
+        self._require_alive()
         self.error = error
-        self._set(PAUSED)
+        self._set_state(PAUSED)
 
     def resume(self) -> None:
-        """Go on after a pause."""
+        """Continue after a pause."""
         self.error = ""
         self.start()
 
     def stop(self) -> None:
-        """End; nothing moves any more."""
+        """Stop for good."""
         if self.state not in (STOPPED, FAILED):
-            self._set(STOPPED)
+            self._set_state(STOPPED)
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
         self.race.close()
 
     def step(self, tasks: int = 1) -> None:
-        """Let so many tasks pass while paused."""
+        """Process this many tasks while paused."""
         if tasks < 1 or tasks > 10_000:
             raise InputError(f"step is {tasks}, expected 1 to 10000 tasks")
         if self.state == RUNNING:
             raise SchedulerError("the simulation is running: pause it before stepping")
-        self._ordered(lambda: self._step(tasks))
+        self._execute(lambda: self._step(tasks))
 
     def change(self, **values: Any) -> Change:
-        """Change settings between two blocks; returns what was written to the log."""
-        wanted: Change = self._ordered(lambda: self._change(values))
-        return wanted
+        """Change settings between two blocks; return the log entry."""
+        return self._execute(lambda: self._change(values))
 
-    def submit(self, task: Task) -> tuple[Placed, dict[str, Explanation]]:
-        """Let a task by hand arrive now; returns its placements and the reasons."""
-        found: tuple[Placed, dict[str, Explanation]] = self._ordered(lambda: self._submit(task))
-        return found
+    def submit(self, task: Task) -> tuple[PlacedBlock, dict[str, Explanation]]:
+        """Let a given task arrive now; return its placements and their explanations."""
+        return self._execute(lambda: self._submit(task))
 
     def snapshot(self) -> Snapshot:
         """Return this moment as plain data."""
@@ -120,146 +124,146 @@ class ContinuousSimulation:
             return self.race.snapshot(self.state, self.tasks_per_second, self.error)
 
     def analysis(self) -> Analysis:
-        """Return the slow pictures."""
+        """Return the statistics that are slow to compute."""
         with self._lock:
             return self.race.analysis()
 
     @property
     def settings(self) -> LiveSettings:
-        """The settings as they stand."""
+        """The current settings."""
         return self.race.settings
 
-    # --- orders ------------------------------------------------------------------------------------------------
+    # --- commands ----------------------------------------------------------------------------------------------
 
-    def _ordered(self, order: Order) -> Any:
-        """Carry an order out between two blocks: here if nothing moves by itself, else in the race's thread."""
-        self._require_life()
+    def _execute(self, command: Callable[[], T]) -> T:
+        """Execute a command between two blocks: here if the race has no thread, else there."""
+        self._require_alive()
         if self._thread is None or threading.current_thread() is self._thread:
-            return order()
-        future: Future[Any] = Future()
-        self._orders.put((order, future))
-        return future.result(timeout=60.0)
+            return command()
+        future: Future[T] = Future()
+        self._commands.put((command, future))
+        return future.result(timeout=COMMAND_TIMEOUT)
 
-    def _require_life(self) -> None:
+    def _require_alive(self) -> None:
         if self.state in (STOPPED, FAILED):
             raise SchedulerError(f"this simulation is {self.state}: start a new one")
 
     def _step(self, tasks: int) -> None:
-        self._logged({"step": tasks})
-        self._pass(tasks)
-
-    def _pass(self, tasks: int) -> None:
-        left = tasks
-        while left > 0:
-            left -= self._advance(min(left, self.settings.block))
+        self._append_log({"step": tasks})
+        while tasks > 0:
+            tasks -= self._advance(min(tasks, self.settings.block))
 
     def _change(self, values: dict[str, Any]) -> Change:
-        # A wrong value or file stops here, before anything is done.
-        settings = self.race.stream.pinned(self.settings.changed(**values))
-        change = self._logged({name: settings.to_dict()[name] for name in values})
-        with self._lock:
-            restarted = self.race.change(settings)
+        # A wrong value or trace raises here, before anything has changed.
+        settings = self.race.stream.pin_workload(self.settings.with_changes(**values))
+        change = self._append_log({name: settings.to_dict()[name] for name in values})
+        self._emit(lambda: RaceEvent(None, self.race.change(settings), (change,)))
         self._due = time.monotonic()
-        self._emit(Block(None, restarted, (change,)))
         return change
 
-    def _submit(self, task: Task) -> tuple[Placed, dict[str, Explanation]]:
-        change = self._logged({"task": {name: value for name, value in asdict(task).items() if value is not None}})
-        with self._lock:
-            placed, reasons = self.race.submit(task)
-        self._emit(Block(placed, {}, (change,)))
-        return placed, reasons
+    def _submit(self, task: Task) -> tuple[PlacedBlock, dict[str, Explanation]]:
+        change = self._append_log({"task": {name: each for name, each in asdict(task).items() if each is not None}})
+        event = self._emit(lambda: RaceEvent(self.race.submit(task)[0], {}, (change,)))
+        assert event.placed is not None  # noqa: S101  # just placed
+        return event.placed, event.placed.explanations
 
-    def _logged(self, change: dict[str, Any]) -> Change:
+    def _append_log(self, change: dict[str, Any]) -> Change:
         self.log.append(Change(self.race.stream.number, self.race.stream.now, change))
         return self.log[-1]
 
     # --- the race's thread -------------------------------------------------------------------------------------
 
-    def _live(self) -> None:
+    def _run(self) -> None:
         self._due = time.monotonic()
         try:
             while self.state != STOPPED:
-                self._obey()
+                self._execute_commands()
                 if self.state == RUNNING:
                     self._keep_pace(self._advance(self.settings.block))
-        except Exception as error:  # noqa: BLE001  # whatever a policy does, the page must say so
+        except Exception as error:  # noqa: BLE001  # whatever a policy raises is shown to the user
             self.error = f"{type(error).__name__}: {error}" if not isinstance(error, SchedulerError) else str(error)
-            self.race.ground.close()
-            self._set(FAILED)
+            self.race.execution.close()
+            self._set_state(FAILED)
         finally:
-            self._refuse_orders()
+            self._refuse_commands()
 
-    def _obey(self) -> None:
-        patience = 0.0 if self.state == RUNNING else IDLE
+    def _execute_commands(self) -> None:
+        timeout = 0.0 if self.state == RUNNING else POLL_SECONDS
         try:
             while True:
-                order, future = self._orders.get(timeout=patience) if patience else self._orders.get_nowait()
-                patience = 0.0
+                command, future = self._commands.get(timeout=timeout) if timeout else self._commands.get_nowait()
+                timeout = 0.0
                 try:
-                    future.set_result(order())
+                    future.set_result(command())
                 except SchedulerError as error:
                     future.set_exception(error)
         except Empty:
             return
 
-    def _refuse_orders(self) -> None:
-        while not self._orders.empty():
-            _, future = self._orders.get_nowait()
+    def _refuse_commands(self) -> None:
+        while not self._commands.empty():
+            _, future = self._commands.get_nowait()
             future.set_exception(SchedulerError(f"this simulation is {self.state}: start a new one"))
 
     def _advance(self, count: int) -> int:
-        with self._lock:
-            tasks = self.race.stream.take(count)
-            reasons = self._asking.ask(lambda: self.race.explain(tasks), self._hurried)
-            placed = self.race.place(tasks, reasons)
-        self._emit(Block(placed, {}, ()))
-        return len(placed.tasks)
+        event = self._emit(lambda: RaceEvent(self._place(count), {}, ()))
+        return len(event.placed.tasks) if event.placed else 0
+
+    def _place(self, count: int) -> PlacedBlock:
+        tasks = self.race.stream.take(count)
+        explanations = self._limiter.explain(lambda: self.race.explain(tasks), self._is_busy)
+        return self.race.place(tasks, explanations)
 
     @property
-    def _hurried(self) -> bool:
-        """Whether the race has no time to spare: it runs, and lags behind its pace or has none."""
-        lags = self.settings.pace is None or time.monotonic() - self._due > LAG
+    def _is_busy(self) -> bool:
+        """Whether the race has no time to spare: it runs, and has no pace or lags behind it."""
+        lags = self.settings.pace is None or time.monotonic() - self._due > BUSY_LAG
         return lags and self.state == RUNNING
 
-    def _emit(self, block: Block) -> None:
+    def _emit(self, make_event: Callable[[], RaceEvent]) -> RaceEvent:
+        """Move the race and hand the event on; no snapshot shows what observers have not seen."""
+        with self._lock:
+            event = make_event()
+            for observer in self.observers:
+                observer(event)
         for sink in self.sinks:
-            sink(block)
+            sink(event)
+        return event
 
     def _keep_pace(self, tasks: int) -> None:
-        """Sleep until the next block is due; orders cut the sleep short."""
+        """Sleep until the next block is due; commands cut the sleep short."""
         now = time.monotonic()
-        self._measure(now, tasks)
+        self._measure_rate(now, tasks)
         pace = self.settings.pace
         if pace is None:
-            time.sleep(0)  # lets other threads look
+            time.sleep(0)  # lets other threads take the lock
             return
-        self._due = max(self._due + tasks / pace, now - CATCH_UP)
+        self._due = max(self._due + tasks / pace, now - MAX_LAG)
         while self.state == RUNNING and (left := self._due - time.monotonic()) > 0:
-            time.sleep(min(left, IDLE))
-            if not self._orders.empty():
+            time.sleep(min(left, POLL_SECONDS))
+            if not self._commands.empty():
                 return
 
-    def _measure(self, now: float, tasks: int) -> None:
-        begin, count = self._pace_seen
+    def _measure_rate(self, now: float, tasks: int) -> None:
+        begin, count = self._rate_sample
         count += tasks
         if now - begin < 1.0:
-            self._pace_seen = begin, count
+            self._rate_sample = begin, count
             return
         self.tasks_per_second = count / (now - begin) if begin else 0.0
-        self._pace_seen = now, 0
+        self._rate_sample = now, 0
 
-    def _set(self, state: str) -> None:
+    def _set_state(self, state: str) -> None:
         if state == self.state:
             return
         self.state = state
         self._due = time.monotonic()
-        for listener in self.on_state:
+        for listener in self.state_listeners:
             listener(state)
 
 
 class Replay:
-    """Plays a finished race again from its first settings and its log, as fast as it can."""
+    """Repeats a simulated race from its initial settings and its log, as fast as it can."""
 
     def __init__(
         self,
@@ -268,29 +272,27 @@ class Replay:
         sinks: Sequence[Sink] = (),
         library: Library | None = None,
     ) -> None:
-        if settings.measured:
+        if settings.is_measured:
             raise InputError("what really ran cannot be played again: its times are this machine's, start a new race")
         self.simulation = ContinuousSimulation(settings, sinks, library)
         self._log = list(log)
 
     def run(self, until: int) -> ContinuousSimulation:
-        """Play until task `until` is about to arrive, and all that was done before it; returns the simulation."""
-        for _ in self._blocks(until):
-            continue
+        """Repeat all that was done before task `until` arrived; return the simulation."""
+        for change in self._log:
+            if change.at_task > until:
+                break
+            self._advance_to(change.at_task)
+            self._repeat(change.change)
+        self._advance_to(until)
         return self.simulation
 
-    def _blocks(self, until: int) -> Iterator[int]:
+    def _advance_to(self, task: int) -> None:
         live = self.simulation
-        for change in [*self._log, None]:
-            stop = until if change is None else min(change.at_task, until)
-            while (number := live.race.stream.number) < stop:
-                live._advance(min(live.settings.block, stop - number))
-                yield live.race.stream.number
-            if change is None or change.at_task > until:
-                return
-            self._do(change.change)
+        while (number := live.race.stream.number) < task:
+            live._advance(min(live.settings.block, task - number))
 
-    def _do(self, change: dict[str, Any]) -> None:
+    def _repeat(self, change: dict[str, Any]) -> None:
         live = self.simulation
         if "step" in change:
             live._step(int(change["step"]))
@@ -301,27 +303,21 @@ class Replay:
             live._change(dict(change))
 
 
-A_SECOND = 25.0  # explanations, at most: a few more than blocks of a paced race
-
-
-SHARE = 0.05  # of the time of a race that has none to spare
-
-
-class Asking:
-    """Says how often one may ask: credit grows with wall time and is spent by the time that asking takes."""
+class ExplanationLimiter:
+    """Limits how often decisions are explained: credit grows with wall time and explanations spend it."""
 
     def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
         self._clock = clock
-        self._credit, self._seen = A_SECOND, clock()
+        self._credit, self._updated = EXPLANATIONS_PER_SECOND, clock()
 
-    def ask(self, question: Callable[[], Reasons], hurried: bool) -> Reasons:
-        """Ask if there is credit for it; a race that is `hurried` spends more than one that would only sleep."""
+    def explain(self, explain: Callable[[], dict[str, Explanation]], is_busy: bool) -> dict[str, Explanation]:
+        """Explain if there is credit; a busy race pays for the time taken, an idle one would only sleep."""
         begin = self._clock()
-        self._credit = min(A_SECOND, self._credit + A_SECOND * (begin - self._seen))
-        self._seen = begin
+        self._credit = min(EXPLANATIONS_PER_SECOND, self._credit + EXPLANATIONS_PER_SECOND * (begin - self._updated))
+        self._updated = begin
         if self._credit < 1.0:
             return {}
-        reasons = question()
-        took = self._clock() - begin
-        self._credit -= max(1.0, A_SECOND * took / SHARE) if hurried else 1.0
-        return reasons
+        explanations = explain()
+        seconds = self._clock() - begin
+        self._credit -= max(1.0, EXPLANATIONS_PER_SECOND * seconds / MAX_TIME_SHARE) if is_busy else 1.0
+        return explanations

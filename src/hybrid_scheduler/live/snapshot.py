@@ -1,4 +1,4 @@
-"""What a live race looks like at one moment: plain data for whoever watches (REST, WebSocket, dashboard)."""
+"""The state of a live race at one moment as plain data, for the REST API, the WebSocket and the dashboard."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from hybrid_scheduler.core.float_or_nan import FloatOrNaN
 from hybrid_scheduler.learning.insight import (
     AgentHistory,
     AgentInsight,
@@ -18,6 +19,7 @@ from hybrid_scheduler.learning.insight import (
     Insight,
     OtherInsight,
 )
+from hybrid_scheduler.live.records import TaskRecord
 from hybrid_scheduler.schedulers.scheduler import Scheduler
 
 
@@ -34,78 +36,67 @@ class DeviceState:
 
 @dataclass(frozen=True)
 class WindowFigures:
-    """Averages over the last tasks (1000 at most)."""
+    """Averages over the last tasks, 1000 at most."""
 
     tasks: int
-    avg_time: float
-    mean_turnaround: float
-    p50_turnaround: float
-    p95_turnaround: float
-    p99_turnaround: float
-    mean_waiting: float
-    energy: float  # joules per task
-    cost: float  # dollars per task
-    gpu_share: float
+    avg_time: FloatOrNaN
+    """Execution time, s."""
+    mean_turnaround: FloatOrNaN
+    """From arrival to finish, s."""
+    p50_turnaround: FloatOrNaN
+    p95_turnaround: FloatOrNaN
+    p99_turnaround: FloatOrNaN
+    mean_waiting: FloatOrNaN
+    energy: FloatOrNaN
+    """J per task"""
+    cost: FloatOrNaN
+    """USD per task"""
+    gpu_share: FloatOrNaN
+    """Mean share of a task on a GPU."""
 
 
 @dataclass(frozen=True)
-class SchedulerState:
-    """One scheduler: totals since the start, sliding averages, and what its queues look like."""
+class SchedulerFigures:
+    """One scheduler: totals since the start, averages of the last tasks, and the state of its queues."""
 
     name: str
     tasks: int
     rejected: int
     restarts: int
+    """Tasks started again because their GPU failed."""
     spilled: int
-    wins: int  # tasks that it ended first
-    avg_time: float  # mean execution time, s
-    mean_turnaround: float
-    total_time: float
-    energy: float
-    cost: float
-    makespan: float
-    makespan_over_bound: float
-    backlog: float  # seconds of work before the mean device
+    """Tasks that ran elsewhere than it said, because they do not fit there."""
+    wins: int
+    """Tasks that it ended first."""
+    avg_time: FloatOrNaN
+    """Mean execution time, s."""
+    mean_turnaround: FloatOrNaN
+    """Mean time from arrival to finish, s."""
+    total_time: FloatOrNaN
+    """Execution times added up, s."""
+    energy: FloatOrNaN
+    """J in total"""
+    cost: FloatOrNaN
+    """USD in total"""
+    makespan: FloatOrNaN
+    """When its last task ends, simulated seconds."""
+    makespan_over_bound: FloatOrNaN
+    """1.0 is optimal: no schedule can do better."""
+    backlog: FloatOrNaN
+    """Seconds of work queued on the mean device."""
     queue_length: int
+    """Shares of tasks that wait."""
     saturated: bool
-    utilisation: list[float]  # by device, last 60 simulated seconds
+    """Whether its queue keeps growing."""
+    utilisation: list[FloatOrNaN]
+    """Busy share of every device, last 60 simulated seconds."""
     window: WindowFigures
-    turnaround_cdf: list[float]  # 0 %, 5 %, … 100 % of the window
-    decision_microseconds: float
-    insight: Insight | None  # of a learner
-
-
-@dataclass(frozen=True)
-class TaskResult:
-    """What one scheduler made of one task."""
-
-    gpu_fraction: float
-    device: int  # -1: rejected
-    start: float
-    finish: float
-    time: float  # execution, s
-    waiting: float
-    turnaround: float
-    energy: float
-    cost: float
-    status: int
-    attempt: int = 1
-
-
-@dataclass(frozen=True)
-class TaskRecord:
-    """One task and what all schedulers made of it."""
-
-    task_id: int
-    size: float
-    compute_intensity: float
-    memory_required: float
-    arrival_time: float
-    optimal_gpu_fraction: float
-    optimal_time: float
-    results: dict[str, TaskResult]
-    explained: bool = False  # whether it was asked why
-    measured: bool = False  # whether it really ran
+    turnaround_cdf: list[FloatOrNaN]
+    """Turnaround at 0 %, 5 %, … 100 % of the last tasks."""
+    decision_microseconds: FloatOrNaN
+    """Wall time of a decision."""
+    insight: Insight | None
+    """What a learner reports about itself; null: it does not learn."""
 
 
 @dataclass(frozen=True)
@@ -116,75 +107,93 @@ class Snapshot:
     measured: bool  # whether tasks really run
     tasks_processed: int
     sim_time: float
-    tasks_per_second: float  # of wall time, lately
-    arrival_rate: float  # tasks per simulated second
-    bound: float  # nobody can have ended all tasks so far before this moment
+    tasks_per_second: FloatOrNaN  # of wall time, lately
+    arrival_rate: FloatOrNaN  # tasks per simulated second
+    bound: FloatOrNaN  # no schedule can have ended all tasks so far before this moment
     settings: dict[str, Any]
     devices: list[DeviceState]
-    schedulers: list[SchedulerState]
+    schedulers: list[SchedulerFigures]
     latest: TaskRecord | None
     error: str
 
 
 @dataclass(frozen=True)
 class Quantiles:
-    """Three quantiles; NaN without any tasks."""
+    """Three quantiles; null without any tasks."""
 
-    p50: float
-    p95: float
-    p99: float
+    p50: FloatOrNaN
+    p95: FloatOrNaN
+    p99: FloatOrNaN
 
 
 @dataclass(frozen=True)
 class Analysis:
-    """What takes longer to compute and changes slowly; about the last tasks (2000 at most)."""
+    """What changes slowly; about the last tasks (2000 at most)."""
 
     tasks: int
     schedulers: list[str]
-    wins: list[list[int]]  # [i][j]: tasks that i ended before j
-    features: list[str]  # of tasks, then the turnaround of every scheduler, by its name
-    correlation: list[list[float]]
+    wins: list[list[int]]
+    """[i][j]: tasks that i ended before j."""
+    features: list[str]
+    """Features of tasks, then every scheduler by its name: its turnaround, s.
+
+    size (problem size N), intensity (0 to 1), memory (MB), GPU share (the best one, were the cluster idle), best
+    time (shortest whole time on any device, s).
+    """
+    correlation: list[list[FloatOrNaN]]
+    """[i][j]: Pearson's r of features i and j, -1 to 1."""
     size_edges: list[float]
     size_counts: list[int]
-    log_sizes: bool  # whether the edges are spaced by factors
+    log_sizes: bool
+    """Whether the edges of the sizes grow by factors, as they do if the largest is over 20 times the least."""
     size_quantiles: Quantiles
+    """Of the sizes."""
     intensity_edges: list[float]
-    heatmap: list[list[float | None]]  # [size][intensity]: best GPU share of the mean task there; null: none seen
-    gpu_wins: list[list[float | None]]  # [size][intensity]: share of tasks that are faster whole on a GPU
-    speedup: list[list[float | None]]  # [size][intensity]: median of log2(CPU time / GPU time)
-    histories: dict[str, History]  # by scheduler that learns
+    heatmap: list[list[float | None]]
+    """[size][intensity]: best GPU share of the mean task there; null: none seen."""
+    gpu_wins: list[list[float | None]]
+    """[size][intensity]: share of tasks that are faster whole on a GPU."""
+    speedup: list[list[float | None]]
+    """[size][intensity]: median of log2(time on a CPU / time on a GPU) of the tasks there, whole.
+
+    1: the GPU takes half the time, below 0: the CPU is faster; null: none seen that both can run.
+    """
+    histories: dict[str, History]
+    """The last training updates of every scheduler that learns."""
 
 
-MOST, DEEPEST, LONGEST = 20, 3, 200  # entries of a collection, collections in one another, characters of a text
+MAX_ENTRIES, MAX_DEPTH, MAX_TEXT = 20, 3, 200  # of a plug-in's insight: collection size, nesting, characters
 
 
-def insight_of(scheduler: Scheduler) -> Insight | None:
-    """Return what a scheduler tells about itself; None if it tells nothing."""
+def read_insight(scheduler: Scheduler) -> Insight | None:
+    """Return what a scheduler reports about itself, as plain data; None if it reports nothing."""
     try:
-        told = getattr(scheduler, "insight", None)
-        if told is None or isinstance(told, ForestInsight | AgentInsight | OtherInsight):
-            return told
-        return OtherInsight(values=_plain(told) if isinstance(told, Mapping) else {"insight": _plain(told)})
-    except Exception as error:  # noqa: BLE001  # a plug-in that cannot tell must not stop those who watch; it is shown
-        return OtherInsight(values={"error": f"{type(error).__name__}: {error}"[:LONGEST]})
+        insight = getattr(scheduler, "insight", None)
+        if insight is None or isinstance(insight, ForestInsight | AgentInsight | OtherInsight):
+            return insight
+        plain = _to_plain(insight)
+        return OtherInsight(values=plain if isinstance(insight, Mapping) else {"insight": plain})
+    except Exception as error:  # noqa: BLE001  # a plug-in whose insight raises must not stop the race; it is shown
+        return OtherInsight(values={"error": f"{type(error).__name__}: {error}"[:MAX_TEXT]})
 
 
-def history_of(scheduler: Scheduler) -> History | None:
-    """Return how a scheduler's last lessons went; None if it is not one whose lessons are known here."""
-    if not isinstance(insight_of(scheduler), ForestInsight | AgentInsight):
-        return None  # its `history` may be anything
+def read_history(scheduler: Scheduler) -> History | None:
+    """Return the last training updates of a scheduler; None if it is not one of the known learners."""
+    if not isinstance(read_insight(scheduler), ForestInsight | AgentInsight):
+        return None  # the `history` of a plug-in may be anything
     history = getattr(scheduler, "history", None)
     return history if isinstance(history, ForestHistory | AgentHistory) else None
 
 
-def _plain(value: Any, depth: int = 0) -> Any:
-    """Return what JSON can hold, and not too much of it."""
+def _to_plain(value: Any, depth: int = 0) -> Any:
+    """Return what JSON can hold, limited in size."""
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if value is None or isinstance(value, bool | int | float):
         return value if not isinstance(value, int) or abs(value) < 2**53 else float(value)
-    if depth < DEEPEST and isinstance(value, Mapping):
-        return {_plain(str(key)): _plain(each, depth + 1) for key, each in islice(value.items(), MOST)}
-    if depth < DEEPEST and isinstance(value, list | tuple):
-        return [_plain(each, depth + 1) for each in value[-MOST:]]
-    return str(value)[:LONGEST].encode(errors="replace").decode()  # half a surrogate pair has no JSON
+    if depth < MAX_DEPTH and isinstance(value, Mapping):
+        entries = islice(value.items(), MAX_ENTRIES)
+        return {_to_plain(str(key)): _to_plain(each, depth + 1) for key, each in entries}
+    if depth < MAX_DEPTH and isinstance(value, list | tuple):
+        return [_to_plain(each, depth + 1) for each in value[-MAX_ENTRIES:]]
+    return str(value)[:MAX_TEXT].encode(errors="replace").decode()  # half a surrogate pair has no JSON
