@@ -5,14 +5,17 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from hybrid_scheduler import deprecated
+
 __version__ = "1.0.0"
 
 _HOMES = {
     "Cluster": "core",
-    "Command": "runtime.user_tasks",
+    "Command": "runtime.tasks",
     "Decision": "core",
     "DeviceClass": "core",
     "HybridScheduler": "runtime.executor",
+    "Learner": "schedulers.learner",
     "Placements": "core",
     "Scheduler": "schedulers.scheduler",
     "Task": "core",
@@ -22,22 +25,23 @@ _HOMES = {
     "VirtualMultiGPU": "core.simulator",
     "WorkloadGenerator": "workloads",
     "compare": "studies.compare",
-    "compiled": "core.compiling",
+    "compiled": "core.compiler",
     "current_device": "runtime.worker",
     "lower_bound": "bounds.makespan",
-    "task": "runtime.user_tasks",
+    "task": "runtime.tasks",
     "verify_bound": "bounds.makespan",
 }
 
 if TYPE_CHECKING:
     from hybrid_scheduler.bounds.makespan import lower_bound, verify_bound
     from hybrid_scheduler.core import Cluster, Decision, DeviceClass, Placements, Task, Tasks
-    from hybrid_scheduler.core.compiling import compiled
+    from hybrid_scheduler.core.compiler import compiled
     from hybrid_scheduler.core.simulator import VirtualMultiGPU
     from hybrid_scheduler.core.view import TaskView, View
     from hybrid_scheduler.runtime.executor import HybridScheduler
-    from hybrid_scheduler.runtime.user_tasks import Command, task
+    from hybrid_scheduler.runtime.tasks import Command, task
     from hybrid_scheduler.runtime.worker import current_device
+    from hybrid_scheduler.schedulers.learner import Learner
     from hybrid_scheduler.schedulers.scheduler import Scheduler
     from hybrid_scheduler.studies.compare import compare
     from hybrid_scheduler.workloads import WorkloadGenerator
@@ -48,6 +52,7 @@ __all__ = [
     "Decision",
     "DeviceClass",
     "HybridScheduler",
+    "Learner",
     "Placements",
     "Scheduler",
     "Task",
@@ -71,3 +76,6 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'hybrid_scheduler' has no attribute '{name}'")
     return getattr(importlib.import_module(f"hybrid_scheduler.{_HOMES[name]}"), name)
+
+
+deprecated.install()

@@ -1,7 +1,7 @@
 """A Gymnasium environment: one episode is one workload, one step decides one task.
 
-Importing this module registers `HybridScheduler-v0`. Time passes only in the simulator's own loop, which walks the
-workload in blocks of one task.
+Importing this module registers `HybridScheduler-v0`. Time passes only in the simulator's own loop, which steps
+the workload in blocks of one task.
 
 The action is the index of a device: the whole task goes there (f = 1 on a GPU, f = 0 on a CPU). If it does not fit,
 the simulator spills it, as it does for any policy; `info["action_mask"]` says beforehand where it fits.
@@ -24,18 +24,17 @@ import gymnasium
 import numpy as np
 import numpy.typing as npt
 
-from hybrid_scheduler.bounds.makespan import lower_bound, present_times, work_prices
+from hybrid_scheduler.bounds.makespan import available_times, find_prices, lower_bound
 from hybrid_scheduler.core.cluster import Cluster
 from hybrid_scheduler.core.physics import class_times, rejections
-from hybrid_scheduler.core.placements import RAN, Placements, joined
+from hybrid_scheduler.core.placements import RAN, Placements, concatenate_placements
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
 from hybrid_scheduler.core.tasks import Floats, Tasks
 from hybrid_scheduler.core.view import TaskView, View
 from hybrid_scheduler.errors import InputError, unknown_name
-from hybrid_scheduler.learning.dqn import LEAN, REWARDS, WORST
+from hybrid_scheduler.learning.dqn import MAX_COST, QUEUE_PENALTY, REWARDS
 from hybrid_scheduler.schedulers.scheduler import Scheduler
-from hybrid_scheduler.workloads.generator import WorkloadGenerator
-from hybrid_scheduler.workloads.generator import preset as preset_named
+from hybrid_scheduler.workloads.generator import WorkloadGenerator, find_preset
 
 Observation = npt.NDArray[np.float32]
 Mask = npt.NDArray[np.int8]
@@ -45,34 +44,34 @@ Predict = Callable[..., tuple[Any, Any]]
 ENV_ID = "HybridScheduler-v0"
 OPTIONS = ("preset", "num_tasks", "load", "tasks")
 TYPICAL = 0.1  # seconds: the mean task of the preset `mixed` on its fastest device
-HIGHEST = 10.0  # largest entry of an observation
+MAX_ENTRY = 10.0  # largest entry of an observation
 
 
 def observe(task: TaskView, view: View, typical: float = TYPICAL) -> Observation:
     """Return what is seen of a task and the queues; needs no times."""
     seen = np.empty(3 + 2 * len(view.free), np.float32)
     seen[:3] = task.size / 10000.0, task.compute_intensity, task.memory_required / 5000.0
-    seen[3::2] = np.log1p(waits(task, view) / typical) / 5.0
+    seen[3::2] = np.log1p(waiting_times(task, view) / typical) / 5.0
     seen[4::2] = view.kind
-    return np.minimum(seen, np.float32(HIGHEST))
+    return np.minimum(seen, np.float32(MAX_ENTRY))
 
 
-def waits(task: TaskView, view: View) -> Floats:
+def waiting_times(task: TaskView, view: View) -> Floats:
     """Return seconds until each device would begin with the task."""
     return np.maximum(view.free - task.ready_time, 0.0)
 
 
-def fits(task: TaskView, view: View) -> npt.NDArray[np.bool_]:
+def fit_mask(task: TaskView, view: View) -> npt.NDArray[np.bool_]:
     """Return whether each device can hold the task."""
-    fitting: npt.NDArray[np.bool_] = task.memory_required <= view.memory
-    return fitting
+    mask: npt.NDArray[np.bool_] = task.memory_required <= view.memory
+    return mask
 
 
-class _Told(Scheduler):
-    """Does what it is told."""
+class _FixedDevice(Scheduler):
+    """Takes the device that was set."""
 
     name = "env"
-    sighted = False
+    clairvoyant = False
     device = 0
 
     def choose(self, task: TaskView, view: View) -> tuple[float, int]:
@@ -90,12 +89,12 @@ class Episode:
         self.runs = rejections(tasks, self.times, cluster) == RAN
         if not self.runs.any():
             raise InputError("no task of this workload fits the cluster: there is nothing to decide")
-        seconds = present_times(tasks, cluster, self.times)[self.runs]
+        seconds = available_times(tasks, cluster, self.times)[self.runs]
         self.typical = float(seconds.min(axis=1).mean())
-        self.prices = work_prices(seconds, cluster.counts) * cluster.counts.sum()
-        self._machine, self._told = VirtualMultiGPU(cluster=cluster), _Told()
+        self.prices = find_prices(seconds, cluster.counts) * cluster.counts.sum()
+        self._machine, self._policy = VirtualMultiGPU(cluster=cluster), _FixedDevice()
         self._parts: list[Placements] = []
-        self._pass_over()
+        self._skip_rejected()
 
     @property
     def over(self) -> bool:
@@ -104,7 +103,7 @@ class Episode:
 
     @property
     def view(self) -> View:
-        """The devices as far as one can know when the task at hand arrives."""
+        """The devices as known when the task at hand arrives."""
         return self._machine.view_at(float(self.tasks.arrival_time[min(self.row, len(self.tasks) - 1)]))
 
     @property
@@ -118,25 +117,25 @@ class Episode:
 
     @property
     def placements(self) -> Placements:
-        """What became of the tasks so far."""
+        """Placements of the tasks so far."""
         tasks = self.tasks if self.over else self.tasks.part(0, self.row)
-        return joined(self._parts, tasks)
+        return concatenate_placements(self._parts, tasks)
 
     def place(self, device: int) -> Placements:
         """Let the simulator run the task at hand on a device; go on to the next that can run at all."""
-        self._told.device = device
+        self._policy.device = device
         placed = self._step()
-        self._pass_over()
+        self._skip_rejected()
         return placed
 
-    def _pass_over(self) -> None:
+    def _skip_rejected(self) -> None:
         while not self.over and not self.runs[self.row]:
             self._step()
 
     def _step(self) -> Placements:
         first, self.row = self.row, self.row + 1
         block = self.tasks.part(first, self.row)
-        self._parts.append(self._machine.step(block, self._told, times=self.times[first : self.row]))
+        self._parts.append(self._machine.step(block, self._policy, times=self.times[first : self.row]))
         return self._parts[-1]
 
 
@@ -164,18 +163,18 @@ class SchedulingEnv(gymnasium.Env[Observation, np.int64]):
         _check_preset(preset)
         self.cluster, self.reward = cluster or Cluster.default(), reward
         self.typical, self.render_mode = float(typical), render_mode
-        self._usual: dict[str, Any] = {"preset": preset, "num_tasks": num_tasks, "load": load, "tasks": None}
+        self._defaults: dict[str, Any] = {"preset": preset, "num_tasks": num_tasks, "load": load, "tasks": None}
         self._episode: Episode | None = None
         devices = len(self.cluster.devices)
         self.action_space = gymnasium.spaces.Discrete(devices)
-        self.observation_space = gymnasium.spaces.Box(0.0, HIGHEST, (3 + 2 * devices,), np.float32)
+        self.observation_space = gymnasium.spaces.Box(0.0, MAX_ENTRY, (3 + 2 * devices,), np.float32)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Observation, Info]:
         """Begin an episode with the workload of `seed`; without one, with the next of the last seed's sequence."""
         super().reset(seed=seed)
-        drawn = int(self.np_random.integers(2**31)) if seed is None else seed
-        self._episode = Episode(self._workload(drawn, options or {}), self.cluster)
-        return self._seen(), {"action_mask": self._mask(), "seed": drawn}
+        workload_seed = int(self.np_random.integers(2**31)) if seed is None else seed
+        self._episode = Episode(self._workload(workload_seed, options or {}), self.cluster)
+        return self._observe(), {"action_mask": self._mask(), "seed": workload_seed}
 
     def step(self, action: np.int64 | int) -> tuple[Observation, float, bool, bool, Info]:
         """Place the task at hand on a device."""
@@ -183,13 +182,13 @@ class SchedulingEnv(gymnasium.Env[Observation, np.int64]):
         if not self.action_space.contains(action):
             raise InputError(f"action is {action!r}, expected a device from 0 to {len(self.cluster.devices) - 1}")
         task, view = episode.task, episode.view
-        wait, fitting = waits(task, view), fits(task, view)
+        wait, fitting = waiting_times(task, view), fit_mask(task, view)
         placed = episode.place(int(action))
         reward = self._reward(episode, placed, wait, float(wait[fitting].mean()))
         info: Info = {"action_mask": self._mask()}
         if episode.over:
-            info |= _figures(episode)
-        return self._seen(), reward, episode.over, False, info
+            info |= _episode_figures(episode)
+        return self._observe(), reward, episode.over, False, info
 
     def render(self) -> str | None:
         """Return one line: how far the episode is and how long the queues are."""
@@ -203,7 +202,7 @@ class SchedulingEnv(gymnasium.Env[Observation, np.int64]):
 
     @property
     def placements(self) -> Placements:
-        """What became of the tasks decided so far."""
+        """Placements of the tasks decided so far."""
         if self._episode is None or self._episode.row == 0:
             raise InputError("no task has been placed yet: call reset and step first")
         return self._episode.placements
@@ -217,14 +216,14 @@ class SchedulingEnv(gymnasium.Env[Observation, np.int64]):
         for key in options:
             if key not in OPTIONS:
                 raise unknown_name("option of reset:", key, OPTIONS)
-        wanted = {**self._usual, **options}
-        if wanted["tasks"] is not None:
-            return Tasks.of(wanted["tasks"])
-        name, count, load = wanted["preset"], wanted["num_tasks"], wanted["load"]
+        settings = {**self._defaults, **options}
+        if settings["tasks"] is not None:
+            return Tasks.from_iterable(settings["tasks"])
+        name, count, load = settings["preset"], settings["num_tasks"], settings["load"]
         _check_preset(name)
         return WorkloadGenerator(seed).generate_preset(name, count, load=load, cluster=self.cluster)
 
-    def _seen(self) -> Observation:
+    def _observe(self) -> Observation:
         episode = self._episode
         if episode is None or episode.over:
             return np.zeros(self.observation_space.shape or 0, np.float32)
@@ -234,34 +233,34 @@ class SchedulingEnv(gymnasium.Env[Observation, np.int64]):
         episode = self._episode
         if episode is None or episode.over:
             return np.ones(len(self.cluster.devices), np.int8)
-        return fits(episode.task, episode.view).astype(np.int8)
+        return fit_mask(episode.task, episode.view).astype(np.int8)
 
     def _reward(self, episode: Episode, placed: Placements, wait: Floats, mean_wait: float) -> float:
-        """Pay for where the task really ran, also if it was spilled."""
+        """Return the reward of where the task really ran, also if it was spilled."""
         typical, device = episode.typical, placed.decision(0).device
         seconds = float((placed.turnaround if self.reward == "turnaround" else placed.execution)[0])
         if self.reward == "price":
-            beyond = (float(wait[device]) - mean_wait) / typical
+            excess = (float(wait[device]) - mean_wait) / typical
             price = float(episode.prices[self.cluster.class_index[device]])
-            seconds *= price * min(max(1.0 + LEAN * beyond, 0.5), 2.0)
-        return -min(seconds / typical, WORST)
+            seconds *= price * min(max(1.0 + QUEUE_PENALTY * excess, 0.5), 2.0)
+        return -min(seconds / typical, MAX_COST)
 
 
 def _check_preset(name: str) -> None:
-    if preset_named(name).graph is not None:
+    if find_preset(name).graph is not None:
         raise InputError(f"preset '{name}' has dependencies, which are not decided one by one: choose another")
 
 
-def _figures(episode: Episode) -> dict[str, float]:
+def _episode_figures(episode: Episode) -> dict[str, float]:
     makespan = episode.placements.makespan
     bound = lower_bound(episode.tasks, episode.cluster, episode.times).makespan
     return {"makespan": makespan, "bound": bound, "makespan_over_bound": makespan / bound}
 
 
-class _Predicted(Scheduler):
-    """Asks a trained model."""
+class _ModelPolicy(Scheduler):
+    """Takes the action of a trained model."""
 
-    sighted = False
+    clairvoyant = False
 
     def __init__(self, predict: Predict, name: str, typical: float) -> None:
         self.name = name
@@ -275,7 +274,7 @@ class _Predicted(Scheduler):
 
 def policy_from(predict: Predict, name: str, typical: float = TYPICAL) -> Scheduler:
     """Make a scheduler of a model's `predict(observation, deterministic=True) -> (action, state)`."""
-    return _Predicted(predict, name, typical)
+    return _ModelPolicy(predict, name, typical)
 
 
 def register() -> None:

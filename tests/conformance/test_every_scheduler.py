@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,18 +14,21 @@ from hypothesis import strategies as st
 
 from checks import check_schedule
 from hybrid_scheduler import registry
-from hybrid_scheduler.bounds.makespan import isolated_bound, lower_bound, verify_bound
+from hybrid_scheduler.bounds.makespan import critical_path_bound, lower_bound, verify_bound
 from hybrid_scheduler.core import Cluster, Placements, Tasks
 from hybrid_scheduler.core.physics import class_times, rejections
 from hybrid_scheduler.core.placements import RAN
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
 from hybrid_scheduler.core.view import TaskView
-from hybrid_scheduler.studies.compare import race
+from hybrid_scheduler.schedulers.explain import explain
+from hybrid_scheduler.schedulers.scheduler import plans_batches
+from hybrid_scheduler.studies.compare import run_lanes
 from instances import CLUSTERS, TWO_NODES, instances, workload
 
-NAMES = sorted(registry.schedulers.table)
+PLUGIN = f"{Path(__file__).with_name('coin_flip.py')}:CoinFlip"
+NAMES = [*sorted(registry.schedulers.table), PLUGIN]
 COLUMNS = ("gpu_fraction", "gpu", "cpu", "gpu_start", "cpu_start", "ready", "finish", "status")
-every_scheduler = pytest.mark.parametrize("name", NAMES)
+every_scheduler = pytest.mark.parametrize("name", NAMES, ids=lambda name: name.rpartition(":")[2])
 
 
 def run(name: str, tasks: Tasks, cluster: Cluster, *, interpreted: bool = False, mode: str = "queued") -> Placements:
@@ -82,7 +86,7 @@ def test_isolated_race_has_no_waiting(name: str) -> None:
     placements = run(name, tasks, TWO_NODES, mode="isolated")
     check_schedule(placements, queued=False)
     assert np.allclose(placements.waiting[placements.ran], 0.0, atol=1e-9)
-    assert isolated_bound(tasks, TWO_NODES).makespan <= placements.makespan * (1 + 1e-9)
+    assert critical_path_bound(tasks, TWO_NODES).makespan <= placements.makespan * (1 + 1e-9)
 
 
 @every_scheduler
@@ -93,7 +97,7 @@ def test_gives_the_same_placements_twice(name: str) -> None:
 
 def test_the_order_of_lanes_does_not_matter() -> None:
     tasks, cluster = workload("mixed", 200), Cluster.default()
-    forward, backward = race(tasks, NAMES, cluster, seed=3), race(tasks, NAMES[::-1], cluster, seed=3)
+    forward, backward = run_lanes(tasks, NAMES, cluster, seed=3), run_lanes(tasks, NAMES[::-1], cluster, seed=3)
     for name in NAMES:
         assert_same(forward[name][0], backward[name][0])
 
@@ -122,9 +126,9 @@ def test_the_hash_seed_does_not_matter() -> None:
 @every_scheduler
 def test_a_policy_that_claims_not_to_know_the_times_never_sees_them(name: str) -> None:
     scheduler = registry.schedulers.create(name, seed=1)
-    entry = registry.schedulers.table[name]
-    assert entry.sighted == ("yes" if scheduler.sighted else "no")
-    if not scheduler.sighted:
+    if name != PLUGIN:
+        assert registry.schedulers.table[name].clairvoyant == ("yes" if scheduler.clairvoyant else "no")
+    if not scheduler.clairvoyant:
         tasks = workload("mixed", 60)
         fake = np.full((len(tasks), 2), 1.0)
         fake[:, 1] = np.linspace(0.1, 3.0, len(tasks))
@@ -138,7 +142,7 @@ def test_a_policy_that_claims_not_to_know_the_times_never_sees_them(name: str) -
 @settings(max_examples=5, deadline=None)
 def test_blocks_do_not_change_what_task_by_task_policies_do(name: str, seed: int) -> None:
     scheduler = registry.schedulers.create(name, seed=seed)
-    if scheduler.plans or name in ("heft", "peft", "cpop", "price"):
+    if scheduler.batch_mode:
         return  # these look at a whole block, so its size is part of what they know
     tasks = workload("mixed", 90, seed=seed)
     whole = VirtualMultiGPU().run(tasks, registry.schedulers.create(name, seed=seed))
@@ -152,16 +156,28 @@ def test_explains_its_decision_without_being_changed_by_the_question(name: str) 
     tasks, machine = workload("mixed", 30), VirtualMultiGPU()
     scheduler = registry.schedulers.create(name, seed=3)
     times = class_times(tasks, machine.cluster)
-    scheduler.prepare(tasks, times if scheduler.sighted else np.full((1, 2), np.nan), machine.view)
-    seen = times[0] if scheduler.sighted else np.full(2, np.nan)
+    scheduler.prepare(tasks, times if scheduler.clairvoyant else np.full((1, 2), np.nan), machine.view)
+    seen = times[0] if scheduler.clairvoyant else np.full(2, np.nan)
     task = TaskView(0, tasks.size[0], tasks.compute_intensity[0], tasks.memory_required[0], 0.0, 1.0, 0.0, seen)
-    told = scheduler.explain(task, machine.view)
-    assert told == scheduler.explain(task, machine.view) or not scheduler.sighted
-    assert [each.device for each in told.candidates if each.chosen] == [told.device]
-    assert len(told.candidates) == 5
-    assert told.rule == registry.schedulers.table[name].summary
-    if scheduler.sighted:
-        assert np.allclose([each.seconds for each in told.candidates], times[0, [0, 1, 1, 1, 1]])
+    explanation = explain(scheduler, task, machine.view)
+    assert explanation == explain(scheduler, task, machine.view) or not scheduler.clairvoyant
+    assert [each.device for each in explanation.candidates if each.chosen] == [explanation.device]
+    assert len(explanation.candidates) == 5
+    if name != PLUGIN:
+        assert explanation.rule == registry.schedulers.table[name].summary
+    if scheduler.clairvoyant:
+        assert np.allclose([each.seconds for each in explanation.candidates], times[0, [0, 1, 1, 1, 1]])
     decided = run(name, tasks, machine.cluster).decision(0)
-    if not scheduler.plans and name not in ("random", "rl_agent"):
-        assert (told.gpu_fraction, told.device) == tuple(decided)
+    if not plans_batches(scheduler) and not scheduler.stochastic:
+        assert (explanation.gpu_fraction, explanation.device) == tuple(decided)
+
+
+@every_scheduler
+def test_traits_are_true(name: str) -> None:
+    tasks, machine = workload("mixed", 80), VirtualMultiGPU()
+    scheduler = registry.schedulers.create(name, seed=1)
+    placements = machine.run(tasks, scheduler)
+    if not scheduler.splits:
+        assert set(np.unique(placements.gpu_fraction)) <= {0.0, 1.0}
+    if not scheduler.stochastic and not scheduler.learn_every:
+        assert_same(placements, machine.run(tasks, registry.schedulers.create(name, seed=2)))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from hybrid_scheduler.core import Cluster, Node, Tasks
-from hybrid_scheduler.learning.durations import LearntTimes, SeenMore, TimesLessons
-from hybrid_scheduler.learning.features import Known
+from hybrid_scheduler.learning.durations import DurationModel, DurationObservation, DurationTrainer
+from hybrid_scheduler.learning.features import FeatureTable
 
 CLUSTER = Cluster.default(gpus=1)
 
@@ -23,14 +23,14 @@ def kernels(count: int, seed: int = 0, unknown: float = 0.0) -> Tasks:
     )
 
 
-def fitted(tasks: Tasks, seed: int = 0) -> LearntTimes:
-    seen = SeenMore.known_of(tasks, CLUSTER)
-    return LearntTimes.fitted(seen.known, seen.times, CLUSTER, seed)
+def fitted(tasks: Tasks, seed: int = 0) -> DurationModel:
+    seen = DurationObservation.from_tasks(tasks, CLUSTER)
+    return DurationModel.fit(seen.features, seen.times, CLUSTER, seed)
 
 
 def test_times_are_learnt_from_the_columns_that_tasks_carry() -> None:
     unseen = kernels(500, seed=1)
-    said = fitted(kernels(1000)).predict(Known.of(unseen))
+    said = fitted(kernels(1000)).predict(FeatureTable.from_tasks(unseen))
     true = np.column_stack([unseen.measured["cpu"], unseen.measured["gpu"]])
     assert np.median(np.abs(np.log(said.mean / true))) < 0.15
     assert np.mean(said.mean.argmin(axis=1) == true.argmin(axis=1)) > 0.9
@@ -41,15 +41,15 @@ def test_a_cluster_of_one_class_is_learnt_without_a_warning() -> None:
     only = Tasks.build(tasks.size, tasks.compute_intensity, tasks.size, measured={"cpu": tasks.measured["cpu"]},
                        features={"work": tasks.features["work"]})  # fmt: skip
     cluster = Cluster((CLUSTER.classes[0],), (Node({"cpu": 4}),))
-    seen = SeenMore.known_of(only, cluster)
-    said = LearntTimes.fitted(seen.known, seen.times, cluster, 0).predict(Known.of(only))
+    seen = DurationObservation.from_tasks(only, cluster)
+    said = DurationModel.fit(seen.features, seen.times, cluster, 0).predict(FeatureTable.from_tasks(only))
     assert np.allclose(said.mean[:, 0], only.measured["cpu"])
 
 
 def test_trees_that_disagree_expect_a_larger_square() -> None:
-    said = fitted(kernels(300)).predict(Known.of(kernels(300)))
+    said = fitted(kernels(300)).predict(FeatureTable.from_tasks(kernels(300)))
     assert np.allclose(said.square, said.mean**2)  # seen before: all trees agree
-    unsure = fitted(kernels(30)).predict(Known.of(kernels(300, seed=1)))
+    unsure = fitted(kernels(30)).predict(FeatureTable.from_tasks(kernels(300, seed=1)))
     assert np.mean(unsure.square / unsure.mean**2) > 1.2
 
 
@@ -62,7 +62,7 @@ def test_only_columns_that_tell_tasks_apart_are_demanded_and_importances_add_up(
 
 def test_unknown_values_are_a_case_of_their_own() -> None:
     learnt = fitted(kernels(1000, unknown=0.3))
-    said = learnt.predict(Known.of(kernels(400, seed=1, unknown=0.3)))
+    said = learnt.predict(FeatureTable.from_tasks(kernels(400, seed=1, unknown=0.3)))
     assert np.isfinite(said.mean).all()
     assert (said.mean > 0).all()
 
@@ -74,30 +74,30 @@ def test_the_best_use_of_the_cluster_is_learnt_beside_the_times() -> None:
     )
     learnt = fitted(tasks)
     assert np.isclose(learnt.work, 0.8)  # a CPU and a GPU together: 1/4 + 1 tasks a second
-    assert learnt.typical == 1.0
+    assert learnt.time_scale == 1.0
 
 
 def test_a_class_that_cannot_run_a_task_is_expected_to_take_long() -> None:
     size = np.array([1.0, 2.0] * 20)
     measured = {"cpu": np.ones(40), "gpu": np.where(size > 1, np.inf, 0.5)}
     tasks = Tasks.build(np.ones(40), np.ones(40), np.ones(40), measured=measured, features={"kind": size})
-    said = fitted(tasks).predict(Known.of(tasks)).mean
+    said = fitted(tasks).predict(FeatureTable.from_tasks(tasks)).mean
     assert said[0].tolist() == [1.0, 0.5]
     assert np.allclose(said[1], [1.0, 10.0])
 
 
 def test_the_same_seed_gives_the_same_trees() -> None:
-    known = Known.of(kernels(50, seed=3))
+    known = FeatureTable.from_tasks(kernels(50, seed=3))
     one, other, third = (fitted(kernels(100), seed).predict(known).mean for seed in (4, 4, 5))
     assert np.array_equal(one, other)
     assert not np.array_equal(one, third)
 
 
 def test_nothing_is_learnt_from_tasks_that_have_not_ended() -> None:
-    seen = SeenMore.known_of(kernels(40), CLUSTER)
+    seen = DurationObservation.from_tasks(kernels(40), CLUSTER)
     running = seen._replace(finish=np.r_[np.zeros(10), np.full(30, 7.0)], now=5.0)
-    lessons = TimesLessons(interval=10, seed=0)
-    assert lessons.study(running) is None  # ten have ended, the first fit takes twenty
-    later = lessons.study(running.part(slice(0, 0))._replace(now=7.0))
+    lessons = DurationTrainer(interval=10, seed=0)
+    assert lessons.train(running) is None  # ten have ended, the first fit takes twenty
+    later = lessons.train(running.part(slice(0, 0))._replace(now=7.0))
     assert later is not None
-    assert np.isclose(later.typical, seen.times.min(axis=1).mean())
+    assert np.isclose(later.time_scale, seen.times.min(axis=1).mean())

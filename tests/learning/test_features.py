@@ -10,10 +10,10 @@ from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.learning.features import (
     FEATURES,
     GRAPH_FEATURES,
-    Known,
+    FeatureTable,
     graph_features,
-    says_more,
-    way_to_the_end,
+    has_custom_features,
+    longest_path,
 )
 
 
@@ -40,14 +40,14 @@ def test_a_task_in_a_graph_is_known_by_its_place_and_the_data_it_moves() -> None
 
 def test_a_task_that_stands_alone_has_no_place() -> None:
     assert not graph_features(tasks()).any()
-    assert not says_more(tasks())
-    assert says_more(tasks({"loads": [1.0, 2.0]}))
-    assert says_more(diamond())
+    assert not has_custom_features(tasks())
+    assert has_custom_features(tasks({"loads": [1.0, 2.0]}))
+    assert has_custom_features(diamond())
 
 
 def test_the_way_to_the_end_is_the_longest_chain_of_seconds() -> None:
-    assert way_to_the_end(diamond(), np.array([1.0, 10.0, 2.0, 4.0])).tolist() == [15.0, 14.0, 6.0, 4.0]
-    assert way_to_the_end(diamond(), np.array([1.0, 10.0, 2.0, 4.0]), backwards=True).tolist() == [
+    assert longest_path(diamond(), np.array([1.0, 10.0, 2.0, 4.0])).tolist() == [15.0, 14.0, 6.0, 4.0]
+    assert longest_path(diamond(), np.array([1.0, 10.0, 2.0, 4.0]), backwards=True).tolist() == [
         1.0,
         11.0,
         3.0,
@@ -56,13 +56,13 @@ def test_the_way_to_the_end_is_the_longest_chain_of_seconds() -> None:
 
 
 def test_own_columns_come_by_name_with_the_ratio_of_each_two_in_logarithms() -> None:
-    known = Known.of(tasks({"work": [9.0, 99.0], "bytes": [0.0, 9.0]}))
+    known = FeatureTable.from_tasks(tasks({"work": [9.0, 99.0], "bytes": [0.0, 9.0]}))
     own = ("feature_bytes", "feature_work", "feature_bytes/feature_work")
     assert known.names == (*FEATURES, *own, *GRAPH_FEATURES)
-    assert np.allclose(known.under(own), np.log(10) * np.array([[0.0, 1.0, -1.0], [1.0, 2.0, -1.0]]))
+    assert np.allclose(known.select(own), np.log(10) * np.array([[0.0, 1.0, -1.0], [1.0, 2.0, -1.0]]))
 
 
 def test_a_column_that_a_model_has_learnt_from_must_be_there() -> None:
-    learnt = Known.of(tasks({"work": [1.0, 2.0]})).names
+    learnt = FeatureTable.from_tasks(tasks({"work": [1.0, 2.0]})).names
     with pytest.raises(InputError, match=r"learnt from feature_work, which these tasks do not carry .*feature_words"):
-        Known.of(tasks({"words": [1.0, 2.0]})).under(learnt)
+        FeatureTable.from_tasks(tasks({"words": [1.0, 2.0]})).select(learnt)

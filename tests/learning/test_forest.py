@@ -15,7 +15,7 @@ from hybrid_scheduler.core.physics import class_times
 from hybrid_scheduler.errors import InputError, SchedulerError
 from hybrid_scheduler.learning.compiled_forest import compile_forest
 from hybrid_scheduler.learning.features import FEATURES, task_features
-from hybrid_scheduler.learning.labels import isolated_labels, queued_labels
+from hybrid_scheduler.learning.labels import label_isolated, label_queued
 from hybrid_scheduler.learning.predictors import OfflineTrainer, Predictor, RandomForestPredictor, XGBoostPredictor
 from hybrid_scheduler.workloads import WorkloadGenerator
 from instances import workload
@@ -147,17 +147,17 @@ def test_isolated_labels_are_the_oracles_shares() -> None:
 
     tasks = workload("mixed", 400)
     oracle = VirtualMultiGPU(mode="isolated").run(tasks, registry.schedulers.create("oracle"))
-    labels = isolated_labels(class_times(tasks, Cluster.default()), Cluster.default())
+    labels = label_isolated(class_times(tasks, Cluster.default()), Cluster.default())
     assert np.allclose(labels, oracle.gpu_fraction)
 
 
 def test_queued_labels_cut_the_tasks_once_and_energy_pulls_them_to_frugal_devices() -> None:
     times = class_times(workload("mixed", 400), Cluster.default())
-    labels = queued_labels(times, Cluster.default())
+    labels = label_queued(times, Cluster.default())
     ratio = times[:, 0] / times[:, 1]
     assert ratio[labels == 1].min() >= ratio[labels == 0].max()
     energy = np.array([30.0, 50.0]) * times
-    frugal = queued_labels(times, Cluster.default(), energy_weight=1.0)
+    frugal = label_queued(times, Cluster.default(), energy_weight=1.0)
     assert np.array_equal(frugal, np.argmin(energy, axis=1))
 
 
@@ -165,10 +165,10 @@ def test_tasks_without_a_choice_are_labelled_without_prices(monkeypatch: pytest.
     times = np.array([[np.inf, 2.0], [3.0, np.inf], [np.inf, 4.0]])
     forced = [1.0, 0.0, 1.0]
     monkeypatch.setattr("hybrid_scheduler.learning.labels.work_prices", None)  # a linear programme for many classes
-    assert queued_labels(times, Cluster.default(), energy_weight=0.5).tolist() == forced
+    assert label_queued(times, Cluster.default(), energy_weight=0.5).tolist() == forced
     names = [f"m{number}" for number in range(16)]
     cpus = Cluster(tuple(replace(DEFAULT_CPU, name=name) for name in names), (Node(dict.fromkeys(names, 1)),))
-    assert queued_labels(np.ones((5, 16)), cpus).tolist() == [0.0] * 5
+    assert label_queued(np.ones((5, 16)), cpus).tolist() == [0.0] * 5
 
 
 def test_the_trainer_beats_the_accuracy_of_the_guide() -> None:

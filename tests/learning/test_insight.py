@@ -9,9 +9,9 @@ import pytest
 
 from hybrid_scheduler.core.lane import Lane
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
-from hybrid_scheduler.learning.forest import ForestLessons, Models, Seen
-from hybrid_scheduler.learning.insight import LAST, Guesses, errors
-from hybrid_scheduler.learning.labels import queued_labels
+from hybrid_scheduler.learning.forest import ForestModels, ForestTrainer, ShareObservation
+from hybrid_scheduler.learning.insight import WINDOW, PredictionErrors, mae_and_r2
+from hybrid_scheduler.learning.labels import label_queued
 from hybrid_scheduler.schedulers.hybrid_ml import HybridML
 from instances import workload
 
@@ -19,44 +19,44 @@ INF = float("inf")
 
 
 def test_errors_are_the_textbook_ones() -> None:
-    mae, r2 = errors(np.array([1.0, 2.0, 4.0]), np.array([1.0, 3.0, 5.0]))
+    mae, r2 = mae_and_r2(np.array([1.0, 2.0, 4.0]), np.array([1.0, 3.0, 5.0]))
     assert mae == pytest.approx(2 / 3)
     assert r2 == pytest.approx(1 - 2 / 8)
-    assert errors(np.array([2.0, 2.0]), np.array([1.0, 1.0]))[0] == 1.0
-    assert np.isnan(errors(np.array([2.0, 2.0]), np.array([1.0, 1.0]))[1])  # nothing to explain
-    assert np.isnan(errors(np.empty(0), np.empty(0))).all()
+    assert mae_and_r2(np.array([2.0, 2.0]), np.array([1.0, 1.0]))[0] == 1.0
+    assert np.isnan(mae_and_r2(np.array([2.0, 2.0]), np.array([1.0, 1.0]))[1])  # nothing to explain
+    assert np.isnan(mae_and_r2(np.empty(0), np.empty(0))).all()
 
 
 def test_only_the_last_tasks_and_what_can_run_count() -> None:
-    guesses = Guesses()
-    assert np.isnan(guesses.errors()).all()
+    guesses = PredictionErrors()
+    assert np.isnan(guesses.mae_and_r2()).all()
     guesses.add(np.full((10, 2), 99.0), np.ones((10, 2)))
-    for _ in range(LAST // 10):
+    for _ in range(WINDOW // 10):
         guesses.add(np.full((10, 2), 2.0), np.tile([1.0, INF], (10, 1)))
-    assert guesses.count == LAST
-    assert guesses.errors()[0] == 1.0
+    assert guesses.count == WINDOW
+    assert guesses.mae_and_r2()[0] == 1.0
 
 
 def test_a_fit_notes_how_the_forest_before_did_on_tasks_it_had_not_seen() -> None:
-    lessons = ForestLessons(interval=20, window=60, n_estimators=5, max_depth=4, tolerance=0.0, seed=1)
-    whole = Seen.of(VirtualMultiGPU().run(workload("mixed", 200), HybridML(online=False)))
+    lessons = ForestTrainer(interval=20, window=60, n_estimators=5, max_depth=4, tolerance=0.0, seed=1)
+    whole = ShareObservation.from_placements(VirtualMultiGPU().run(workload("mixed", 200), HybridML(online=False)))
     before = None
     for first in range(0, 200, 20):
         rows = slice(first, first + 20)
-        models = lessons.study(Seen(whole.rows[rows], whole.times[rows], whole.cluster, True))
-        assert isinstance(models, Models)
-        assert models.lesson is not None
+        models = lessons.train(ShareObservation(whole.rows[rows], whole.times[rows], whole.cluster, True))
+        assert isinstance(models, ForestModels)
+        assert models.last_fit is not None
         window = slice(max(0, first - 40), first + 20)
-        assert models.lesson.samples == len(whole.rows[window])
+        assert models.last_fit.samples == len(whole.rows[window])
         if before is None:
-            assert (models.lesson.reason, models.lesson.tested) == ("first", 0)
-            assert np.isnan(models.lesson.mae)
+            assert (models.last_fit.reason, models.last_fit.tested) == ("first", 0)
+            assert np.isnan(models.last_fit.mae)
         else:
-            best = queued_labels(whole.times[window], whole.cluster)[-20:]
-            mae, r2 = errors(before.share.predict(whole.rows[rows]), best)
-            assert (models.lesson.mae, models.lesson.tested) == (mae, 20)
-            assert models.lesson.r2 == r2 or (np.isnan(r2) and np.isnan(models.lesson.r2))
-            assert models.lesson.reason in ("interval", "drift")
+            best = label_queued(whole.times[window], whole.cluster)[-20:]
+            mae, r2 = mae_and_r2(before.share.predict(whole.rows[rows]), best)
+            assert (models.last_fit.mae, models.last_fit.tested) == (mae, 20)
+            assert models.last_fit.r2 == r2 or (np.isnan(r2) and np.isnan(models.last_fit.r2))
+            assert models.last_fit.reason in ("interval", "drift")
         before = models
 
 
@@ -71,7 +71,7 @@ def test_seconds_are_judged_by_what_was_predicted_before_they_passed() -> None:
             true.append(placed.times)
         policy.learn(placed)
     assert policy.insight.seconds_tested == 5 * len(true)
-    expected = errors(np.concatenate(guessed).ravel(), np.concatenate(true).ravel())
+    expected = mae_and_r2(np.concatenate(guessed).ravel(), np.concatenate(true).ravel())
     assert (policy.insight.seconds_mae, policy.insight.seconds_r2) == pytest.approx(expected)
     assert policy.insight.seconds_r2 > 0.5  # it has learnt something
 
@@ -83,5 +83,5 @@ def test_the_wall_time_of_a_fit_does_not_get_into_a_file(tmp_path: Path) -> None
     policy.save(tmp_path / "forest.pkl")
     again = HybridML(model=str(tmp_path / "forest.pkl"))
     assert again._models is not None
-    assert again._models.lesson is None
+    assert again._models.last_fit is None
     assert (again.insight.retrains, again.insight.version) == (policy.insight.retrains, 0)

@@ -10,7 +10,7 @@ import pytest
 
 from checks import check_schedule
 from hybrid_scheduler import registry
-from hybrid_scheduler.bounds.local_search import ends, shortest_schedule, start_prices
+from hybrid_scheduler.bounds.local_search import find_start_prices, finish_times, search_assignment
 from hybrid_scheduler.bounds.makespan import whole_task_bound
 from hybrid_scheduler.core import Cluster, DeviceClass, Node, Placements, Tasks
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
@@ -66,16 +66,16 @@ def test_small_batches_are_solved_as_by_trying_everything(name: str) -> None:
 
 
 def test_a_large_batch_is_close_to_its_bound() -> None:
-    tasks, cluster = workload("long_tail", 400).arriving_at(np.zeros(400)), Cluster.default()
+    tasks, cluster = workload("long_tail", 400).with_arrival_times(np.zeros(400)), Cluster.default()
     assert run("search", tasks).makespan <= 1.001 * whole_task_bound(tasks, cluster).makespan
 
 
 def test_start_loads_count() -> None:
     seconds, kind = np.full((4, 1), 1.0), np.zeros(3, np.int64)
     start = np.array([0.0, 3.0, 9.0])
-    device = shortest_schedule(seconds, kind, start, start_prices(seconds, kind, start))
+    device = search_assignment(seconds, kind, start, find_start_prices(seconds, kind, start))
     # The third device is busy until 9 whatever happens; the other two end as early as they can.
-    assert ends(device, seconds, kind, start).tolist() == [4.0, 3.0, 9.0]
+    assert finish_times(device, seconds, kind, start).tolist() == [4.0, 3.0, 9.0]
 
 
 def test_more_effort_is_never_worse_and_no_effort_is_a_descent() -> None:

@@ -13,14 +13,15 @@ from hybrid_scheduler import registry
 from hybrid_scheduler.bounds.makespan import lower_bound
 from hybrid_scheduler.core import Cluster, Placements, Tasks
 from hybrid_scheduler.core.lane import Lane
-from hybrid_scheduler.core.physics import class_times, fastest
+from hybrid_scheduler.core.physics import best_split_times, class_times
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.learning.features import FEATURES
 from hybrid_scheduler.learning.model_files import read_manifest, save_model
-from hybrid_scheduler.schedulers.hybrid_ml import HybridML, plan
+from hybrid_scheduler.schedulers.heft import search_plan
+from hybrid_scheduler.schedulers.hybrid_ml import HybridML
 from hybrid_scheduler.schedulers.scheduler import Scheduler
-from hybrid_scheduler.studies.pretraining import taught
+from hybrid_scheduler.studies.pretraining import pretrain_on_workloads
 from hybrid_scheduler.workloads import WorkloadGenerator
 
 ONE_EACH = Cluster.default(gpus=1)
@@ -57,24 +58,26 @@ def graph(preset: str, count: int, seed: int = 0, cluster: Cluster = STAND) -> T
 def test_it_learns_all_from_a_column_that_tasks_carry() -> None:
     tasks = kernels(160, 1, 1.0)
     execution = run(HybridML(), tasks, mode="isolated").execution[60:]
-    assert execution.sum() < 1.001 * fastest(class_times(tasks, ONE_EACH), ONE_EACH)[60:].sum()
+    assert execution.sum() < 1.001 * best_split_times(class_times(tasks, ONE_EACH), ONE_EACH)[60:].sum()
 
 
 def test_taught_it_keeps_huge_tasks_out_of_the_way_and_beats_the_earliest_finish_on_the_true_times() -> None:
     tasks, lessons = kernels(3000, 2, 0.75), kernels(500, 3)
-    ours = run(taught("hybrid_ml:online=false", [lessons], ONE_EACH), tasks).turnaround.mean()
-    selfish = run(taught("hybrid_ml:online=false:rule=earliest", [lessons], ONE_EACH), tasks).turnaround.mean()
+    ours = run(pretrain_on_workloads("hybrid_ml:online=false", [lessons], ONE_EACH), tasks).turnaround.mean()
+    selfish = run(
+        pretrain_on_workloads("hybrid_ml:online=false:rule=earliest", [lessons], ONE_EACH), tasks
+    ).turnaround.mean()
     eft = run(registry.schedulers.create("eft"), tasks).turnaround.mean()
     assert selfish == pytest.approx(eft, rel=0.01)  # the times are learnt, all that differs is the rule
     assert ours < 0.9 * eft
 
 
 def test_a_model_remembers_its_columns_and_demands_them(tmp_path: Path) -> None:
-    policy = taught("hybrid_ml", [kernels(200, 4)], ONE_EACH)
+    policy = pretrain_on_workloads("hybrid_ml", [kernels(200, 4)], ONE_EACH)
     policy.save(tmp_path / "times.model")
     assert read_manifest(tmp_path / "times.model")["features"] == ["feature_kind"]
     loaded = registry.schedulers.create(f"hybrid_ml:online=false:model={tmp_path / 'times.model'}")
-    frozen = taught("hybrid_ml:online=false", [kernels(200, 4)], ONE_EACH)
+    frozen = pretrain_on_workloads("hybrid_ml:online=false", [kernels(200, 4)], ONE_EACH)
     tasks = kernels(100, 5, 1.0)
     assert np.array_equal(run(frozen, tasks).finish, run(loaded, tasks).finish)
     with pytest.raises(InputError, match="learnt from feature_kind, which these tasks do not carry"):
@@ -97,16 +100,16 @@ def test_a_file_from_before_there_were_learnt_times_is_read(tmp_path: Path) -> N
     policy, tasks = HybridML(), kernels(60, 7, 1.0, told=False)
     run(policy, tasks)
     assert policy._models is not None
-    old = replace(policy._models, lesson=None)
+    old = replace(policy._models, last_fit=None)
     del vars(old)["more"]  # as it was pickled then
     save_model(old, tmp_path / "old.model", kind="hybrid_ml", features=FEATURES, training={})
     loaded, frozen = HybridML(online=False, model=str(tmp_path / "old.model")), HybridML(online=False)
-    frozen.use(policy._models)
+    frozen.set_model(policy._models)
     assert np.array_equal(run(loaded, tasks).finish, run(frozen, tasks).finish)
 
 
 def test_it_tells_which_columns_matter() -> None:
-    policy = taught("hybrid_ml", [kernels(200, 4)], ONE_EACH)
+    policy = pretrain_on_workloads("hybrid_ml", [kernels(200, 4)], ONE_EACH)
     assert isinstance(policy, HybridML)
     assert policy.insight.feature_importance == {"feature_kind": pytest.approx(1.0)}
     assert policy.insight.retrains == 1
@@ -123,7 +126,7 @@ def test_an_unknown_rule_is_refused() -> None:
 @pytest.mark.parametrize("preset", ["cholesky", "layered", "fork_join"])
 def test_taught_on_smaller_graphs_it_comes_close_to_heft_that_knows_the_times(preset: str) -> None:
     tasks, lessons = graph(preset, 364), [graph(preset, 120, seed) for seed in (1, 2, 3)]
-    placements = run(taught("hybrid_ml", lessons, STAND), tasks, STAND)
+    placements = run(pretrain_on_workloads("hybrid_ml", lessons, STAND), tasks, STAND)
     check_schedule(placements)
     heft = run(registry.schedulers.create("heft"), tasks, STAND).makespan
     untaught = run(HybridML(), tasks, STAND).makespan
@@ -140,7 +143,7 @@ def test_it_learns_from_one_graph_for_the_next() -> None:
 def test_a_plan_is_no_longer_than_that_of_heft_and_the_same_twice() -> None:
     tasks = graph("layered", 300)
     times, view = class_times(tasks, STAND), VirtualMultiGPU(cluster=STAND).view
-    made, again = (plan(tasks, times, view, seed=1) for _ in range(2))
+    made, again = (search_plan(tasks, times, view, seed=1) for _ in range(2))
     assert np.array_equal(made.device, again.device)
     assert np.array_equal(made.order, again.order)
     assert sorted(made.order.tolist()) == list(range(300))
@@ -169,7 +172,7 @@ def test_a_plan_that_comes_to_nothing_is_left() -> None:
         edges=tasks.edges,
         measured={"cpu": times[:, 0], "gpu": 100 * times[:, 1]},
     )
-    policy = taught("hybrid_ml", [lessons], STAND)
+    policy = pretrain_on_workloads("hybrid_ml", [lessons], STAND)
     placements = run(policy, slow, STAND)
     assert isinstance(policy, HybridML)
     planned = float(np.mean(placements.cluster.is_gpu[policy.device]))

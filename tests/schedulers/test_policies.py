@@ -9,9 +9,9 @@ import pytest
 
 from checks import check_schedule
 from hybrid_scheduler import registry
-from hybrid_scheduler.bounds.makespan import work_prices
+from hybrid_scheduler.bounds.makespan import find_prices
 from hybrid_scheduler.core import Cluster, DeviceClass, Node, Placements, Tasks
-from hybrid_scheduler.core.physics import class_times, fastest
+from hybrid_scheduler.core.physics import best_split_times, class_times
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
 from hybrid_scheduler.core.tasks import edges_from_ids
 from hybrid_scheduler.errors import InputError
@@ -81,7 +81,7 @@ def test_oracle_is_the_best_of_all_shares_and_gpus_for_the_next_task() -> None:
 
 def test_oracle_with_finer_steps_approaches_the_closed_form_when_isolated() -> None:
     tasks = workload("mixed", 300)
-    best = fastest(class_times(tasks, Cluster.default()), Cluster.default()).sum()
+    best = best_split_times(class_times(tasks, Cluster.default()), Cluster.default()).sum()
     ratios = []
     for step in (0.2, 0.05, 0.001):
         machine = VirtualMultiGPU(mode="isolated")
@@ -224,7 +224,7 @@ def test_price_takes_the_class_with_the_smallest_price_times_time() -> None:
     tasks = workload("long_tail", 500, load=3.0)
     placements = run("price", tasks)
     times = class_times(tasks, Cluster.default())
-    priced = times * work_prices(times, Cluster.default().counts)
+    priced = times * find_prices(times, Cluster.default().counts)
     assert np.array_equal(placements.gpu_fraction, np.argmin(priced, axis=1).astype(float))
 
 

@@ -16,8 +16,9 @@ from hybrid_scheduler.core.lane import Lane
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
 from hybrid_scheduler.core.view import TaskView
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.learning.dqn import Experience, Lessons, Replay, new_weights
+from hybrid_scheduler.learning.dqn import DQN, ReplayBuffer, Transitions, init_weights
 from hybrid_scheduler.learning.model_files import manifest_path
+from hybrid_scheduler.schedulers.explain import explain
 from hybrid_scheduler.schedulers.rl_agent import FEATURES, RLAgent, score
 from instances import TWO_NODES, workload
 
@@ -110,22 +111,20 @@ def test_the_order_of_devices_does_not_matter(trained: Path) -> None:
 
 
 def test_the_compiled_network_says_what_torch_says() -> None:
-    weights = new_weights(len(FEATURES), seed=3)
+    weights = init_weights(len(FEATURES), seed=3)
     agent = RLAgent(seed=3)
-    lessons = Lessons(weights, 0.9, 1e-3, 32, 100)
-    lessons._start()
     states = np.random.default_rng(0).normal(size=(50, 2, len(FEATURES))).astype(np.float32)
-    q = lessons._q(lessons._live, torch.from_numpy(states), torch.ones(50, 2, dtype=torch.bool)).detach().numpy()
+    q = DQN(weights)(torch.from_numpy(states), torch.ones(50, 2, dtype=torch.bool)).numpy()
     ours = np.array([[score(agent, seen) for seen in pair] for pair in states])
     assert np.allclose(ours[:, 0] - ours[:, 1], q[:, 0] - q[:, 1], atol=1e-5)
 
 
 def test_replay_pairs_every_decision_with_the_one_after_it() -> None:
-    replay = Replay(capacity=10)
+    replay = ReplayBuffer(capacity=10)
     for start in (0, 7, 14):
         numbers = np.arange(start, start + 7)
         state = np.repeat(numbers, 2).reshape(7, 2, 1).astype(np.float32)
-        replay.add(Experience(state, np.ones((7, 2), bool), numbers, numbers.astype(np.float32)))
+        replay.add(Transitions(state, np.ones((7, 2), bool), numbers, numbers.astype(np.float32)))
     now, after = replay.sample(np.random.default_rng(0), 500)
     assert np.array_equal(after.action, now.action + 1)
     assert now.action.min() >= 11
@@ -164,7 +163,7 @@ def test_its_explanation_tells_what_every_candidate_promises() -> None:
     tasks = workload("mixed", 3)
     agent.prepare(tasks, np.full((3, 2), np.nan), machine.view)
     task = TaskView(0, float(tasks.size[0]), 0.5, 100.0, 0.0, 1.0, 0.0, np.full(2, np.nan))
-    told = agent.explain(task, machine.view)
+    told = explain(agent, task, machine.view)
     scores = {each.device: each.score for each in told.candidates if each.score is not None}
     assert set(scores) == {0, 1}  # the CPU and the least loaded GPU
     assert max(scores, key=lambda device: scores[device]) == told.device

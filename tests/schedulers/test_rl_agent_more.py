@@ -14,12 +14,12 @@ from hybrid_scheduler.core.lane import Lane
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
 from hybrid_scheduler.core.tasks import edges_from_ids
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.learning.durations import LearntTimes, SeenMore
+from hybrid_scheduler.learning.durations import DurationModel, DurationObservation
 from hybrid_scheduler.learning.model_files import read_manifest
 from hybrid_scheduler.schedulers import rl_agent
-from hybrid_scheduler.schedulers.rl_agent import FEATURES, MORE, PLACE, RLAgent, Sight
+from hybrid_scheduler.schedulers.rl_agent import EXTENDED_FEATURES, FEATURES, GRAPH_FEATURES, ExtendedState, RLAgent
 from hybrid_scheduler.schedulers.scheduler import Scheduler
-from hybrid_scheduler.studies.pretraining import taught, trained
+from hybrid_scheduler.studies.pretraining import pretrain_on_presets, pretrain_on_workloads
 from hybrid_scheduler.workloads import WorkloadGenerator
 
 STAND = Cluster.from_dict({"nodes": [{"cpu": 6, "gpu": 2}], "classes": {"gpu": {"speedup_slope": 15.0}}})
@@ -36,8 +36,8 @@ def run(policy: Scheduler, tasks: Tasks) -> Placements:
 @pytest.fixture(scope="module")
 def agent() -> RLAgent:
     with pytest.MonkeyPatch.context() as fewer:
-        fewer.setattr(rl_agent, "REHEARSED", 2000)
-        policy = taught("rl_agent", [graph(84), graph(56)], STAND)
+        fewer.setattr(rl_agent, "PRETRAIN_DECISIONS", 2000)
+        policy = pretrain_on_workloads("rl_agent", [graph(84), graph(56)], STAND)
     assert isinstance(policy, RLAgent)
     policy.learn_every = 0
     return policy
@@ -54,12 +54,12 @@ def test_taught_on_smaller_graphs_it_comes_close_to_earliest_finish_with_true_ti
 
 def test_it_decides_alike_after_saving_and_loading(agent: RLAgent, tmp_path: Path) -> None:
     agent.save(tmp_path / "agent.pth")
-    assert read_manifest(tmp_path / "agent.pth")["features"] == [*FEATURES, *MORE]
+    assert read_manifest(tmp_path / "agent.pth")["features"] == [*FEATURES, *EXTENDED_FEATURES]
     loaded = RLAgent(model=str(tmp_path / "agent.pth"), online=False)
     tasks = graph(84)
     again = Lane(loaded, VirtualMultiGPU(cluster=STAND)).run(tasks)
     assert again.finish[0] == run(agent, tasks).finish[0]
-    assert loaded.state.shape[2] == len(FEATURES) + len(MORE)
+    assert loaded.state.shape[2] == len(FEATURES) + len(EXTENDED_FEATURES)
     assert np.allclose(loaded.expected, agent.expected)
     assert np.array_equal(loaded.w1, agent.w1)
 
@@ -75,15 +75,15 @@ def test_it_sees_ranks_by_learnt_times_and_who_is_critical() -> None:
     size = np.array([100.0, 400.0, 100.0, 100.0])
     measured = {"cpu": np.array([1.0, 6.0, 1.0, 1.0]), "gpu": np.array([2.0, 3.0, 2.0, 2.0])}
     tasks = Tasks.build(size, np.full(4, 0.5), np.ones(4), edges=edges, measured=measured)
-    seen = SeenMore.known_of(tasks, STAND)
-    sight = Sight(LearntTimes.fitted(seen.known, seen.times, STAND, seed=0), tasks)
+    seen = DurationObservation.from_tasks(tasks, STAND)
+    sight = ExtendedState(DurationModel.fit(seen.features, seen.times, STAND, seed=0), tasks)
     assert np.allclose(sight.expected, np.column_stack([measured["cpu"], measured["gpu"]]))
-    place = dict(zip(PLACE, sight.place.T, strict=True))
+    place = dict(zip(GRAPH_FEATURES, sight.graph.T, strict=True))
     assert np.allclose(place["upward rank"], [1.0, 0.8, 0.4, 0.2])
     assert np.allclose(place["depth over chain"], [0.0, 0.5, 0.5, 1.0])
-    assert np.allclose(sight.critical, [1.0, 1.0, (3 / 5) ** 4, 1.0])
+    assert np.allclose(sight.criticality, [1.0, 1.0, (3 / 5) ** 4, 1.0])
 
 
 def test_a_preset_of_graphs_is_no_lesson_of_a_stream() -> None:
     with pytest.raises(InputError, match=r"no graphs from presets \('cholesky'\): use training\.taught"):
-        trained("rl_agent", ["cholesky"], 20, 1.0, 0, STAND)
+        pretrain_on_presets("rl_agent", ["cholesky"], 20, 1.0, 0, STAND)

@@ -10,15 +10,14 @@ from numba import njit
 
 from hybrid_scheduler.core.tasks import Floats, Ints
 
-ABREAST = 8
-"""Trees that are walked side by side: while one waits for memory, the others go on."""
+INTERLEAVE = 8
+"""Trees that are evaluated together: while one waits for memory, the others go on."""
 
 
 class CompiledForest(NamedTuple):
     """All trees in one set of arrays; the right child of a node stands behind its left child.
 
-    A leaf asks whether anything exceeds infinity and is its own left child, so a walk may go on below it without
-    harm and needs no test for leaves.
+    A leaf compares with infinity and is its own left child, so that descending needs no test for leaves.
     """
 
     roots: Ints
@@ -30,29 +29,29 @@ class CompiledForest(NamedTuple):
     values: Floats  # (leaf, output)
     mean: Floats  # of the scaler
     scale: Floats
-    means: Floats  # of the first output, by node: what a tree would say if it were asked no further
+    means: Floats  # of the first output, by node: the prediction of a tree cut off there
 
     def predict(self, rows: Floats) -> Floats:
         """Return the mean of the trees for every row: a column if there is one output, else a matrix."""
-        answers: Floats = _walk(*self[:-1], np.ascontiguousarray(rows, np.float64))
-        return answers[:, 0] if answers.shape[1] == 1 else answers
+        predictions: Floats = _evaluate(*self[:-1], np.ascontiguousarray(rows, np.float64))
+        return predictions[:, 0] if predictions.shape[1] == 1 else predictions
 
     def contributions(self, row: Floats) -> Floats:
         """Return how far each feature moves the prediction of one row from the forest's mean.
 
-        Going down a tree, every step changes the mean of the node; the change belongs to the feature asked.
+        Going down a tree, every step changes the mean of the node; the change belongs to the feature of the split.
         """
-        asked = ((np.asarray(row, np.float64) - self.mean) / self.scale).astype(np.float32)
-        moved = np.zeros(len(asked))
+        scaled = ((np.asarray(row, np.float64) - self.mean) / self.scale).astype(np.float32)
+        contributions = np.zeros(len(scaled))
         for root, depth in zip(self.roots, self.depth, strict=True):
             node = root
             for _ in range(depth):
                 feature = self.feature[node]
-                below = self.child[node] + int(asked[feature] > self.threshold[node])
-                moved[feature] += self.means[below] - self.means[node]
+                below = self.child[node] + int(scaled[feature] > self.threshold[node])
+                contributions[feature] += self.means[below] - self.means[node]
                 node = below
-        answer: Floats = moved / len(self.roots)
-        return answer
+        mean: Floats = contributions / len(self.roots)
+        return mean
 
 
 def compile_forest(forest: Any, mean: Floats | None = None, scale: Floats | None = None) -> CompiledForest:
@@ -88,7 +87,7 @@ class _Tree(NamedTuple):
 
 def _flatten(tree: Any) -> _Tree:
     """Renumber a tree level by level, so that siblings are neighbours."""
-    left, right = tree.children_left, tree.children_right  # each question makes a new array
+    left, right = tree.children_left, tree.children_right  # each access makes a new array
     levels, level = list[Ints](), np.zeros(1, np.int64)
     while len(level):
         levels.append(level)
@@ -107,7 +106,7 @@ def _flatten(tree: Any) -> _Tree:
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
-def _walk(
+def _evaluate(
     roots: Ints,
     depth: Ints,
     feature: npt.NDArray[np.int32],
@@ -120,14 +119,14 @@ def _walk(
     rows: Floats,
 ) -> Floats:
     trees, outputs = len(roots), values.shape[1]
-    answers = np.zeros((len(rows), outputs))
-    asked = np.empty(rows.shape[1], np.float32)  # scikit-learn compares in single precision
-    at = np.empty(ABREAST, np.int64)
+    predictions = np.zeros((len(rows), outputs))
+    scaled = np.empty(rows.shape[1], np.float32)  # scikit-learn compares in single precision
+    at = np.empty(INTERLEAVE, np.int64)
     for i in range(len(rows)):
         for f in range(rows.shape[1]):
-            asked[f] = (rows[i, f] - mean[f]) / scale[f]
-        for first in range(0, trees, ABREAST):
-            together = min(ABREAST, trees - first)
+            scaled[f] = (rows[i, f] - mean[f]) / scale[f]
+        for first in range(0, trees, INTERLEAVE):
+            together = min(INTERLEAVE, trees - first)
             levels = 0
             for t in range(together):
                 at[t] = roots[first + t]
@@ -135,10 +134,10 @@ def _walk(
             for _ in range(levels):
                 for t in range(together):
                     node = at[t]
-                    at[t] = child[node] + (asked[feature[node]] > threshold[node])
+                    at[t] = child[node] + (scaled[feature[node]] > threshold[node])
             for t in range(together):
                 for k in range(outputs):
-                    answers[i, k] += values[leaf[at[t]], k]
+                    predictions[i, k] += values[leaf[at[t]], k]
         for k in range(outputs):
-            answers[i, k] /= trees
-    return answers
+            predictions[i, k] /= trees
+    return predictions

@@ -1,14 +1,19 @@
-"""A dueling double DQN that scores candidates one by one, so that their order cannot matter.
+"""The DQN of `rl_agent`: network, replay buffer, gradient steps, rewards and the training of the agent.
 
-For every candidate device the network reads the task and that device, through two layers of 256 ReLUs, and gives a
-value and an advantage. The value of the state is the mean of the values; Q = value + advantage − mean advantage.
-The weights are shared, so a permuted cluster gives permuted answers (Zaheer et al. 2017), which a network with one
-output per device cannot promise. Otherwise as published: double Q-learning (van Hasselt et al. 2016), dueling heads
-(Wang et al. 2016), experience replay and a target network (Mnih et al. 2015); rewards are centred by their running
-mean (Naik et al. 2024), which keeps the value small when the discount is near 1.
+A dueling double DQN that scores candidate devices one by one. For every candidate the network reads the task and that
+device through two layers of 256 ReLUs and gives a value and an advantage; the value of the state is the mean of the
+values, Q = value + advantage − mean advantage. The weights are shared, so a permuted cluster gives permuted answers
+(Zaheer et al. 2017), which a network with one output per device cannot promise. Otherwise as published: double
+Q-learning (van Hasselt et al. 2016), dueling heads (Wang et al. 2016), experience replay and a target network (Mnih
+et al. 2015); rewards are centred by their running mean (Naik et al. 2024), which keeps values small when the
+discount is near 1.
 
-Decisions are made on NumPy copies of the weights by compiled code; torch is loaded when the first lesson begins. The
-gradient is written out: three layers need no record of what was computed, and a step takes less time without one.
+The reward is −[(1 − w)·T + w·E/100]. With `reward="price"` T is the task's seconds times the price of the device they
+are spent on, with the prices that certify the bound of the last tasks: then the best action for this task is the best
+for the whole stream. A small factor for queues longer than the mean keeps the queues even. `reward="turnaround"` and
+`"execution"` use plain seconds.
+
+Decisions are made on NumPy copies of the weights by compiled code (`schedulers/rl_agent.py`).
 """
 
 from __future__ import annotations
@@ -20,93 +25,147 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import torch
+from torch import Tensor, nn
 
-from hybrid_scheduler.bounds.makespan import work_prices
+from hybrid_scheduler.bounds.makespan import find_prices
 from hybrid_scheduler.core.tasks import Floats, Ints
 
-Singles = npt.NDArray[np.float32]
+Float32s = npt.NDArray[np.float32]
+Bools = npt.NDArray[np.bool_]
+
 HIDDEN = 256
+REWARDS = ("price", "turnaround", "execution")
+QUEUE_PENALTY = 0.02  # how much dearer a second gets per mean task that its queue is longer than the mean
+PRICE_WINDOW, PRICE_INTERVAL = 1000, 10  # tasks that prices are computed from, and between two computations
+MIN_STEPS = 8.0  # gradient steps taken together: a long run of steps takes less time than many short ones
+MAX_COST = 50.0  # in mean tasks: one terrible decision must not drown all others
+DRIFT_FACTOR, DRIFT_FLOOR = 8.0, 0.5  # relative errors above factor × their mean, and above the floor, are drift
+DRIFT_TASKS = 100  # tasks for which the agent reacts to drift: it explores more, and …
+DRIFT_EPSILON, DRIFT_SPEEDUP = 0.1, 256.0  # … takes up to so many times the gradient steps, most of them at once
+
+
+# --- network -----------------------------------------------------------------------------------------------------
 
 
 class Weights(NamedTuple):
     """The network as arrays; layers are (inputs, outputs)."""
 
-    w1: Singles
-    b1: Singles
-    w2: Singles
-    b2: Singles
-    w3: Singles
-    b3: Singles
+    w1: Float32s
+    b1: Float32s
+    w2: Float32s
+    b2: Float32s
+    w3: Float32s
+    b3: Float32s
 
 
-def new_weights(inputs: int, seed: int, hidden: int = HIDDEN) -> Weights:
-    """Draw weights as torch's linear layers do: evenly within 1/√inputs."""
+def init_weights(inputs: int, seed: int, hidden: int = HIDDEN) -> Weights:
+    """Draw weights as torch's linear layers do: uniform within ±1/√inputs."""
     generator = np.random.default_rng([seed, 0xD09])
-    sizes = ((inputs, hidden), (hidden, hidden), (hidden, 2))
-    layers: list[Singles] = []
-    for fan_in, fan_out in sizes:
-        reach = 1.0 / np.sqrt(fan_in)
-        layers.append(generator.uniform(-reach, reach, (fan_in, fan_out)).astype(np.float32))
-        layers.append(generator.uniform(-reach, reach, fan_out).astype(np.float32))
+    layers: list[Float32s] = []
+    for fan_in, fan_out in ((inputs, hidden), (hidden, hidden), (hidden, 2)):
+        limit = 1.0 / np.sqrt(fan_in)
+        layers.append(generator.uniform(-limit, limit, (fan_in, fan_out)).astype(np.float32))
+        layers.append(generator.uniform(-limit, limit, fan_out).astype(np.float32))
     return Weights(*layers)
 
 
-def q_values(weights: Weights, state: Singles, possible: npt.NDArray[np.bool_]) -> Singles:
-    """Return what every candidate promises, as torch would say: value + advantage − mean advantage."""
+def q_values(weights: Weights, state: Float32s, possible: Bools) -> Float32s:
+    """Return Q of every candidate in NumPy, equal to `DQN.forward` up to rounding."""
     w1, b1, w2, b2, w3, b3 = weights
     out = np.maximum(np.maximum(state @ w1 + b1, 0.0) @ w2 + b2, 0.0) @ w3 + b3
     number = np.maximum(possible.sum(axis=1, keepdims=True), 1)
     value, advantage = out[..., 0], out[..., 1]
     centre = ((value - advantage) * possible).sum(axis=1, keepdims=True) / number
-    promised: Singles = advantage + centre
-    return promised
+    q: Float32s = advantage + centre
+    return q
 
 
-class Experience(NamedTuple):
-    """Consecutive decisions: what was seen of every candidate, who was taken, what it cost."""
+class DQN(nn.Module):
+    """The dueling network in torch: Q of every candidate of every decision."""
 
-    state: Singles  # (decision, candidate, feature)
-    possible: npt.NDArray[np.bool_]  # (decision, candidate)
+    w1: nn.Parameter
+    b1: nn.Parameter
+    w2: nn.Parameter
+    b2: nn.Parameter
+    w3: nn.Parameter
+    b3: nn.Parameter
+
+    def __init__(self, weights: Weights) -> None:
+        super().__init__()
+        for name, array in weights._asdict().items():
+            self.register_parameter(name, nn.Parameter(torch.tensor(array), requires_grad=False))
+
+    def layers(self, rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return both hidden layers, and the output as a row of values and a row of advantages."""
+        first = torch.addmm(self.b1, rows, self.w1).relu_()
+        second = torch.addmm(self.b2, first, self.w2).relu_()
+        # Two long rows take half the time of two long columns.
+        return first, second, torch.addmm(self.b3[:, None], self.w3.T.contiguous(), second.T)
+
+    def forward(self, state: Tensor, possible: Tensor) -> Tensor:
+        """Return Q by (decision, candidate) for states by (decision, candidate, feature)."""
+        value, advantage = self.layers(state.flatten(0, 1))[-1].view(2, *possible.shape)
+        share = possible / possible.sum(1, keepdim=True)
+        q: Tensor = advantage + ((value - advantage) * share).sum(1, keepdim=True)
+        return q
+
+    def to_weights(self) -> Weights:
+        """Copy the parameters into arrays."""
+        return Weights(*(parameter.numpy().copy() for parameter in self.parameters()))
+
+
+# --- replay buffer -----------------------------------------------------------------------------------------------
+
+
+class Transitions(NamedTuple):
+    """Consecutive decisions: the state of every candidate, the action and its reward."""
+
+    state: Float32s  # (decision, candidate, feature)
+    possible: Bools  # (decision, candidate)
     action: npt.NDArray[np.int64]
-    reward: Singles
+    reward: Float32s
+
+    def take(self, rows: npt.NDArray[np.int64]) -> Transitions:
+        """Return some of the decisions."""
+        columns: list[Any] = [column.take(rows, axis=0) for column in self]
+        return Transitions(*columns)
 
 
 @dataclass
-class Replay:
+class ReplayBuffer:
     """The last `capacity` decisions; the one after a decision is its next state."""
 
     capacity: int
-    stored: Experience | None = None
+    stored: Transitions | None = None
     count: int = 0
 
-    def add(self, new: Experience) -> None:
-        """Put decisions in, the oldest go."""
+    def add(self, new: Transitions) -> None:
+        """Append decisions, overwriting the oldest."""
         if self.stored is None:
             empty: list[Any] = [np.zeros((self.capacity, *part.shape[1:]), part.dtype) for part in new]
-            self.stored = Experience(*empty)
+            self.stored = Transitions(*empty)
         places = (self.count + np.arange(len(new.action))) % self.capacity
         columns: list[Any] = list(self.stored)
         for column, part in zip(columns, new, strict=True):
             column[places] = part
         self.count += len(new.action)
 
-    def sample(self, generator: np.random.Generator, size: int) -> tuple[Experience, Experience]:
-        """Draw decisions by lot, and those that followed them."""
+    def sample(self, generator: np.random.Generator, size: int) -> tuple[Transitions, Transitions]:
+        """Draw decisions at random, and those that followed them."""
         assert self.stored is not None  # noqa: S101  # nobody samples before adding
         filled = min(self.count, self.capacity)
         newest = (self.count - 1) % self.capacity
         picks = generator.integers(0, filled - 1, size)
         picks = np.where(picks >= newest, (picks + 1) % filled, picks)  # the newest has no next state yet
-        return _at(self.stored, picks), _at(self.stored, (picks + 1) % filled)
+        return self.stored.take(picks), self.stored.take((picks + 1) % filled)
 
 
-def _at(stored: Experience, places: npt.NDArray[np.int64]) -> Experience:
-    columns: list[Any] = [column.take(places, axis=0) for column in stored]
-    return Experience(*columns)
+# --- gradient steps ----------------------------------------------------------------------------------------------
 
 
-def pulls(possible: npt.NDArray[np.bool_], action: npt.NDArray[np.int64]) -> Singles:
-    """Return how much Q of the action taken rises with the value and the advantage of each candidate.
+def q_gradients(possible: Bools, action: npt.NDArray[np.int64]) -> Float32s:
+    """Return the derivative of Q of the action taken by the value and the advantage of each candidate.
 
     Q is linear in them, so this is all of the dueling formula that the gradient needs.
     """
@@ -116,8 +175,12 @@ def pulls(possible: npt.NDArray[np.bool_], action: npt.NDArray[np.int64]) -> Sin
 
 
 @dataclass
-class Lessons:
-    """Torch's side: the network, its target copy and the optimiser, fed from the replay."""
+class DQNTrainer:
+    """Takes gradient steps of double Q-learning on samples from a replay buffer.
+
+    The gradient of the three layers is written out: autograd takes 1.7 times as long for a step
+    (`python -m benchmarks dqn_gradient`), and a test compares the two.
+    """
 
     weights: Weights
     gamma: float
@@ -126,103 +189,71 @@ class Lessons:
     target_update: int
     steps: int = 0
     losses: list[float] = field(default_factory=list)
-    _live: list[Any] = field(default_factory=list)
-    _target: list[Any] = field(default_factory=list)
-    _optimiser: Any = None
+    _network: DQN | None = None
+    _target: DQN | None = None
+    _optimizer: torch.optim.Optimizer | None = None
 
-    def train(self, replay: Replay, generator: np.random.Generator, rounds: int, mean_reward: float) -> Weights:
-        """Take `rounds` gradient steps; return the new weights."""
-        if rounds == 0:
+    def train(self, replay: ReplayBuffer, generator: np.random.Generator, steps: int, mean_reward: float) -> Weights:
+        """Take gradient steps; return the new weights."""
+        if steps == 0:
             return self.weights
-        torch = self._start()
-        now, after = replay.sample(generator, rounds * self.batch)  # at once: many small draws take longer
-        columns = now.state, pulls(now.possible, now.action), now.reward - mean_reward, after.state, after.possible
-        with torch.inference_mode(), _no_denormals(torch):
-            for state, pull, reward, *following in zip(*map(self._batches, columns), strict=True):
-                wanted = reward + self.gamma * self._next_value(*following) if self.gamma > 0 else reward
-                error = self._descend(state, pull, wanted)
-            self.losses.append(float(torch.nn.functional.smooth_l1_loss(error, torch.zeros_like(error))))
-        self.weights = Weights(*(part.numpy().copy() for part in self._live))
+        torch.set_num_threads(1)  # the matrices are small: more threads only wait for each other
+        network, target, optimizer = self._setup()
+        now, after = replay.sample(generator, steps * self.batch)  # at once: many small draws take longer
+        columns = (
+            now.state,
+            q_gradients(now.possible, now.action),
+            now.reward - mean_reward,
+            after.state,
+            after.possible,
+        )
+        with torch.inference_mode(), _flush_denormals():
+            for state, gradient, reward, *following in zip(*map(self._split, columns), strict=True):
+                goal = reward + self.gamma * _next_value(network, target, *following) if self.gamma > 0 else reward
+                error = _write_gradients(network, state, gradient, goal)
+                optimizer.step()
+                self.steps += 1
+                if self.steps % self.target_update == 0:
+                    target.load_state_dict(network.state_dict())
+            self.losses.append(float(nn.functional.smooth_l1_loss(error, torch.zeros_like(error))))
+        self.weights = network.to_weights()
         return self.weights
 
-    def _batches(self, column: npt.NDArray[Any]) -> Any:
+    def _setup(self) -> tuple[DQN, DQN, torch.optim.Optimizer]:
+        if self._network is None or self._target is None or self._optimizer is None:
+            self._network, self._target = DQN(self.weights), DQN(self.weights)
+            self._optimizer = torch.optim.Adam(self._network.parameters(), self.learning_rate, fused=True)
+        return self._network, self._target, self._optimizer
+
+    def _split(self, column: npt.NDArray[Any]) -> tuple[Tensor, ...]:
         # Copied: torch aligns its memory, and on memory that is not aligned the last bit of a product may vary.
-        return self._torch.from_numpy(column).clone().split(self.batch)
-
-    def _next_value(self, state: Any, possible: Any) -> Any:
-        """Double Q-learning: the live network chooses, the target network judges."""
-        advantage = self._layers(self._live, state.flatten(0, 1))[-1][1].view_as(possible)
-        choice = advantage.masked_fill(~possible, -self._torch.inf).argmax(1, keepdim=True)
-        return self._q(self._target, state, possible).gather(1, choice)[:, 0]
-
-    def _q(self, parts: list[Any], state: Any, possible: Any) -> Any:
-        value, advantage = self._layers(parts, state.flatten(0, 1))[-1].view(2, *possible.shape)
-        share = possible / possible.sum(1, keepdim=True)
-        return advantage + ((value - advantage) * share).sum(1, keepdim=True)
-
-    def _layers(self, parts: list[Any], rows: Any) -> tuple[Any, Any, Any]:
-        """Return both hidden layers, and the output as a row of values and a row of advantages."""
-        w1, b1, w2, b2, w3, b3 = parts
-        first = self._torch.addmm(b1, rows, w1).relu_()
-        second = self._torch.addmm(b2, first, w2).relu_()
-        # Two long rows take half the time of two long columns.
-        return first, second, self._torch.addmm(b3[:, None], w3.T.contiguous(), second.T)
-
-    def _descend(self, state: Any, pull: Any, wanted: Any) -> Any:
-        """Take one step down the mean Huber loss; return the errors there were before it."""
-        torch, rows = self._torch, state.flatten(0, 1)
-        w1, b1, w2, b2, w3, b3 = self._live
-        first, second, out = self._layers(self._live, rows)
-        pull = pull.transpose(0, 1)
-        error = (out.view(pull.shape) * pull).sum((0, 2)) - wanted
-        slope = (pull * error.clamp(-1.0, 1.0).div_(len(error))[:, None]).flatten(1)
-        w3.grad, b3.grad = torch.mm(slope, second).T.contiguous(), slope.sum(1)
-        slope = torch.mm(slope.T, w3.T).mul_(second.sign_())  # the slope of a ReLU is the sign of its output
-        w2.grad, b2.grad = torch.mm(first.T, slope), slope.sum(0)
-        slope = torch.mm(slope, w2.T).mul_(first.sign_())
-        w1.grad, b1.grad = torch.mm(rows.T, slope), slope.sum(0)
-        self._optimiser.step(torch)
-        self.steps += 1
-        if self.steps % self.target_update == 0:
-            self._target = [part.clone() for part in self._live]
-        return error
-
-    def _start(self) -> Any:
-        torch = self._torch
-        torch.set_num_threads(1)  # the matrices are small: more threads only wait for each other
-        if self._optimiser is None:
-            self._live, self._target = ([torch.tensor(part) for part in self.weights] for _ in range(2))
-            self._optimiser = Adam(torch, self._live, self.learning_rate)
-        return torch
-
-    @property
-    def _torch(self) -> Any:
-        """Torch, loaded when it is needed; not kept, so that lessons can be pickled and go on in another process."""
-        import torch
-
-        return torch
+        return torch.split(torch.from_numpy(column).clone(), self.batch)
 
 
-class Adam:
-    """`torch.optim.Adam(fused=True)` without its bookkeeping, which takes twice as long as the arithmetic."""
+def _next_value(network: DQN, target: DQN, state: Tensor, possible: Tensor) -> Tensor:
+    """Double Q-learning: the network chooses the next action, the target network values it."""
+    advantage = network.layers(state.flatten(0, 1))[-1][1].view_as(possible)
+    choice = advantage.masked_fill(~possible, -torch.inf).argmax(1, keepdim=True)
+    q: Tensor = target(state, possible)
+    return q.gather(1, choice)[:, 0]
 
-    def __init__(self, torch: Any, parts: list[Any], learning_rate: float) -> None:
-        self.parts, self.age = parts, torch.tensor(0.0)
-        self.means, self.squares = ([torch.zeros_like(part) for part in parts] for _ in range(2))
-        self.options = {"lr": learning_rate, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8, "weight_decay": 0.0}
 
-    def step(self, torch: Any) -> None:
-        """Follow the gradients of all parts."""
-        self.age += 1
-        gradients, ages = [part.grad for part in self.parts], [self.age] * len(self.parts)
-        # Torch's own name for it is not public; the version of torch is pinned, and a test compares the two.
-        torch._fused_adam_(
-            self.parts, gradients, self.means, self.squares, [], ages, **self.options, amsgrad=False, maximize=False
-        )
+def _write_gradients(network: DQN, state: Tensor, gradient: Tensor, goal: Tensor) -> Tensor:
+    """Write the gradient of the mean Huber loss into `grad` of every parameter; return the errors of Q."""
+    rows, gradient = state.flatten(0, 1), gradient.transpose(0, 1)
+    first, second, out = network.layers(rows)
+    error = (out.view(gradient.shape) * gradient).sum((0, 2)) - goal
+    slope = (gradient * error.clamp(-1.0, 1.0).div_(len(error))[:, None]).flatten(1)
+    network.w3.grad, network.b3.grad = torch.mm(slope, second).T.contiguous(), slope.sum(1)
+    slope = torch.mm(slope.T, network.w3.T).mul_(second.sign_())  # the slope of a ReLU is the sign of its output
+    network.w2.grad, network.b2.grad = torch.mm(first.T, slope), slope.sum(0)
+    slope = torch.mm(slope, network.w2.T).mul_(first.sign_())
+    network.w1.grad, network.b1.grad = torch.mm(rows.T, slope), slope.sum(0)
+    return error
 
 
 @contextmanager
-def _no_denormals(torch: Any) -> Iterator[None]:
+def _flush_denormals() -> Iterator[None]:
     """Take numbers below 1e-38 for 0: Adam's means of dead ReLUs end there, and each costs a hundred others."""
     torch.set_flush_denormal(True)
     try:
@@ -231,21 +262,14 @@ def _no_denormals(torch: Any) -> Iterator[None]:
         torch.set_flush_denormal(False)
 
 
-REWARDS = ("price", "turnaround", "execution")
-LEAN = 0.02  # how much dearer a second gets per mean task that its queue is longer than the mean
-PRICE_WINDOW, PRICE_EVERY = 1000, 10  # tasks that the prices are of, and between two looks at them
-LESSON = 8.0  # gradient steps of a lesson, at least
-WORST = 50.0  # typical tasks: one dreadful decision must not drown all others
-SURPRISE, LEAST = 8.0, 0.5  # times the usual relative error of promises, and at least so much: the work has changed
-ALERT = 100  # tasks for which a surprise is remembered; in them more is explored, and …
-CURIOSITY, HASTE = 0.1, 256.0  # … lessons are up to so much denser, most of them right after the surprise
+# --- training of the agent ---------------------------------------------------------------------------------------
 
 
-class Acts(NamedTuple):
+class Decisions(NamedTuple):
     """A block of decisions as the agent saw them, and what they cost."""
 
-    state: Singles  # (decision, candidate, feature)
-    possible: npt.NDArray[np.bool_]
+    state: Float32s  # (decision, candidate, feature)
+    possible: Bools
     wait: Floats  # seconds, by (decision, candidate)
     action: npt.NDArray[np.int64]  # the candidate taken: the class of its device
     times: Floats  # seconds by (decision, class), known when the task has ended
@@ -254,144 +278,150 @@ class Acts(NamedTuple):
     energy: Floats
     counts: Ints  # devices of every class
     queued: bool
-    weight: float  # of energy in the reward
-    critical: Floats | None = None  # in a graph, 0 … 1: how near a task is to the longest chain
+    energy_weight: float
+    criticality: Floats | None = None  # in a graph, 0 … 1: length of the longest path through a task over the longest
 
-    def of(self, rows: npt.NDArray[np.bool_] | Ints) -> Acts:
+    def take(self, rows: Bools | Ints) -> Decisions:
         """Return some of the decisions, or all in another order."""
         columns = ("state", "possible", "wait", "action", "times", "execution", "turnaround", "energy")
         some = self._replace(**{name: getattr(self, name)[rows] for name in columns})
-        return some if self.critical is None else some._replace(critical=self.critical[rows])
+        return some if self.criticality is None else some._replace(criticality=self.criticality[rows])
 
 
-class Knowledge(NamedTuple):
-    """What the agent decides by."""
+class AgentUpdate(NamedTuple):
+    """What the agent decides by after training."""
 
-    weights: Weights | None  # None: as before
-    typical: float  # mean of the tasks' shortest seconds: the unit of waits and rewards
+    weights: Weights | None  # None: unchanged
+    time_scale: float  # mean of the tasks' shortest seconds: the unit of waits and rewards
     epsilon: float
     steps: int  # gradient steps so far
-    loss: float  # of the last lesson; NaN if there was none since
-    reward: float  # running mean, in typical tasks
+    loss: float  # of the last gradient steps; NaN if there were none
+    reward: float  # running mean, in units of time_scale
 
 
 @dataclass
-class AgentLessons:
-    """Experience, exploration and the network's lessons; the same blocks and seed give the same weights."""
+class AgentTrainer:
+    """Turns decisions into rewards, experience and gradient steps; the same blocks and seed give the same weights.
 
-    network: Lessons
-    replay: Replay
+    It holds nothing that decides, so it can run in another process (`background.py`).
+    """
+
+    network: DQNTrainer
+    replay: ReplayBuffer
     reward: str
     steps_per_task: float
     epsilon: float
     epsilon_min: float
     decay: float
     seed: int
-    typical: float = 1.0
+    time_scale: float = 1.0
     _mean_reward: float = 0.0
     _bias: float = 0.0
-    _usual: float = 0.0
-    _alert: int = 0
-    _owed: float = 0.0
+    _mean_error: float = 0.0
+    _drift_left: int = 0  # tasks for which the agent still reacts to drift
+    _steps_due: float = 0.0
     _loss: float = np.nan
-    _priced: int = PRICE_EVERY
+    _since_prices: int = PRICE_INTERVAL
     _prices: Floats | None = None
     _window: Floats | None = None
-    _recent: Replay = field(default_factory=lambda: Replay(2 * ALERT))
+    _recent: ReplayBuffer = field(default_factory=lambda: ReplayBuffer(2 * DRIFT_TASKS))
 
     def __post_init__(self) -> None:
         self._generator = np.random.default_rng([self.seed, 0x1E55])
 
     @property
-    def knowledge(self) -> Knowledge:
-        """What is known now."""
-        curious = CURIOSITY * self._alert / ALERT
-        network = self.network
-        return Knowledge(
-            weights=network.weights,
-            typical=self.typical,
-            epsilon=max(self.epsilon, curious),
-            steps=network.steps,
+    def state(self) -> AgentUpdate:
+        """What the agent should decide by now."""
+        return AgentUpdate(
+            weights=self.network.weights,
+            time_scale=self.time_scale,
+            epsilon=max(self.epsilon, DRIFT_EPSILON * self._drift_left / DRIFT_TASKS),
+            steps=self.network.steps,
             loss=self._loss,
             reward=self._mean_reward,
         )
 
-    def study(self, acts: Acts) -> Knowledge | None:
-        """Turn a block into experience and take the gradient steps it is worth."""
-        if not len(acts.action):
+    def train(self, decisions: Decisions) -> AgentUpdate | None:
+        """Store a block as experience and take the gradient steps it is worth."""
+        if not len(decisions.action):
             return None
-        self._remember(acts.times)
-        rewards = self.rewards(acts).astype(np.float32)
-        self._notice(acts, rewards)
-        experience = Experience(acts.state, acts.possible, acts.action, rewards)
+        self._add_times(decisions.times)
+        rewards = self.compute_rewards(decisions).astype(np.float32)
+        self._detect_drift(decisions, rewards)
+        transitions = Transitions(decisions.state, decisions.possible, decisions.action, rewards)
         stored = self.replay.stored
-        if stored is not None and stored.state.shape[1] != experience.state.shape[1]:
-            # The cluster has got another class: what was seen of the old one has another shape.
-            self.replay, self._recent = Replay(self.replay.capacity), Replay(2 * ALERT)
+        if stored is not None and stored.state.shape[1] != transitions.state.shape[1]:
+            # The cluster has another class now: old experience has another shape.
+            self.replay, self._recent = ReplayBuffer(self.replay.capacity), ReplayBuffer(2 * DRIFT_TASKS)
         for replay in (self.replay, self._recent):
-            replay.add(experience)
+            replay.add(transitions)
         self.epsilon = max(self.epsilon_min, self.epsilon * self.decay ** len(rewards))
         before = self.network.steps
-        self._practise(len(rewards))
-        return self.knowledge if self.network.steps > before else self.knowledge._replace(weights=None)
+        self._train_network(len(rewards))
+        return self.state if self.network.steps > before else self.state._replace(weights=None)
 
-    def _remember(self, times: Floats) -> None:
-        known = self._window is not None and self._window.shape[1] == times.shape[1]
-        window = np.concatenate([self._window, times]) if known and self._window is not None else times
+    def _add_times(self, times: Floats) -> None:
+        same_classes = self._window is not None and self._window.shape[1] == times.shape[1]
+        window = np.concatenate([self._window, times]) if same_classes and self._window is not None else times
         self._window = window[-PRICE_WINDOW:]
-        self.typical = float(self._window.min(axis=1).mean())
+        self.time_scale = float(self._window.min(axis=1).mean())
 
-    def _practise(self, new: int) -> None:
+    def _train_network(self, new: int) -> None:
         self._loss = np.nan
         if self.replay.count <= 2 * self.network.batch:
             return
-        self._owed += self.steps_per_task * new * max(1.0, HASTE * (self._alert / ALERT) ** 8)
-        if self._owed < LESSON and self._alert == 0:
-            return  # a longer lesson takes less time than many short ones
-        rounds, self._owed = int(self._owed), self._owed % 1.0
+        drift = (self._drift_left / DRIFT_TASKS) ** 8
+        self._steps_due += self.steps_per_task * new * max(1.0, DRIFT_SPEEDUP * drift)
+        if self._steps_due < MIN_STEPS and self._drift_left == 0:
+            return
+        steps, self._steps_due = int(self._steps_due), self._steps_due % 1.0
         # Among tens of thousands of old decisions the few new ones would hardly be drawn.
-        fresh = rounds // 2 if self._alert > 0 and self._recent.count > 1 else 0
-        self.network.train(self.replay, self._generator, rounds - fresh, self._mean_reward)
-        self.network.train(self._recent, self._generator, fresh, self._mean_reward)
+        recent = steps // 2 if self._drift_left > 0 and self._recent.count > 1 else 0
+        self.network.train(self.replay, self._generator, steps - recent, self._mean_reward)
+        self.network.train(self._recent, self._generator, recent, self._mean_reward)
         self._loss = self.network.losses[-1]
 
-    def _notice(self, acts: Acts, rewards: Singles) -> None:
-        """Follow the mean reward; if decisions earn far less than they promised, be alert for a while."""
+    def _detect_drift(self, decisions: Decisions, rewards: Float32s) -> None:
+        """Track the mean reward; if rewards fall far below Q, react for the next `DRIFT_TASKS` tasks."""
         if self.replay.count == 0:
             self._mean_reward = float(rewards.mean())
-        # A promise also holds the value of the future, which is much the same for all tasks: the bias.
-        promised = q_values(self.network.weights, acts.state, acts.possible)[np.arange(len(rewards)), acts.action]
-        missed = promised - (rewards - self._mean_reward) - self._bias
-        relative = missed / np.maximum(1.0, np.abs(rewards))
+        # Q also holds the value of the future, which is much the same for all tasks: the bias.
+        q = q_values(self.network.weights, decisions.state, decisions.possible)
+        promised = q[np.arange(len(rewards)), decisions.action]
+        error = promised - (rewards - self._mean_reward) - self._bias
+        relative = error / np.maximum(1.0, np.abs(rewards))
         new, pace = len(rewards), 1.0 - 0.99 ** len(rewards)
-        self._alert = max(0, self._alert - new)
-        surprised = relative.mean() > max(SURPRISE * self._usual, LEAST)
-        if self.replay.count > PRICE_WINDOW and surprised and self._alert == 0:
-            self._alert, self._recent = ALERT, Replay(2 * ALERT)
-        self._bias += pace * float(missed.mean())
-        self._usual += pace * (float(np.abs(relative).mean()) - self._usual)
+        self._drift_left = max(0, self._drift_left - new)
+        drifted = relative.mean() > max(DRIFT_FACTOR * self._mean_error, DRIFT_FLOOR)
+        if self.replay.count > PRICE_WINDOW and drifted and self._drift_left == 0:
+            self._drift_left, self._recent = DRIFT_TASKS, ReplayBuffer(2 * DRIFT_TASKS)
+        self._bias += pace * float(error.mean())
+        self._mean_error += pace * (float(np.abs(relative).mean()) - self._mean_error)
         self._mean_reward += pace * (float(rewards.mean()) - self._mean_reward)
 
-    def rewards(self, acts: Acts) -> Floats:
-        """Return what every decision earned, in typical tasks."""
-        rows = np.arange(len(acts.action))
-        number = np.maximum(acts.possible.sum(axis=1), 1)
-        seconds = acts.turnaround if self.reward == "turnaround" else acts.execution
-        if self.reward == "price" and acts.queued:  # devices that are always free have no price
-            prices = self._current_prices(acts)
-            beyond = (acts.wait[rows, acts.action] - acts.wait.sum(axis=1) / number) / self.typical
-            seconds = prices[acts.action] * seconds * np.clip(1.0 + LEAN * beyond, 0.5, 2.0)
-            if (
-                acts.critical is not None
-            ):  # on the longest chain it counts when a task ends, not what it takes of others
-                seconds = (1.0 - acts.critical) * seconds + acts.critical * acts.turnaround
-        paid = ((1.0 - acts.weight) * seconds + acts.weight * acts.energy / 100.0) / self.typical
-        return -np.minimum(paid, WORST)
+    def compute_rewards(self, decisions: Decisions) -> Floats:
+        """Return the reward of every decision, in units of `time_scale`."""
+        rows = np.arange(len(decisions.action))
+        number = np.maximum(decisions.possible.sum(axis=1), 1)
+        seconds = decisions.turnaround if self.reward == "turnaround" else decisions.execution
+        if self.reward == "price" and decisions.queued:  # devices that are always free have no price
+            prices = self._current_prices(decisions)
+            excess = (decisions.wait[rows, decisions.action] - decisions.wait.sum(axis=1) / number) / self.time_scale
+            seconds = prices[decisions.action] * seconds * np.clip(1.0 + QUEUE_PENALTY * excess, 0.5, 2.0)
+            if decisions.criticality is not None:
+                # On the critical path it matters when a task ends, not what it takes from others.
+                critical = decisions.criticality
+                seconds = (1.0 - critical) * seconds + critical * decisions.turnaround
+        weight = decisions.energy_weight
+        cost = ((1.0 - weight) * seconds + weight * decisions.energy / 100.0) / self.time_scale
+        return -np.minimum(cost, MAX_COST)
 
-    def _current_prices(self, acts: Acts) -> Floats:
-        """Return what a second of every class is worth by the last tasks; 1 is the mean over devices."""
-        self._priced += len(acts.action)
-        if self._prices is None or self._priced >= PRICE_EVERY or len(self._prices) != len(acts.counts):
-            assert self._window is not None  # noqa: S101  # set by study
-            self._prices, self._priced = work_prices(self._window, acts.counts) * acts.counts.sum(), 0
+    def _current_prices(self, decisions: Decisions) -> Floats:
+        """Return the price of a second of every class by the last tasks; 1 is the mean over devices."""
+        self._since_prices += len(decisions.action)
+        outdated = self._prices is None or self._since_prices >= PRICE_INTERVAL
+        if outdated or self._prices is None or len(self._prices) != len(decisions.counts):
+            assert self._window is not None  # noqa: S101  # set by train
+            self._prices = find_prices(self._window, decisions.counts) * decisions.counts.sum()
+            self._since_prices = 0
         return self._prices

@@ -1,4 +1,4 @@
-"""The five features by which a model knows a task."""
+"""Features of tasks that learners see before a task runs: five basic ones, custom columns, the place in a graph."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ from hybrid_scheduler.core.tasks import FEATURE, Floats, Ints, Tasks
 from hybrid_scheduler.errors import InputError, unknown_name
 
 FEATURES = ("size", "compute_intensity", "memory_required", "memory_per_size", "compute_to_memory")
+GRAPH_FEATURES = ("depth", "height", "parents", "children", "megabytes_in", "megabytes_out")
+MAX_RATIO_COLUMNS = 12  # custom columns up to which all n·(n − 1)/2 ratios are formed
 
 
 def task_features(tasks: Tasks, names: tuple[str, ...] = FEATURES) -> Floats:
-    """Return one row of features a task; nothing here knows how long a task takes."""
+    """Return one row of basic features per task; none depends on how long the task takes."""
     size, intensity, memory = tasks.size, tasks.compute_intensity, tasks.memory_required
     columns = {
         "size": size,
-        "task_size": size,  # as the guide's table calls it
+        "task_size": size,  # the name in the guide's table
         "compute_intensity": intensity,
         "memory_required": memory,
         "memory_per_size": memory / (size + 1.0),
@@ -33,18 +35,58 @@ def task_features(tasks: Tasks, names: tuple[str, ...] = FEATURES) -> Floats:
     return np.column_stack([columns[name] for name in names])
 
 
-GRAPH_FEATURES = ("depth", "height", "parents", "children", "megabytes_in", "megabytes_out")
+def has_custom_features(tasks: Tasks) -> bool:
+    """Whether tasks carry more than the basic features: columns of their own, or dependencies."""
+    return bool(tasks.features) or tasks.has_edges
+
+
+@dataclass(frozen=True)
+class FeatureTable:
+    """Named columns on a logarithmic scale; NaN is unknown.
+
+    A custom column is called `feature_…`, as in files. The ratio of every two of them is added: work per byte says
+    more than either, and a tree that splits on one column at a time would never see it.
+    """
+
+    names: tuple[str, ...]
+    rows: Floats
+
+    @classmethod
+    def from_tasks(cls, tasks: Tasks) -> FeatureTable:
+        """Compute all features of tasks."""
+        custom = {f"{FEATURE}{name}": _log_scale(tasks.features[name]) for name in sorted(tasks.features)}
+        pairs = list(combinations(custom, 2)) if len(custom) <= MAX_RATIO_COLUMNS else []
+        ratios = {f"{one}/{other}": custom[one] - custom[other] for one, other in pairs}
+        basic, graph = _log_scale(task_features(tasks)), _log_scale(graph_features(tasks))
+        names = (*FEATURES, *custom, *ratios, *GRAPH_FEATURES)
+        return cls(names, np.column_stack([basic, *custom.values(), *ratios.values(), graph]))
+
+    def select(self, names: Sequence[str]) -> Floats:
+        """Return the columns that a model was trained on, in its order."""
+        place = {name: number for number, name in enumerate(self.names)}
+        missing = [name for name in names if name not in place and "/" not in name]
+        if missing:
+            custom = [name for name in self.names if name.startswith(FEATURE) and "/" not in name]
+            raise InputError(
+                f"the model was trained on {', '.join(missing)}, which these tasks do not carry "
+                f"(their own: {', '.join(custom) or 'none'}): give them those columns or train on tasks like these"
+            )
+        return self.rows[:, [place[name] for name in names]]
+
+    def take(self, rows: npt.NDArray[np.bool_] | slice) -> FeatureTable:
+        """Return some of the rows."""
+        return FeatureTable(self.names, self.rows[rows])
 
 
 def graph_features(tasks: Tasks) -> Floats:
-    """Return one row a task, in the order of `GRAPH_FEATURES`; all 0 for a task that stands alone."""
+    """Return one row per task, in the order of `GRAPH_FEATURES`; all 0 for independent tasks."""
     if not tasks.has_edges:
         return np.zeros((len(tasks), len(GRAPH_FEATURES)))
     edges, children = tasks.edges, tasks.children
     down, up = tasks.topological, tasks.topological[::-1]
     columns = (
-        _longest(down, edges.start, edges.parents),
-        _longest(up, children.start, children.parents),
+        _chain_lengths(down, edges.start, edges.parents),
+        _chain_lengths(up, children.start, children.parents),
         np.diff(edges.start),
         np.diff(children.start),
         np.bincount(edges.child, edges.megabytes, len(tasks)),
@@ -53,15 +95,15 @@ def graph_features(tasks: Tasks) -> Floats:
     return np.column_stack(columns).astype(np.float64)
 
 
-def way_to_the_end(tasks: Tasks, seconds: Floats, backwards: bool = False) -> Floats:
-    """Return the longest chain of `seconds` from a task to the end of the graph, or backwards to its beginning."""
-    way, rows = (tasks.edges, tasks.topological) if backwards else (tasks.children, tasks.topological[::-1])
-    longest: Floats = _longest_seconds(rows, seconds, way.start, way.parents)
+def longest_path(tasks: Tasks, seconds: Floats, backwards: bool = False) -> Floats:
+    """Return the longest path in `seconds` from each task to the end of the graph, or back to its beginning."""
+    links, rows = (tasks.edges, tasks.topological) if backwards else (tasks.children, tasks.topological[::-1])
+    longest: Floats = _chain_seconds(rows, seconds, links.start, links.parents)
     return longest
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
-def _longest(rows: Ints, start: Ints, others: Ints) -> Ints:
+def _chain_lengths(rows: Ints, start: Ints, others: Ints) -> Ints:
     """Count the tasks of the longest chain that leads to each row; `rows` come after all their `others`."""
     length = np.zeros(len(rows), np.int64)
     for row in rows:
@@ -71,7 +113,7 @@ def _longest(rows: Ints, start: Ints, others: Ints) -> Ints:
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
-def _longest_seconds(rows: Ints, seconds: Floats, start: Ints, others: Ints) -> Floats:
+def _chain_seconds(rows: Ints, seconds: Floats, start: Ints, others: Ints) -> Floats:
     length = seconds.copy()
     for row in rows:
         after = 0.0
@@ -81,52 +123,6 @@ def _longest_seconds(rows: Ints, seconds: Floats, start: Ints, others: Ints) -> 
     return length
 
 
-MOST_PAIRED = 12  # columns of their own that tasks may carry for ratios to be formed: there are n·(n − 1)/2 of them
-
-
-@dataclass(frozen=True)
-class Known:
-    """Named columns on a scale on which tenfold is as far everywhere; NaN is unknown.
-
-    A column that tasks carry themselves is called `feature_…`, as in files. The ratio of two of them stands beside
-    them: work per byte says more than either, and a tree that asks one column at a time would never see it.
-    """
-
-    names: tuple[str, ...]
-    rows: Floats
-
-    @classmethod
-    def of(cls, tasks: Tasks) -> Known:
-        """Gather all that is known; nothing here knows how long a task takes."""
-        own = {f"{FEATURE}{name}": _scaled(tasks.features[name]) for name in sorted(tasks.features)}
-        pairs = list(combinations(own, 2)) if len(own) <= MOST_PAIRED else []
-        ratios = {f"{one}/{other}": own[one] - own[other] for one, other in pairs}
-        five, graph = _scaled(task_features(tasks)), _scaled(graph_features(tasks))
-        names = (*FEATURES, *own, *ratios, *GRAPH_FEATURES)
-        return cls(names, np.column_stack([five, *own.values(), *ratios.values(), graph]))
-
-    def under(self, names: Sequence[str]) -> Floats:
-        """Return the columns that a model has learnt from, in its order."""
-        place = {name: number for number, name in enumerate(self.names)}
-        missing = [name for name in names if name not in place and "/" not in name]
-        if missing:
-            own = [name for name in self.names if name.startswith(FEATURE) and "/" not in name]
-            raise InputError(
-                f"the model has learnt from {', '.join(missing)}, which these tasks do not carry "
-                f"(their own: {', '.join(own) or 'none'}): give them those columns or train on tasks like these"
-            )
-        return self.rows[:, [place[name] for name in names]]
-
-    def part(self, rows: npt.NDArray[np.bool_] | slice) -> Known:
-        """Return some of the rows."""
-        return Known(self.names, self.rows[rows])
-
-
-def says_more(tasks: Tasks) -> bool:
-    """Whether tasks say more than the five features: columns of their own, or who waits for whom."""
-    return bool(tasks.features) or tasks.has_edges
-
-
-def _scaled(columns: Floats) -> Floats:
+def _log_scale(columns: Floats) -> Floats:
     scaled: Floats = np.sign(columns) * np.log1p(np.abs(columns))
     return scaled

@@ -1,66 +1,73 @@
-"""A fitted scikit-learn forest as flat arrays, walked by compiled code: the same predictions, far sooner.
+"""The forests of `hybrid_ml`: GPU shares and durations from the basic features, refitted on a sliding window.
 
-Asked for one row, scikit-learn takes milliseconds, most of it on the way to its trees; this takes microseconds.
+Tasks are labelled in retrospect with the GPU share that would have been best (`labels.py`). A refit happens when
+it is due and worth it, and at once when the predicted shares have drifted from the labels.
 """
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from hybrid_scheduler.core.cluster import Cluster
 from hybrid_scheduler.core.placements import Placements
 from hybrid_scheduler.core.tasks import Floats
-from hybrid_scheduler.learning.durations import LearntTimes, SeenMore, TimesLessons
+from hybrid_scheduler.learning.durations import DurationModel, DurationObservation, DurationTrainer
 from hybrid_scheduler.learning.features import FEATURES, task_features
-from hybrid_scheduler.learning.insight import NAN, Reason, Retrain, errors
-from hybrid_scheduler.learning.labels import isolated_labels, queued_labels
+from hybrid_scheduler.learning.insight import NAN, Reason, Retrain, mae_and_r2
+from hybrid_scheduler.learning.labels import label_isolated, label_queued
 from hybrid_scheduler.learning.predictors import Predictor, RandomForestPredictor
 
-TIME_TREES, TIME_DEPTH = 20, 12
-CHECK = 5  # tasks between two looks whether the forest still fits the work
-DRIFT = 0.3  # mean error of the shares at which waiting for the next retraining would be folly
-FIRST = 20  # tasks before the first fit: a handful teaches chance
-FINER = 0.25  # an isolated label is a share, not a side: errors that small already cost time
+DURATION_TREES, DURATION_DEPTH = 20, 12
+CHECK_INTERVAL = 5  # tasks between two checks whether the forest still fits
+DRIFT_ERROR = 0.3  # mean error of the shares at which the forest is refitted at once
+MIN_TASKS = 20  # tasks before the first fit
+ISOLATED_TOLERANCE = 0.25  # × tolerance: an isolated label is a share, not a side, and small errors already cost time
 
 
-class Seen(NamedTuple):
-    """What became of a block of tasks: features, seconds by class, and where that was."""
+class ShareObservation(NamedTuple):
+    """Tasks that ran: features, seconds by class, and where."""
 
     rows: Floats
     times: Floats
     cluster: Cluster
     queued: bool
-    pull: float = 0.0  # 0 … 1: how much energy counts in the labels of queued tasks
+    energy_bias: float = 0.0  # 0 … 1: how much energy counts in the labels of queued tasks
 
     @classmethod
-    def of(cls, placements: Placements, pull: float = 0.0) -> Seen:
-        """Take what can be learnt from placements: the tasks that ran."""
+    def from_placements(cls, placements: Placements, energy_bias: float = 0.0) -> ShareObservation:
+        """Take the tasks that ran."""
         ran = placements.ran
         rows = task_features(placements.tasks)[ran]
-        return cls(rows, placements.times[ran], placements.cluster, placements.queued, pull)
+        return cls(rows, placements.times[ran], placements.cluster, placements.queued, energy_bias)
 
 
 @dataclass
-class Models:
-    """One state of knowledge: a model of the shares and, if it was learnt too, of the logarithm of times by class."""
+class ForestModels:
+    """A model of GPU shares and, if it was trained too, one of the logarithm of seconds by class."""
 
     share: Predictor
     seconds: RandomForestPredictor | None = None
     typical: float = 1.0  # mean of the tasks' shortest seconds in the window
     classes: tuple[str, ...] = ()
-    shape: dict[str, int] = field(default_factory=dict)  # devices by class where it learnt
+    shape: dict[str, int] = field(default_factory=dict)  # devices by class where it was trained
     retrains: int = 0
-    lesson: Retrain | None = None  # how the fit went; its wall time has no place in a file
-    more: LearntTimes | None = None  # in a file: what was learnt beside it of tasks that say more
+    last_fit: Retrain | None = None  # its wall time has no place in a file
+    durations: DurationModel | None = None  # in a file: the model for tasks with custom features
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for old, new in (("lesson", "last_fit"), ("more", "durations")):  # files of version 1.0
+            if old in state:
+                state[new] = state.pop(old)
+        self.__dict__.update(state)
 
 
 @dataclass
-class ForestLessons:
-    """The window and the rule when to fit; the same blocks and seed give the same forests."""
+class ForestTrainer:
+    """The window of tasks and the rule when to refit; the same observations and seed give the same forests."""
 
     interval: int
     window: int
@@ -68,93 +75,91 @@ class ForestLessons:
     max_depth: int
     tolerance: float
     seed: int
-    models: Models | None = None
+    models: ForestModels | None = None
     retrains: int = 0
-    more: TimesLessons | None = None  # for tasks that say more than the five features
-    _since: int = 0  # the last fit
+    _since_fit: int = 0
     _unchecked: int = 0
     _rows: Floats | None = None
     _times: Floats | None = None
 
-    def study(self, seen: Seen | SeenMore) -> Models | LearntTimes | None:
-        """Add a block to the window; fit anew when it is time and worth it, and at once when the work has changed."""
-        if isinstance(seen, SeenMore):
-            return self.more.study(seen) if self.more else None
-        if not len(seen.rows):
+    def __post_init__(self) -> None:
+        self.durations = DurationTrainer(max(1, self.interval // 2), self.seed)  # for tasks with custom features
+
+    def train(self, observation: ShareObservation | DurationObservation) -> ForestModels | DurationModel | None:
+        """Add tasks to the window; refit when it is due and worth it, and at once after drift."""
+        if isinstance(observation, DurationObservation):
+            return self.durations.train(observation)
+        if not len(observation.rows):
             return None
-        self._remember(seen)
-        if self._unchecked < CHECK:
+        rows, times = self._extend_window(observation)
+        if self._unchecked < CHECK_INTERVAL:
             return None
-        labels = self._labels(seen)
+        if observation.queued:
+            labels = label_queued(times, observation.cluster, observation.energy_bias)
+        else:
+            labels = label_isolated(times, observation.cluster)
+        tolerance = self.tolerance * (1.0 if observation.queued else ISOLATED_TOLERANCE)
         new, self._unchecked = self._unchecked, 0
-        reason = self._stale(labels, new, self.tolerance * (1.0 if seen.queued else FINER))
+        reason = self._retrain_reason(rows, labels, new, tolerance)
         if reason is None:
             return None
-        self.models = self._fitted(labels, seen.cluster, reason)
-        self._since = 0
+        mae, r2, tested = self._test_models(rows, labels)
+        begin = time.perf_counter()
+        models = self.fit(rows, times, labels, observation.cluster)
+        seconds = time.perf_counter() - begin
+        self.models = replace(models, last_fit=Retrain(0, len(labels), mae, r2, tested, reason, seconds))
+        self._since_fit = 0
         return self.models
 
-    def _fitted(self, labels: Floats, cluster: Cluster, reason: Reason) -> Models:
-        """Fit on the window; note how the forest before did on the tasks since its fit."""
-        assert self._rows is not None  # noqa: S101  # remembered before
-        assert self._times is not None  # noqa: S101  # as the line above
-        mae, r2, tested = self._tested(labels)
-        begin = time.perf_counter()
-        models = self.fit(self._rows, self._times, labels, cluster)
-        seconds = time.perf_counter() - begin
-        return replace(models, lesson=Retrain(0, len(labels), mae, r2, tested, reason, seconds))
-
-    def _tested(self, labels: Floats) -> tuple[float, float, int]:
-        if self.models is None or self._rows is None:
-            return NAN, NAN, 0
-        rows = self._rows[-self._since :]
-        return *errors(self.models.share.predict(rows), labels[-len(rows) :]), len(rows)
-
-    def _remember(self, seen: Seen) -> None:
-        known = self._rows is not None and self._times is not None and self._times.shape[1] == seen.times.shape[1]
-        rows = np.concatenate([self._rows, seen.rows]) if known and self._rows is not None else seen.rows
-        times = np.concatenate([self._times, seen.times]) if known and self._times is not None else seen.times
+    def _extend_window(self, new: ShareObservation) -> tuple[Floats, Floats]:
+        rows, times = new.rows, new.times
+        if self._rows is not None and self._times is not None and self._times.shape[1] == new.times.shape[1]:
+            rows, times = np.concatenate([self._rows, rows]), np.concatenate([self._times, times])
         self._rows, self._times = rows[-self.window :], times[-self.window :]
-        self._since += len(seen.rows)
-        self._unchecked += len(seen.rows)
+        self._since_fit += len(new.rows)
+        self._unchecked += len(new.rows)
+        return self._rows, self._times
 
-    def _labels(self, seen: Seen) -> Floats:
-        assert self._times is not None  # noqa: S101  # remembered before
-        if seen.queued:
-            return queued_labels(self._times, seen.cluster, seen.pull)
-        return isolated_labels(self._times, seen.cluster)
-
-    def _stale(self, labels: Floats, new: int, tolerance: float) -> Reason | None:
-        """Return why it is time to fit, None if it is not."""
+    def _retrain_reason(self, rows: Floats, labels: Floats, new: int, tolerance: float) -> Reason | None:
+        """Return why a refit is due, None if it is not."""
         if self.models is None:
-            return "first" if self._since >= min(self.interval, FIRST) else None
-        if self._error(labels, new) > DRIFT:
+            return "first" if self._since_fit >= min(self.interval, MIN_TASKS) else None
+        if self._share_error(self.models, rows, labels, new) > DRIFT_ERROR:
             return "drift"
-        if self._since < self.interval:
+        if self._since_fit < self.interval:
             return None
-        first_lessons = self.retrains * self.interval < self.window // 4  # they teach most
-        return "interval" if first_lessons or self._error(labels, self._since) > tolerance else None
+        is_early = self.retrains * self.interval < self.window // 4  # the first refits gain most
+        inaccurate = is_early or self._share_error(self.models, rows, labels, self._since_fit) > tolerance
+        return "interval" if inaccurate else None
 
-    def _error(self, labels: Floats, new: int) -> float:
-        """Return the mean error of the forest on the last tasks."""
-        assert self.models is not None and self._rows is not None  # noqa: S101, PT018  # asked after the first fit
-        rows = self._rows[-new:]
-        return float(np.abs(self.models.share.predict(rows) - labels[-len(rows) :]).mean())
+    def _share_error(self, models: ForestModels, rows: Floats, labels: Floats, last: int) -> float:
+        """Return the mean error of the shares on the last tasks."""
+        rows = rows[-last:]
+        return float(np.abs(models.share.predict(rows) - labels[-len(rows) :]).mean())
 
-    def fit(self, rows: Floats, times: Floats, labels: Floats, cluster: Cluster) -> Models:
+    def _test_models(self, rows: Floats, labels: Floats) -> tuple[float, float, int]:
+        """Return MAE, R² and count of the tasks since the last fit, which the models have not seen."""
+        if self.models is None:
+            return NAN, NAN, 0
+        rows = rows[-self._since_fit :]
+        return *mae_and_r2(self.models.share.predict(rows), labels[-len(rows) :]), len(rows)
+
+    def fit(self, rows: Floats, times: Floats, labels: Floats, cluster: Cluster) -> ForestModels:
         """Fit both forests on features, times by class and labels."""
-        lot = (self.seed * 1_000_003 + self.retrains) % 2**32
-        share = RandomForestPredictor(self.n_estimators, self.max_depth, random_state=lot)
+        random_state = (self.seed * 1_000_003 + self.retrains) % 2**32
+        share = RandomForestPredictor(self.n_estimators, self.max_depth, random_state=random_state)
         self.retrains += 1
-        models = with_times(share.fit_all(rows, labels, FEATURES), rows, times, cluster, lot)
+        models = add_duration_forest(share.fit_all(rows, labels, FEATURES), rows, times, cluster, random_state)
         return replace(models, retrains=self.retrains)
 
 
-def with_times(share: Predictor, rows: Floats, times: Floats, cluster: Cluster, lot: int) -> Models:
-    """Return a model of the shares with one of the times beside it, fitted to features and times by class."""
-    seconds = RandomForestPredictor(TIME_TREES, TIME_DEPTH, random_state=lot)
+def add_duration_forest(
+    share: Predictor, rows: Floats, times: Floats, cluster: Cluster, random_state: int
+) -> ForestModels:
+    """Fit a forest of durations to features and times by class; return it with the model of the shares."""
+    seconds = RandomForestPredictor(DURATION_TREES, DURATION_DEPTH, random_state=random_state)
     finite = np.where(np.isfinite(times), times, 10.0 * np.nanmax(np.where(np.isfinite(times), times, np.nan)))
-    return Models(
+    return ForestModels(
         share=share,
         seconds=seconds.fit_all(rows, np.log(finite), FEATURES),
         typical=float(finite.min(axis=1).mean()),

@@ -1,22 +1,22 @@
-"""Retrospective labels: which GPU share would have been best for tasks whose times are known by now."""
+"""Retrospective labels: which GPU share would have been best for tasks whose times are known."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
-from hybrid_scheduler.bounds.makespan import work_prices
+from hybrid_scheduler.bounds.makespan import find_prices
 from hybrid_scheduler.core.cluster import Cluster
 from hybrid_scheduler.core.tasks import Floats
 
 STEPS = 20
 
 
-def isolated_labels(times: Floats, cluster: Cluster, steps: int = STEPS) -> Floats:
+def label_isolated(times: Floats, cluster: Cluster, steps: int = STEPS) -> Floats:
     """Return the oracle's share of every task: the best of 0, 5 %, … 100 % when all devices are free."""
     cpu, gpu = best_times(times, cluster)
     shares = np.linspace(0.0, 1.0, steps + 1)
-    # A class that cannot run a task takes for ever; its empty share takes no time.
+    # A class that cannot run a task takes forever; its empty share takes no time.
     with np.errstate(invalid="ignore"):
         on_gpu = np.where(shares > 0, shares * gpu[:, None], 0.0)
         on_cpu = np.where(shares < 1, (1.0 - shares) * cpu[:, None], 0.0)
@@ -24,7 +24,7 @@ def isolated_labels(times: Floats, cluster: Cluster, steps: int = STEPS) -> Floa
     return best
 
 
-def queued_labels(times: Floats, cluster: Cluster, energy_weight: float = 0.0) -> Floats:
+def label_queued(times: Floats, cluster: Cluster, energy_weight: float = 0.0) -> Floats:
     """Return the share that the best use of the whole cluster gives every task of a window.
 
     That is the LP optimum: a task goes to the class with the smallest price · time, and those at the cut are
@@ -33,23 +33,23 @@ def queued_labels(times: Floats, cluster: Cluster, energy_weight: float = 0.0) -
     on_cpu, on_gpu = best_times(times, cluster)
     if not (np.isfinite(on_cpu) & np.isfinite(on_gpu)).any():
         return np.isfinite(on_gpu).astype(np.float64)  # no task has a choice, whatever the prices
-    prices = work_prices(times, cluster.counts)
+    prices = find_prices(times, cluster.counts)
     watts = np.array([each.watts for each in cluster.classes])
     priced = np.where(cluster.counts > 0, times * prices, np.inf)
     if energy_weight > 0:
         energy = np.where(cluster.counts > 0, times * watts, np.inf)
-        scale = _mean_of_best(priced) / max(_mean_of_best(energy), 1e-300)
+        scale = _mean_minimum(priced) / max(_mean_minimum(energy), 1e-300)
         priced = (1.0 - energy_weight) * priced + energy_weight * scale * energy
     cpu_price, gpu_price = best_times(priced, cluster)
     labels = (gpu_price < cpu_price).astype(np.float64)
     # Bisection stops beside the cut, never on it: tasks this close are the ones that the optimum splits.
     near = np.abs(gpu_price - cpu_price) <= 1e-6 * np.minimum(gpu_price, cpu_price)
     if near.any():
-        labels[near] = _share_at_the_cut(times, labels, near, cluster)
+        labels[near] = _split_share(times, labels, near, cluster)
     return labels
 
 
-def _share_at_the_cut(times: Floats, labels: Floats, near: npt.NDArray[np.bool_], cluster: Cluster) -> float:
+def _split_share(times: Floats, labels: Floats, near: npt.NDArray[np.bool_], cluster: Cluster) -> float:
     """Return the share that makes CPUs and GPUs end together."""
     is_gpu = np.array([each.kind == "gpu" for each in cluster.classes])
     on_cpu, on_gpu = best_times(times, cluster)
@@ -68,6 +68,6 @@ def best_times(times: Floats, cluster: Cluster) -> tuple[Floats, Floats]:
     return cpu, gpu
 
 
-def _mean_of_best(values: Floats) -> float:
+def _mean_minimum(values: Floats) -> float:
     best = values.min(axis=1)
     return float(best[np.isfinite(best)].mean()) if len(best) else 1.0

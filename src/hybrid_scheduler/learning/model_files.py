@@ -16,7 +16,7 @@ from typing import Any
 
 from hybrid_scheduler import __version__
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.files import sha256, written_whole
+from hybrid_scheduler.files import atomic_write, sha256
 
 FORMAT = 1
 LIBRARIES = ("numpy", "scikit-learn", "torch", "xgboost-cpu")
@@ -37,7 +37,7 @@ def save_model(
     cluster: dict[str, int] | None = None,
 ) -> None:
     """Write a model and its manifest."""
-    with written_whole(path) as scratch:
+    with atomic_write(path) as scratch:
         scratch.write_bytes(pickle.dumps(model, protocol=5))
     write_manifest(path, kind=kind, features=features, training=training, cluster=cluster)
 
@@ -61,7 +61,7 @@ def write_manifest(
         "cluster": cluster or {},
         "sha256": sha256(path),
     }
-    with written_whole(manifest_path(path)) as scratch:
+    with atomic_write(manifest_path(path)) as scratch:
         scratch.write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 

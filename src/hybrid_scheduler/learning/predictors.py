@@ -1,4 +1,4 @@
-"""Predictors of a number from features: a random forest, and XGBoost where it is installed.
+"""Predictors of a number from features (random forest, XGBoost where it is installed) and their offline training.
 
 They follow scikit-learn's conventions (parameters in the constructor, fitted attributes end in `_`) and return the
 quality of a fit from `fit`, as the project's guide shows.
@@ -21,7 +21,7 @@ from hybrid_scheduler.core.tasks import Floats, Task, Tasks
 from hybrid_scheduler.errors import InputError, SchedulerError, unknown_name
 from hybrid_scheduler.learning.compiled_forest import CompiledForest, compile_forest
 from hybrid_scheduler.learning.features import FEATURES, task_features
-from hybrid_scheduler.learning.labels import isolated_labels, queued_labels
+from hybrid_scheduler.learning.labels import label_isolated, label_queued
 from hybrid_scheduler.learning.model_files import load_model, save_model
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ CV_FOLDS = 5
 
 
 class Predictor:
-    """What the predictors share: scaling, quality figures, names of features, files."""
+    """Base of the predictors: scaling, quality figures, names of features, files."""
 
     kind = ""
 
@@ -56,7 +56,7 @@ class Predictor:
         return self
 
     @property
-    def fitted(self) -> bool:
+    def is_fitted(self) -> bool:
         """Whether there is something to predict with."""
         return len(self.mean_) > 0
 
@@ -70,7 +70,7 @@ class Predictor:
         test_size: float = 0.2,
         cv: int = CV_FOLDS,
     ) -> dict[str, float]:
-        """Fit on a part of the rows, judge on the rest; return train_r2, test_r2, cv_r2 and errors.
+        """Fit on a part of the rows, test on the rest; return train_r2, test_r2, cv_r2 and errors.
 
         `cv` is the number of folds of the cross-validation; 0 leaves it out (it costs as many fits more).
         """
@@ -90,10 +90,10 @@ class Predictor:
             "mae": float(mean_absolute_error(y_test, predicted)),
             "rmse": float(np.sqrt(np.mean((y_test - predicted) ** 2))),
         }
-        return results | self._cross_validated(rows, target, cv)
+        return results | self._cross_validate(rows, target, cv)
 
     def fit_all(self, rows: Floats, target: Floats, names: tuple[str, ...]) -> Self:
-        """Fit on all rows without judging; what online learning uses."""
+        """Fit on all rows without testing; what online learning uses."""
         self.feature_names_ = names
         self._fit_rows(rows, target)
         return self
@@ -106,7 +106,7 @@ class Predictor:
         self.model_ = self._new_estimator().fit((rows - self.mean_) / self.scale_, target)
         self.importances_ = np.asarray(self.model_.feature_importances_, np.float64)
 
-    def _cross_validated(self, rows: Floats, target: Floats, folds: int) -> dict[str, float]:
+    def _cross_validate(self, rows: Floats, target: Floats, folds: int) -> dict[str, float]:
         if folds < 2:
             return {}
         from sklearn.model_selection import cross_val_score
@@ -118,7 +118,7 @@ class Predictor:
 
     def predict(self, X: npt.ArrayLike | pd.DataFrame) -> Floats:  # noqa: N803
         """Return a prediction for every row."""
-        if not self.fitted:
+        if not self.is_fitted:
             raise SchedulerError(f"this {type(self).__name__} has not been fitted: call fit or load first")
         rows = _matrix(X)
         if rows.shape[1] != len(self.mean_):
@@ -133,14 +133,14 @@ class Predictor:
 
     def feature_importance(self) -> dict[str, float]:
         """Return how much each feature matters, largest first; they add up to 1."""
-        if not self.fitted:
+        if not self.is_fitted:
             raise SchedulerError("feature importances exist once the model has been fitted: call fit first")
         pairs = zip(self.feature_names_, self.importances_, strict=True)
         return dict(sorted(((name, float(value)) for name, value in pairs), key=lambda pair: -pair[1]))
 
     def save(self, path: str | Path, training: dict[str, Any] | None = None) -> None:
         """Write the model and, beside it, its manifest."""
-        if not self.fitted:
+        if not self.is_fitted:
             raise SchedulerError("there is no fitted model to save: call fit first")
         save_model(self, path, kind=self.kind, features=self.feature_names_, training=training or {})
 
@@ -154,7 +154,7 @@ class Predictor:
 
 
 class RandomForestPredictor(Predictor):
-    """A random forest whose predictions are walked by compiled code."""
+    """A random forest evaluated by compiled code."""
 
     kind = "random_forest"
 
@@ -177,7 +177,7 @@ class RandomForestPredictor(Predictor):
         self.compiled_ = compile_forest(self.model_, self.mean_, self.scale_)
 
     def fit_all(self, rows: Floats, target: Floats, names: tuple[str, ...]) -> Self:
-        """Fit on all rows without judging; keeps the flat arrays only, which is all that predicting takes."""
+        """Fit on all rows without testing; keeps the flat arrays only, which is all that predicting takes."""
         super().fit_all(rows, target, names)
         self.model_ = None
         return self
@@ -191,8 +191,8 @@ class RandomForestPredictor(Predictor):
         """Return how far each feature moves the prediction of one row from the forest's mean."""
         if self.compiled_ is None:
             raise SchedulerError("contributions exist once the forest has been fitted: call fit first")
-        moved = self.compiled_.contributions(row).tolist()
-        return dict(zip(self.feature_names_, moved, strict=True))
+        contributions = self.compiled_.contributions(row).tolist()
+        return dict(zip(self.feature_names_, contributions, strict=True))
 
 
 class XGBoostPredictor(Predictor):
@@ -240,7 +240,7 @@ def _check_rows(rows: Floats, target: Floats, test_size: float) -> None:
     if len(rows) != len(target):
         raise InputError(f"{len(rows)} rows of features and {len(target)} targets: they must be as many")
     if len(rows) < 5:
-        raise InputError(f"{len(rows)} rows are too few to fit and judge a model: give at least 5")
+        raise InputError(f"{len(rows)} rows are too few to fit and test a model: give at least 5")
     if not 0 < test_size < 1:
         raise InputError(f"test_size is {test_size}, expected a share between 0 and 1")
     if not np.isfinite(rows).all() or not np.isfinite(target).all():
@@ -257,7 +257,7 @@ class HasTasks(Protocol):
 
 
 class OfflineTrainer:
-    """Labels a workload in retrospect, fits a model, judges it and saves it."""
+    """Labels a workload in retrospect, fits a model, tests and saves it."""
 
     def __init__(
         self,
@@ -277,16 +277,16 @@ class OfflineTrainer:
 
     def prepare_data(self, workload: HasTasks | Tasks | Iterable[Task]) -> tuple[Floats, Floats]:
         """Return features and labels of the tasks that fit the cluster."""
-        tasks = _tasks_of(workload)
+        tasks = _extract_tasks(workload)
         times = class_times(tasks, self.cluster)
         runs = rejections(tasks, times, self.cluster) == RAN
-        label = isolated_labels if self.mode == "isolated" else queued_labels
+        label = label_isolated if self.mode == "isolated" else label_queued
         return task_features(tasks)[runs], label(times[runs], self.cluster)
 
     def run_full_pipeline(
         self, workload: HasTasks | Tasks | Iterable[Task], model_output_path: str | Path | None = None
     ) -> dict[str, Any]:
-        """Label, fit, judge and, if a path is given, save; return the quality and the feature importances."""
+        """Label, fit, test and, if a path is given, save; return the quality and the feature importances."""
         import pandas as pd
 
         rows, labels = self.prepare_data(workload)
@@ -304,8 +304,8 @@ class OfflineTrainer:
         return results
 
 
-def _tasks_of(workload: HasTasks | Tasks | Iterable[Task]) -> Tasks:
-    held: Any = getattr(workload, "tasks", workload)
-    if held is None:
+def _extract_tasks(workload: HasTasks | Tasks | Iterable[Task]) -> Tasks:
+    tasks: Any = getattr(workload, "tasks", workload)
+    if tasks is None:
         raise InputError("the generator holds no workload yet: call generate_workload or load first")
-    return Tasks.of(held)
+    return Tasks.from_iterable(tasks)

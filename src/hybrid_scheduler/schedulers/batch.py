@@ -6,31 +6,19 @@ soon as a device is idle, from the tasks that wait then. No look into the future
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 from numba.extending import register_jitable
 
-from hybrid_scheduler.core.compiling import compiled, jitable
+from hybrid_scheduler.core.compiler import compiled, jitable
 from hybrid_scheduler.core.loop import Batch
 from hybrid_scheduler.core.tasks import Floats, Ints
 from hybrid_scheduler.core.view import View
-from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.schedulers.scheduler import Scheduler
+from hybrid_scheduler.schedulers.scheduler import BatchScheduler
 
 MIN, MAX, SUFFER = 0, 1, 2
 
 
-class _BatchMapping(Scheduler):
-    """What the three rules share."""
-
-    def __init__(self, window: Annotated[int, "most tasks that are looked at together"] = 4096) -> None:
-        if isinstance(window, bool) or not isinstance(window, int) or window < 1:
-            raise InputError(f"{self.name}: window is {window!r}, expected a whole number above 0")
-        self.window = window
-
-
-class MinMin(_BatchMapping):
+class MinMin(BatchScheduler):
     """Of all ready tasks, the one with the earliest possible finish goes first."""
 
     name = "min_min"
@@ -41,7 +29,7 @@ class MinMin(_BatchMapping):
         return map_batch(batch, view, MIN)
 
 
-class MaxMin(_BatchMapping):
+class MaxMin(BatchScheduler):
     """Of all ready tasks, the one whose best finish is latest goes first."""
 
     name = "max_min"
@@ -52,8 +40,8 @@ class MaxMin(_BatchMapping):
         return map_batch(batch, view, MAX)
 
 
-class Sufferage(_BatchMapping):
-    """The task that would lose most by its second-best device goes first; looks again after every task."""
+class Sufferage(BatchScheduler):
+    """The task that would lose most by its second-best device goes first; rated again after every task."""
 
     name = "sufferage"
 
@@ -65,7 +53,7 @@ class Sufferage(_BatchMapping):
 
 @register_jitable(error_model="numpy")
 def map_batch(batch: Batch, view: View, rule: int) -> tuple[Ints, Floats, Ints]:
-    """Map task after task; after each one only the tasks that wanted its device look again."""
+    """Map task after task; after each one only the tasks that preferred its device are rated again."""
     ready, seconds = batch.ready_time, seconds_by_device(batch, view)
     count = len(ready)
     free = view.free.copy()
@@ -74,7 +62,7 @@ def map_batch(batch: Batch, view: View, rule: int) -> tuple[Ints, Floats, Ints]:
     left = np.arange(count)
     order = np.empty(count, np.int64)
     for task in range(count):
-        device[task], score[task] = look(ready[task], seconds[task], free, rule)
+        device[task], score[task] = rate(ready[task], seconds[task], free, rule)
     for position in range(count):
         chosen = 0
         for k in range(1, count - position):
@@ -89,7 +77,7 @@ def map_batch(batch: Batch, view: View, rule: int) -> tuple[Ints, Floats, Ints]:
         for k in range(count - position - 1):
             other = left[k]
             if rule == SUFFER or device[other] == used:
-                device[other], score[other] = look(ready[other], seconds[other], free, rule)
+                device[other], score[other] = rate(ready[other], seconds[other], free, rule)
     return order, view.kind[device].astype(np.float64), device
 
 
@@ -105,7 +93,7 @@ def seconds_by_device(batch: Batch, view: View) -> Floats:
 
 
 @jitable
-def look(ready: float, seconds: Floats, free: Floats, rule: int) -> tuple[int, float]:
+def rate(ready: float, seconds: Floats, free: Floats, rule: int) -> tuple[int, float]:
     """Return a task's best device and its score; the lowest score goes first."""
     best, first, second = 0, np.inf, np.inf
     for device in range(len(free)):
@@ -118,5 +106,5 @@ def look(ready: float, seconds: Floats, free: Floats, rule: int) -> tuple[int, f
         return best, first
     if rule == MAX:
         return best, -first
-    # A task with nowhere else to go would suffer most.
+    # A task that fits no other device would suffer most.
     return best, first - second if second < np.inf else -np.inf

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hybrid_scheduler.core.compiling import compiled
+from hybrid_scheduler.core.compiler import compiled
 from hybrid_scheduler.core.view import TaskView, View, finish_on
 from hybrid_scheduler.schedulers.scheduler import Scheduler
 

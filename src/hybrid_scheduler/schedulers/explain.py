@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import dataclass
 
 import numpy as np
 
 from hybrid_scheduler import registry
 from hybrid_scheduler.core.cluster import GPU
+from hybrid_scheduler.core.float_or_nan import FloatOrNaN
 from hybrid_scheduler.core.lane import Lane
 from hybrid_scheduler.core.loop import Batch
-from hybrid_scheduler.core.physics import expected_times
+from hybrid_scheduler.core.physics import apply_expected_times
 from hybrid_scheduler.core.placements import RAN
 from hybrid_scheduler.core.tasks import Floats, Tasks
-from hybrid_scheduler.core.view import TaskView, View, cpu_beside, start_on
-from hybrid_scheduler.schedulers.scheduler import Scheduler
+from hybrid_scheduler.core.view import TaskView, View, least_loaded_node_cpu, start_on
+from hybrid_scheduler.schedulers.scheduler import Scheduler, plans_batches
 
 
 @dataclass(frozen=True)
@@ -22,12 +24,12 @@ class Candidate:
     """One device as the policy sees it; NaN is what it does not know."""
 
     device: int
-    seconds: float  # of the whole task
-    transfer: float  # seconds of moving its memory there
-    wait: float
-    finish: float
-    energy: float
-    cost: float
+    seconds: FloatOrNaN  # of the whole task
+    transfer: FloatOrNaN  # seconds of moving its memory there
+    wait: FloatOrNaN
+    finish: FloatOrNaN
+    energy: FloatOrNaN
+    cost: FloatOrNaN
     score: float | None  # the policy's own judgement, larger is better; None if it has none
     chosen: bool
 
@@ -36,41 +38,49 @@ class Candidate:
 class Explanation:
     """A decision, the rule behind it, what every candidate looked like, and which features mattered."""
 
-    gpu_fraction: float
+    gpu_fraction: FloatOrNaN
     device: int
     rule: str
     candidates: tuple[Candidate, ...]
-    contributions: dict[str, float]
-    expected_time: float = float("nan")  # execution of this decision, s; NaN: the policy predicts no times
-    expected_finish: float = float("nan")
+    contributions: dict[str, FloatOrNaN]
+    expected_time: FloatOrNaN = float("nan")  # execution of this decision, s; NaN: the policy predicts no times
+    expected_finish: FloatOrNaN = float("nan")
 
 
 def explain(scheduler: Scheduler, task: TaskView, view: View) -> Explanation:
-    """Ask a twin of the policy, so that asking changes nothing."""
-    twin = scheduler.twin()
-    return explained(twin, task, view, *_decision(twin, task, view))
+    """Return what a policy expects of every device and which one it takes, without changing its state."""
+    copy = copy_policy(scheduler)
+    return explain_decision(copy, task, view, *_decide(copy, task, view))
 
 
-def explained(twin: Scheduler, task: TaskView, view: View, gpu_fraction: float, chosen: int) -> Explanation:
-    """Explain a decision that a twin of a policy has just made on a task."""
-    seconds, scores = np.asarray(twin.expected_seconds(task)), twin.scores(task, view)
+def copy_policy(policy: Scheduler) -> Scheduler:
+    """Return a copy that can decide without changing the policy; it must not learn, for it shares trained models."""
+    shared = [getattr(policy, name) for name in getattr(policy, "shared", ())]
+    return deepcopy(policy, {id(value): value for value in shared})
+
+
+def explain_decision(policy: Scheduler, task: TaskView, view: View, gpu_fraction: float, chosen: int) -> Explanation:
+    """Explain a decision that a copy of a policy has just made on a task."""
+    evidence = policy.evidence(task, view)
+    seconds = np.asarray(evidence.seconds)
+    scores = np.full(len(view.free), np.nan) if evidence.scores is None else evidence.scores
     candidates = tuple(
-        _candidate(device, seconds, task, view, _known(scores[device]), device == chosen)
+        _candidate(device, seconds, task, view, _finite_or_none(scores[device]), device == chosen)
         for device in range(len(view.free))
         if view.memory[device] >= 0 or device == chosen  # a GPU that has failed holds nothing
     )
-    entry = registry.schedulers.table.get(twin.name)
-    rule = entry.summary if entry else (type(twin).__doc__ or "").split("\n")[0]
-    expected = _expected(gpu_fraction, chosen, seconds, task, view)
-    return Explanation(gpu_fraction, chosen, rule, candidates, twin.contributions(task), *expected)
+    entry = registry.schedulers.table.get(policy.name)
+    rule = entry.summary if entry else (type(policy).__doc__ or "").split("\n")[0]
+    expected = _expected_end(gpu_fraction, chosen, seconds, task, view)
+    return Explanation(gpu_fraction, chosen, rule, candidates, evidence.contributions, *expected)
 
 
-def _known(score: float) -> float | None:
+def _finite_or_none(score: float) -> float | None:
     return None if np.isnan(score) else float(score)
 
 
-def _decision(policy: Scheduler, task: TaskView, view: View) -> tuple[float, int]:
-    if not policy.plans:
+def _decide(policy: Scheduler, task: TaskView, view: View) -> tuple[float, int]:
+    if not plans_batches(policy):
         gpu_fraction, device = policy.choose(task, view)
         return float(gpu_fraction), int(device)
     size, intensity, memory, ready = (
@@ -81,14 +91,14 @@ def _decision(policy: Scheduler, task: TaskView, view: View) -> tuple[float, int
     return float(fractions[0]), int(devices[0])
 
 
-def _expected(share: float, device: int, seconds: Floats, task: TaskView, view: View) -> tuple[float, float]:
+def _expected_end(share: float, device: int, seconds: Floats, task: TaskView, view: View) -> tuple[float, float]:
     """Return how long a decision takes and when it ends by the policy's own times; the CPU has the other share."""
     if not 0 <= device < len(view.free):
         return np.nan, np.nan
     on_gpu = view.kind[device] == GPU
     parts = [(device, share if on_gpu else 1.0)]
     if on_gpu and share < 1.0:
-        parts = [(device, share), (int(cpu_beside(view, device)), 1.0 - share)]
+        parts = [(device, share), (int(least_loaded_node_cpu(view, device)), 1.0 - share)]
     needed = [(part, float(seconds[view.device_class[part]]) * size) for part, size in parts if size > 0]
     ends = [float(start_on(task, view, part)) + each for part, each in needed]
     return max(each for _, each in needed), max(ends)
@@ -112,32 +122,36 @@ def _candidate(
     )
 
 
-def asked(lane: Lane, tasks: Tasks, times: Floats) -> Explanation:
-    """Ask a lane's scheduler about the first of some tasks, before they are placed."""
+Explanations = dict[str, Explanation]
+
+
+def explain_next(lane: Lane, tasks: Tasks, times: Floats) -> Explanation:
+    """Explain what a lane's scheduler will do with the first of some tasks, before they are placed."""
     try:
-        return _answer(lane, tasks, times)
-    except Exception as error:  # noqa: BLE001  # who cannot say why may race all the same; the page shows the error
-        rule = f"cannot say why: {type(error).__name__}: {error}"
+        return _explain_first(lane, tasks, times)
+    except Exception as error:  # noqa: BLE001  # a policy that cannot explain may race all the same
+        rule = f"cannot be explained: {type(error).__name__}: {error}"
         return Explanation(float("nan"), -1, rule, (), {})
 
 
-Reasons = dict[str, Explanation]
-
-
-def _answer(lane: Lane, tasks: Tasks, times: Floats) -> Explanation:
-    twin, machine = lane.scheduler.twin(), lane.machine.twin()
+def _explain_first(lane: Lane, tasks: Tasks, times: Floats) -> Explanation:
+    policy, machine = copy_policy(lane.scheduler), lane.machine.twin()
     view = lane.machine.twin().view_at(float(tasks.arrival_time[0]))
-    part = tasks.part(0, lane.scheduler.learn_every or len(tasks))  # as the lane will hand them over
+    part = tasks.part(0, lane.scheduler.learn_every or len(tasks))  # the block that the lane will step
     # In the compiled loop, because interpreted the agent alone takes 50 ms.
-    placed = machine.step(part, twin, times=times[: len(part)])
-    seen = expected_times(part, machine.cluster, times[: len(part)])
-    task = _first(part, seen if twin.sighted else np.full_like(seen, np.nan))
-    if placed.status[0] != RAN or type(twin).explain is not Scheduler.explain:
-        return twin.explain(task, view)  # where it wanted to go is not where it went
-    return explained(twin, task, view, *placed.decision(0))
+    placed = machine.step(part, policy, times=times[: len(part)])
+    seen = apply_expected_times(part, machine.cluster, times[: len(part)])
+    task = _first_view(part, seen if policy.clairvoyant else np.full_like(seen, np.nan))
+    custom = getattr(type(policy), "explain", None)
+    if custom is not None:
+        explanation: Explanation = custom(policy, task, view)
+        return explanation
+    if placed.status[0] != RAN:
+        return explain(policy, task, view)  # it did not go where the policy wanted it
+    return explain_decision(policy, task, view, *placed.decision(0))
 
 
-def _first(tasks: Tasks, seen: Floats) -> TaskView:
+def _first_view(tasks: Tasks, seen: Floats) -> TaskView:
     task = tasks[0]
     return TaskView(
         row=0,

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from hybrid_scheduler.core.compiling import compiled
+from hybrid_scheduler.core.compiler import compiled
 from hybrid_scheduler.core.view import TaskView, View, least_loaded_cpu, least_loaded_gpu
 from hybrid_scheduler.schedulers.scheduler import Scheduler
 
 
 class Greedy(Scheduler):
-    """GPU share = compute intensity, on the least-loaded GPU; blind to transfers and to the CPU's queue."""
+    """GPU share = compute intensity, on the least-loaded GPU; ignores transfers and the CPU's queue."""
 
     name = "greedy"
-    sighted = False
+    clairvoyant = False
+    splits = True
 
     @compiled
     def choose(self, task: TaskView, view: View) -> tuple[float, int]:

@@ -9,7 +9,7 @@ import numpy as np
 from hybrid_scheduler.bounds.optimum import NODES, Effort, best_assignment
 from hybrid_scheduler.core.tasks import Ints
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.schedulers.search import BatchPlanner, Problem, checked_window
+from hybrid_scheduler.schedulers.search import BatchPlanner, Problem
 
 PLACES = 4000
 """Most pairs of a task and a device that the solver is asked about; a larger batch is left to the local search."""
@@ -30,13 +30,13 @@ class Optimal(BatchPlanner):
         gap: Annotated[float, "share of the makespan at which a batch counts as solved"] = 5e-3,
         nodes: Annotated[int, "most nodes of the solver's search tree for one batch"] = NODES,
         seconds: Annotated[float, "also stop after this many seconds (not repeatable); 0 is never"] = 0.0,
-        window: Annotated[int, "most tasks that are looked at together"] = 4096,
+        window: Annotated[int, "most tasks that are planned together"] = 4096,
     ) -> None:
+        super().__init__(window)
         for name, value, most in (("gap", gap, 1.0), ("nodes", nodes, 2**31 - 1), ("seconds", seconds, 1e9)):
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
                 raise InputError(f"optimal: {name} is {value!r}, expected a number from 0 to {most:g}")
         self.gap, self.nodes, self.seconds = float(gap), int(nodes), float(seconds)
-        self.window = checked_window(self.name, window)
         self.batches, self.proved, self.last_gap = 0, 0, 0.0
 
     def assign(self, problem: Problem) -> Ints:

@@ -7,16 +7,17 @@ from typing import Annotated
 import numpy as np
 
 from hybrid_scheduler.core.cluster import GPU
-from hybrid_scheduler.core.compiling import compiled
-from hybrid_scheduler.core.view import TaskView, View, cpu_beside, finish_on, start_on
+from hybrid_scheduler.core.compiler import compiled
+from hybrid_scheduler.core.view import TaskView, View, finish_on, least_loaded_node_cpu, start_on
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.schedulers.scheduler import Scheduler
 
 
 class Oracle(Scheduler):
-    """Greed with perfect eyesight: best for the task at hand, blind to the tasks behind it."""
+    """Greedy with exact times: best for the task at hand, without regard to the tasks behind it."""
 
     name = "oracle"
+    splits = True
 
     def __init__(self, step: Annotated[float, "step of the shares that it tries"] = 0.05) -> None:
         if not 0 < step <= 1:
@@ -33,7 +34,7 @@ class Oracle(Scheduler):
                 if finish < earliest:
                     best, earliest = device, finish
         for gpu in view.gpus:
-            cpu = cpu_beside(view, gpu)
+            cpu = least_loaded_node_cpu(view, gpu)
             gpu_start, cpu_start = start_on(task, view, gpu), start_on(task, view, cpu)
             gpu_time, cpu_time = task.times[view.device_class[gpu]], task.times[view.device_class[cpu]]
             for f in self.shares[1:-1]:

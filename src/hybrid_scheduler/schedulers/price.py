@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hybrid_scheduler.bounds.makespan import work_prices
-from hybrid_scheduler.core.compiling import compiled
+from hybrid_scheduler.bounds.makespan import find_prices
+from hybrid_scheduler.core.compiler import compiled
 from hybrid_scheduler.core.tasks import Floats, Tasks
 from hybrid_scheduler.core.view import TaskView, View, can_run, finish_on
 from hybrid_scheduler.schedulers.scheduler import Scheduler
@@ -15,6 +15,7 @@ class Price(Scheduler):
     """Uses the prices that prove the lower bound; leaves a GPU to the task that needs it more."""
 
     name = "price"
+    batch_mode = True  # prices are those of the block
 
     def __init__(self) -> None:
         self.prices = np.ones(1)
@@ -22,7 +23,7 @@ class Price(Scheduler):
     def prepare(self, tasks: Tasks, times: Floats, view: View) -> None:
         """Find the prices of this block: the dual of its assignment to classes."""
         counts = np.bincount(view.device_class, minlength=times.shape[1])
-        self.prices = work_prices(times, counts)
+        self.prices = find_prices(times, counts)
 
     @compiled
     def choose(self, task: TaskView, view: View) -> tuple[float, int]:

@@ -1,4 +1,9 @@
-"""What rl_agent sees of a decision, written down for its network and the lessons after, and how it scores it."""
+"""RL agent: a dueling double DQN (`learning/dqn.py`) that learns from rewards which device to take.
+
+The agent scores one candidate per device class, the least-loaded device of it, and takes the best; while it explores,
+any. What it observes of a decision is stored in arrays that the compiled `choose` fills and training reads again.
+Trained on measured workloads with custom features, it also reads predicted durations and the place in a graph.
+"""
 
 from __future__ import annotations
 
@@ -9,38 +14,65 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+import torch
 
 from hybrid_scheduler import registry
 from hybrid_scheduler.core.cluster import Cluster
-from hybrid_scheduler.core.compiling import compiled, jitable
+from hybrid_scheduler.core.compiler import compiled, jitable
 from hybrid_scheduler.core.placements import Placements
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
 from hybrid_scheduler.core.tasks import Floats, Tasks
 from hybrid_scheduler.core.view import TaskView, View, start_on
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.learning.background import Study
+from hybrid_scheduler.files import atomic_write
+from hybrid_scheduler.learning.background import TrainingLoop
 from hybrid_scheduler.learning.dqn import (
     REWARDS,
-    Acts,
-    AgentLessons,
-    Knowledge,
-    Lessons,
-    Replay,
-    Singles,
+    AgentTrainer,
+    AgentUpdate,
+    Decisions,
+    DQNTrainer,
+    Float32s,
+    ReplayBuffer,
     Weights,
-    new_weights,
+    init_weights,
     q_values,
 )
-from hybrid_scheduler.learning.durations import LearntTimes, SeenMore, TimesLessons
-from hybrid_scheduler.learning.features import Known, graph_features, way_to_the_end
+from hybrid_scheduler.learning.durations import DurationModel, DurationObservation, DurationTrainer
+from hybrid_scheduler.learning.features import FeatureTable, graph_features, has_custom_features, longest_path
 from hybrid_scheduler.learning.insight import NAN, POINTS, AgentHistory, AgentInsight, AgentPoint
 from hybrid_scheduler.learning.model_files import check_manifest, read_manifest, write_manifest
-from hybrid_scheduler.schedulers.scheduler import Scheduler
+from hybrid_scheduler.schedulers.learner import Learner, list_workloads
+from hybrid_scheduler.schedulers.scheduler import Evidence
+
+FEATURES = (
+    "size / 10000", "√(size / 10000)", "compute_intensity", "memory / 5000",
+    "is a GPU", "watts / 100", "log wait", "log of the shortest wait", "wait beyond the mean",
+)  # fmt: skip
+GRAPH_FEATURES = ("upward rank", "depth over chain", "log parents", "log children", "log MB in", "log MB out")
+EXTENDED_FEATURES = (
+    "log of learnt seconds", "learnt seconds over the best", "learnt end after the earliest", *GRAPH_FEATURES,
+)  # fmt: skip
+"""Features that a network with predicted durations reads after `FEATURES`; ranks are in predicted seconds."""
+AUTO, NONE = (
+    "auto",
+    "none",
+)  # start from the pretrained model of the cluster (`studies/pretraining.py`), or from nothing
+STATES = ("queues", "task")
+DURATIONS_PREFIX = "times_"  # of the names of the duration model's arrays in a file
+BLOCK = 2  # decisions between two training steps
+LOW_EPSILON = 0.1  # below it the agent trusts its scores …
+MAX_TRIAL_COST = 2.0  # … and skips trials that it expects to cost so many mean tasks more than the best
+PRETRAIN_DECISIONS = 4000  # decisions, at least, on workloads with custom features
+CRITICALITY_EXPONENT = 4.0  # how fast criticality falls as the longest path through a task gets shorter
+
+
+# --- observing and scoring -----------------------------------------------------------------------------------------
 
 
 @jitable
-def look(agent: Any, task: TaskView, view: View) -> int:
-    """Find the candidates and write down what is seen of them; return how many there are."""
+def observe(agent: Any, task: TaskView, view: View) -> int:
+    """Find the candidates and store what is observed of them; return how many there are."""
     row, classes = task.row, agent.state.shape[1]
     for candidate in range(classes):
         agent.device[candidate] = -1
@@ -57,7 +89,7 @@ def look(agent: Any, task: TaskView, view: View) -> int:
             wait = max(view.free[device] - task.ready_time, 0.0)
             agent.wait[row, candidate] = wait
             number, total, shortest = number + 1, total + wait, min(shortest, wait)
-    if number == 0:  # fits no device whole: any answer will do, the loop finds a place or rejects it
+    if number == 0:  # fits no device whole: any answer will do, the loop splits or rejects it
         agent.possible[row, view.device_class[0]] = True
         agent.device[view.device_class[0]] = 0
         return 1
@@ -73,17 +105,17 @@ def look(agent: Any, task: TaskView, view: View) -> int:
             seen[5] = view.watts[device] / 100.0
             if agent.sees_queues:
                 wait = agent.wait[row, candidate]
-                seen[6] = np.log1p(wait / agent.typical) / 5.0
-                seen[7] = np.log1p(shortest / agent.typical) / 5.0
-                seen[8] = min(max((wait - total / number) / agent.typical / 50.0, -1.0), 1.0)
-    if agent.more:
-        look_further(agent, task, view)
+                seen[6] = np.log1p(wait / agent.time_scale) / 5.0
+                seen[7] = np.log1p(shortest / agent.time_scale) / 5.0
+                seen[8] = min(max((wait - total / number) / agent.time_scale / 50.0, -1.0), 1.0)
+    if agent.extended:
+        observe_durations(agent, task, view)
     return number
 
 
 @jitable
-def look_further(agent: Any, task: TaskView, view: View) -> None:
-    """Write down what a wide network sees too: learnt times, and the place in a graph."""
+def observe_durations(agent: Any, task: TaskView, view: View) -> None:
+    """Store the extended features: predicted durations and the place in the graph."""
     row, least, earliest = task.row, np.inf, np.inf
     for candidate in range(agent.state.shape[1]):
         if agent.device[candidate] >= 0:
@@ -93,15 +125,15 @@ def look_further(agent: Any, task: TaskView, view: View) -> None:
     for candidate in range(agent.state.shape[1]):
         if agent.device[candidate] >= 0:
             seen, seconds = agent.state[row, candidate], agent.expected[row, candidate]
-            seen[9] = np.log(seconds / agent.typical) / 5.0
+            seen[9] = np.log(seconds / agent.time_scale) / 5.0
             seen[10] = np.log(seconds / least) / 5.0
-            seen[11] = np.log1p((agent.ends[candidate] - earliest) / agent.typical) / 5.0
-            for number in range(agent.place.shape[1]):
-                seen[12 + number] = agent.place[row, number]
+            seen[11] = np.log1p((agent.ends[candidate] - earliest) / agent.time_scale) / 5.0
+            for number in range(agent.graph.shape[1]):
+                seen[12 + number] = agent.graph[row, number]
 
 
 @jitable
-def score(agent: Any, seen: Singles) -> float:
+def score(agent: Any, seen: Float32s) -> float:
     """Return the advantage of a candidate; the state's value is the same for all."""
     dense(seen, agent.w1, agent.b1, agent.first, True)
     dense(agent.first, agent.w2, agent.b2, agent.second, True)
@@ -110,7 +142,7 @@ def score(agent: Any, seen: Singles) -> float:
 
 
 @jitable
-def dense(inputs: Singles, weights: Singles, bias: Singles, outputs: Singles, rectified: bool) -> None:
+def dense(inputs: Float32s, weights: Float32s, bias: Float32s, outputs: Float32s, rectify: bool) -> None:
     """Write one layer's outputs; inputs that a ReLU has set to 0 cost nothing."""
     for j in range(len(outputs)):
         outputs[j] = bias[j]
@@ -118,81 +150,66 @@ def dense(inputs: Singles, weights: Singles, bias: Singles, outputs: Singles, re
         if inputs[k] != 0.0:
             for j in range(len(outputs)):
                 outputs[j] += inputs[k] * weights[k, j]
-    if rectified:
+    if rectify:
         for j in range(len(outputs)):
             outputs[j] = max(outputs[j], np.float32(0.0))
 
 
-PLACE = ("upward rank", "depth over chain", "log parents", "log children", "log MB in", "log MB out")
-MORE = ("log of learnt seconds", "learnt seconds over the best", "learnt end after the earliest", *PLACE)
-"""Names of the features that a wide network reads after those of a plain one; the ranks are in learnt seconds."""
-SHARPNESS = 4.0  # how fast a task's weight falls as its longest chain gets shorter than the longest of all
+class ExtendedState:
+    """Predicted durations, graph features and criticality of a block of tasks."""
 
-
-class Sight:
-    """What is seen of a block of tasks: expected seconds by class, the place in the graph, and how critical it is."""
-
-    def __init__(self, learnt: LearntTimes, tasks: Tasks) -> None:
-        self.expected = learnt.predict(Known.of(tasks)).mean
-        self.place = np.zeros((len(tasks), len(PLACE)), np.float32)
-        self.critical = np.zeros(len(tasks))
+    def __init__(self, model: DurationModel, tasks: Tasks) -> None:
+        self.expected = model.predict(FeatureTable.from_tasks(tasks)).mean
+        self.graph = np.zeros((len(tasks), len(GRAPH_FEATURES)), np.float32)
+        self.criticality = np.zeros(len(tasks))
         if tasks.has_edges:
-            self._look_at_graph(tasks, self.expected.min(axis=1))
+            self._add_graph(tasks, self.expected.min(axis=1))
 
-    def _look_at_graph(self, tasks: Tasks, seconds: Floats) -> None:
-        depth, height, parents, children, moved_in, moved_out = graph_features(tasks).T
-        rank = way_to_the_end(tasks, seconds)
-        through = way_to_the_end(tasks, seconds, backwards=True) + rank - seconds
+    def _add_graph(self, tasks: Tasks, seconds: Floats) -> None:
+        depth, height, parents, children, megabytes_in, megabytes_out = graph_features(tasks).T
+        rank = longest_path(tasks, seconds)
+        through = longest_path(tasks, seconds, backwards=True) + rank - seconds
         columns = (
             rank / rank.max(),
             depth / np.maximum(depth + height, 1.0),
             np.log1p(parents) / 3.0,
             np.log1p(children) / 3.0,
-            np.log1p(moved_in) / 10.0,
-            np.log1p(moved_out) / 10.0,
+            np.log1p(megabytes_in) / 10.0,
+            np.log1p(megabytes_out) / 10.0,
         )
-        self.place = np.column_stack(columns).astype(np.float32)
-        self.critical = (through / through.max()) ** SHARPNESS
+        self.graph = np.column_stack(columns).astype(np.float32)
+        self.criticality = (through / through.max()) ** CRITICALITY_EXPONENT
 
 
-FEATURES = (
-    "size / 10000", "√(size / 10000)", "compute_intensity", "memory / 5000",
-    "is a GPU", "watts / 100", "log wait", "log of the shortest wait", "wait beyond the mean",
-)  # fmt: skip
-AUTO, NONE = "auto", "none"  # start from the lessons that a race gives (see `training.ready`), or from nothing
-STATES = ("queues", "task")
-TIMES = "times_"  # how the names of learnt times begin in a file
-BLOCK = 2  # decisions between two lessons
-MATURE = 0.1  # exploration below which the agent trusts what it knows …
-FOLLY = 2.0  # … and leaves out trials that it expects to cost so many typical tasks more than the best
-REHEARSED = 4000  # decisions, at least, that it makes in lessons on tasks that say more than the bare three
+# --- the policy ----------------------------------------------------------------------------------------------------
 
 
 class CurvePoint(NamedTuple):
-    """How learning stood after a lesson."""
+    """A point of the learning curve."""
 
     tasks: int
     steps: int
     loss: float
     epsilon: float
-    reward: float  # running mean, in typical tasks
+    reward: float  # running mean, in units of the mean task
 
 
-class RLAgent(Scheduler):
-    """Learns while it runs; `pretrain` gives it a start, `save_model` and `load_model` keep what it knows."""
+class RLAgent(Learner):
+    """Learns while it runs; `pretrain` gives it a start, `save_model` and `load_model` keep what it learnt."""
 
     name = "rl_agent"
-    sighted = False
-    shared = ("_lessons", "_study", "curve", "_points")
-    remembered = ("state", "possible", "wait", "action")
+    stochastic = True
+    shared = ("_trainer", "_training", "curve", "_points")
+    row_arrays = ("state", "possible", "wait", "action")
+    pretraining_tasks = 6000
 
     def __init__(
         self,
         gamma: Annotated[float, "discount: how much the future counts, 0 to 1"] = 0.9,
-        epsilon: Annotated[float, "share of decisions by lot, at the start"] = 1.0,
+        epsilon: Annotated[float, "share of random decisions, at the start"] = 1.0,
         epsilon_min: Annotated[float, "… and in the end"] = 0.01,
         epsilon_decay: Annotated[float, "factor of epsilon per task"] = 0.9995,
-        replay: Annotated[int, "decisions that are remembered"] = 50_000,
+        replay: Annotated[int, "capacity of the replay buffer, in decisions"] = 50_000,
         batch: Annotated[int, "decisions of one gradient step"] = 128,
         target_update: Annotated[int, "gradient steps between two copies of the target network"] = 100,
         learning_rate: Annotated[float, "step size of Adam"] = 5e-4,
@@ -201,9 +218,11 @@ class RLAgent(Scheduler):
         reward: Annotated[str, "price, turnaround or execution"] = "price",
         state: Annotated[str, "queues, or task: the bare task without the queues"] = "queues",
         online: Annotated[bool, "whether it learns while it runs"] = True,
-        beside: Annotated[int, "learn in another process: this many tasks later, -1 as soon as it can be, 0 not"] = 0,
-        model: Annotated[str, "model file to start from; auto: what lessons taught, none: from nothing"] = AUTO,
-        seed: Annotated[int, "seed of weights and lots"] = 0,
+        background: Annotated[
+            int, "train in another process: updates this many tasks later, -1 when ready, 0 not"
+        ] = 0,
+        model: Annotated[str, "model file to start from; auto: pretrained for the cluster, none: untrained"] = AUTO,
+        seed: Annotated[int, "seed of weights and exploration"] = 0,
     ) -> None:
         if reward not in REWARDS:
             raise InputError(f"rl_agent: reward is '{reward}', expected {', '.join(REWARDS)}")
@@ -216,10 +235,9 @@ class RLAgent(Scheduler):
         self.sees_queues = state == "queues"
         self._seed = seed
         self._generator = np.random.default_rng([seed, 0xA6E])
-        self._demonstration = np.empty(0, np.int64)
-        self._lessons = AgentLessons(
-            network=Lessons(new_weights(len(FEATURES), seed), gamma, learning_rate, batch, target_update),
-            replay=Replay(replay),
+        self._trainer = AgentTrainer(
+            network=DQNTrainer(init_weights(len(FEATURES), seed), gamma, learning_rate, batch, target_update),
+            replay=ReplayBuffer(replay),
             reward=reward,
             steps_per_task=steps_per_task,
             epsilon=float(epsilon),
@@ -227,61 +245,59 @@ class RLAgent(Scheduler):
             decay=epsilon_decay,
             seed=seed,
         )
-        self._shape: dict[str, int] = {}  # devices by class where it last learnt
+        self._training = TrainingLoop(self._trainer, background)
+        self._demonstration = np.empty(0, np.int64)
+        self._shape: dict[str, int] = {}  # devices by class where it was last trained
         self.curve: deque[CurvePoint] = deque(maxlen=20_000)
-        self._decisions = 0
         self._points = deque[AgentPoint](maxlen=POINTS)
-        self._updates, self._earned = 0, NAN
-        self.weigh_energy(energy_weight)
-        self._study = Study(self._lessons, beside)
-        self._times: LearntTimes | None = None
-        self.more = False
-        self._critical: Floats | None = None
-        self.expected, self.place, self.ends = np.empty((0, 1)), np.empty((0, 1), np.float32), np.zeros(1)
+        self._decisions, self._updates, self._reward = 0, 0, NAN
+        self.set_energy_weight(energy_weight)
+        self._duration_model: DurationModel | None = None
+        self._criticality: Floats | None = None
+        self.extended = False
+        self.expected, self.graph, self.ends = np.empty((0, 1)), np.empty((0, 1), np.float32), np.zeros(1)
         self.classes = 1
-        self._take(self._lessons.knowledge)
-        self._prepare_room(0)
+        self._apply(self._trainer.state)
+        self._allocate(0)
         self.model = model or NONE  # in a spec, none is read as nothing
         if self.model not in (AUTO, NONE):
             self.load_model(model)
 
-    # --- deciding ----------------------------------------------------------------------------------------------
-
-    def _prepare_room(self, count: int) -> None:
-        """Make room for what is seen and done in a block; the lesson after it reads it again."""
+    def _allocate(self, count: int) -> None:
+        """Allocate the arrays of a block and draw its random numbers; training reads them again."""
         classes = self.classes
         self.state = np.zeros((count, classes, len(self.w1)), np.float32)
         self.possible = np.zeros((count, classes), np.bool_)
         self.wait = np.zeros((count, classes))
         self.action = np.zeros(count, np.int64)
-        self.guide = np.full(count, -1, np.int64)  # a demonstrator's choice; -1: the agent's own
-        self.lot = self._generator.random((count, 2))
+        self.demonstrated = np.full(count, -1, np.int64)  # a demonstrator's choice; -1: the agent's own
+        self.draws = self._generator.random((count, 2))
         self.device = np.zeros(classes, np.int64)
         hidden = len(self.b1)
         self.first, self.second, self.out = (np.zeros(n, np.float32) for n in (hidden, hidden, 2))
 
     def prepare(self, tasks: Tasks, times: Floats, view: View) -> None:
-        """Draw the lots of a block and make room for it."""
+        """Allocate a block and predict its durations."""
         # A class whose devices have all failed keeps its place: experience must not change its shape.
         self.classes = max(self.classes, int(view.device_class.max()) + 1)
-        self._prepare_room(len(tasks))
-        self._critical = None
-        if self._times is not None:
-            sight = Sight(self._times, tasks)
-            self.expected, self.place, self.ends = sight.expected, sight.place, np.zeros(self.classes)
-            self._critical = sight.critical if tasks.has_edges else None
+        self._allocate(len(tasks))
+        self._criticality = None
+        if self._duration_model is not None:
+            state = ExtendedState(self._duration_model, tasks)
+            self.expected, self.graph, self.ends = state.expected, state.graph, np.zeros(self.classes)
+            self._criticality = state.criticality if tasks.has_edges else None
         if len(self._demonstration):
-            self.guide[:] = self._demonstration[: len(tasks)]
+            self.demonstrated[:] = self._demonstration[: len(tasks)]
             self._demonstration = self._demonstration[len(tasks) :]
 
     @compiled
     def choose(self, task: TaskView, view: View) -> tuple[float, int]:
-        """Look at every candidate, then take the best, or by lot any."""
+        """Score every candidate, then take the best or, exploring, any."""
         row = task.row
-        number = look(self, task, view)
-        guided = self.guide[row]
-        skip = int(self.lot[row, 1] * number) if self.lot[row, 0] < self.epsilon else -1
-        taken, best, tried, hope = -1, -np.inf, -1, 0.0
+        number = observe(self, task, view)
+        demonstrated = self.demonstrated[row]
+        skip = int(self.draws[row, 1] * number) if self.draws[row, 0] < self.epsilon else -1
+        taken, best, tried, trial = -1, -np.inf, -1, 0.0
         for candidate in range(self.state.shape[1]):
             if not self.possible[row, candidate]:
                 continue
@@ -289,37 +305,48 @@ class RLAgent(Scheduler):
             if advantage > best:
                 taken, best = candidate, advantage
             if skip == 0:
-                tried, hope = candidate, advantage
+                tried, trial = candidate, advantage
             skip -= 1
         # A trial that would surely cost more than a few tasks teaches nothing new.
-        if tried >= 0 and best - hope <= self.folly:
+        if tried >= 0 and best - trial <= self.max_trial_cost:
             taken = tried
-        if guided >= 0 and self.possible[row, guided]:
-            taken = guided
+        if demonstrated >= 0 and self.possible[row, demonstrated]:
+            taken = demonstrated
         self.action[row] = taken
         device = self.device[taken]
         return float(view.kind[device]), device
 
-    # --- learning ----------------------------------------------------------------------------------------------
+    def evidence(self, task: TaskView, view: View) -> Evidence:
+        """Return Q of each candidate for a task of this block, in units of the mean task; NaN: no candidate."""
+        observe(self, task, view)
+        weights = Weights(*(getattr(self, name) for name in Weights._fields))
+        rows = slice(task.row, task.row + 1)
+        q = q_values(weights, self.state[rows], self.possible[rows])[0]
+        scores = np.full(len(view.free), np.nan)
+        for candidate in np.flatnonzero(self.possible[task.row]):
+            scores[self.device[candidate]] = q[candidate]
+        return Evidence(task.times, scores)
+
+    # --- learning --------------------------------------------------------------------------------------------------
 
     def learn(self, placements: Placements) -> None:
-        """Let the lessons study a block: here and now, or beside the decisions."""
-        acts = self._acts(placements)
-        knowledge: Knowledge | None = self._study.study(acts, len(acts.action))
-        self._take(knowledge)
-        if knowledge is not None:
-            self._note(knowledge, int(placements.tasks.task_id[-1]))
+        """Train on a block, in the foreground or in the background."""
+        decisions = self._collect(placements)
+        update: AgentUpdate | None = self._training.train(decisions, len(decisions.action))
+        self._apply(update)
+        if update is None:
+            return
+        self._updates += update.weights is not None
+        self._reward = update.reward
+        if np.isfinite(update.loss):
+            task = int(placements.tasks.task_id[-1])
+            self._points.append(AgentPoint(task, update.epsilon, update.loss, update.reward))
 
-    def _note(self, knowledge: Knowledge, task: int) -> None:
-        self._updates += knowledge.weights is not None
-        self._earned = knowledge.reward
-        if np.isfinite(knowledge.loss):
-            self._points.append(AgentPoint(task, knowledge.epsilon, knowledge.loss, knowledge.reward))
-
-    def _acts(self, placements: Placements) -> Acts:
+    def _collect(self, placements: Placements) -> Decisions:
+        """Return the decisions of a block with what they cost."""
         self._shape = placements.cluster.shape
         self._decisions += len(placements)
-        acts = Acts(
+        decisions = Decisions(
             state=self.state,
             possible=self.possible,
             wait=self.wait,
@@ -330,164 +357,171 @@ class RLAgent(Scheduler):
             energy=placements.energy,
             counts=placements.cluster.counts,
             queued=placements.queued,
-            weight=self._weight,
-            critical=self._critical,
+            energy_weight=self._energy_weight,
+            criticality=self._criticality,
         )
-        if placements.tasks.has_edges:  # experience goes on from decision to decision, not from row to row
+        if placements.tasks.has_edges:  # transitions go from decision to decision, not from row to row
             rows = np.lexsort((np.arange(len(placements)), placements.ready))
-            return acts.of(rows[placements.ran[rows]])
-        return acts if placements.ran.all() else acts.of(placements.ran)
+            return decisions.take(rows[placements.ran[rows]])
+        return decisions if placements.ran.all() else decisions.take(placements.ran)
 
-    def _take(self, knowledge: Knowledge | None) -> None:
-        if knowledge is None:
+    def _apply(self, update: AgentUpdate | None) -> None:
+        if update is None:
             return
-        self._steps = knowledge.steps
-        self.typical, self.epsilon = knowledge.typical, knowledge.epsilon
-        self.folly = FOLLY if knowledge.epsilon <= MATURE else np.inf
-        if knowledge.weights is not None:
-            self.more = len(knowledge.weights.w1) > len(FEATURES)
-            self.w1, self.b1, self.w2, self.b2, self.w3, self.b3 = knowledge.weights
-        if np.isfinite(knowledge.loss):
-            point = CurvePoint(self._decisions, knowledge.steps, knowledge.loss, knowledge.epsilon, knowledge.reward)
-            self.curve.append(point)
+        self._steps = update.steps
+        self.time_scale, self.epsilon = update.time_scale, update.epsilon
+        self.max_trial_cost = MAX_TRIAL_COST if update.epsilon <= LOW_EPSILON else np.inf
+        if update.weights is not None:
+            self.extended = len(update.weights.w1) > len(FEATURES)
+            self.w1, self.b1, self.w2, self.b2, self.w3, self.b3 = update.weights
+        if np.isfinite(update.loss):
+            self.curve.append(CurvePoint(self._decisions, update.steps, update.loss, update.epsilon, update.reward))
 
-    def weigh_energy(self, weight: float) -> None:
-        """Weigh energy against time in the reward; priced seconds are not pulled by weights up to a half."""
+    def set_energy_weight(self, weight: float) -> None:
+        """Weigh energy against time in the reward; with priced seconds only weights above 0.5 count."""
         if not 0 <= weight <= 1:
             raise InputError(f"rl_agent: energy_weight is {weight}, expected a number from 0 to 1")
-        self._weight = max(0.0, 2.0 * weight - 1.0) if self._lessons.reward == "price" else float(weight)
+        self._energy_weight = max(0.0, 2.0 * weight - 1.0) if self._trainer.reward == "price" else float(weight)
 
-    def learn_beside(self, tasks: int) -> None:
-        """From now on learn in another process; what is learnt counts `tasks` tasks later."""
-        self._study = Study(self._lessons, tasks)
+    def train_in_background(self, delay: int) -> None:
+        """Train in another process from now on."""
+        self._training = TrainingLoop(self._trainer, delay)
 
     def close(self) -> None:
-        """End the process that learns beside, if there is one."""
-        self._study.close()
+        """End the background process, if there is one."""
+        self._training.close()
+
+    # --- pretraining -----------------------------------------------------------------------------------------------
+
+    def needs_pretraining(self, warm_start: bool = False) -> bool:
+        """Whether the model of the cluster should be loaded: unless the user named one or none."""
+        del warm_start
+        return self.model == AUTO
 
     def pretrain(
         self,
-        tasks: Tasks,
+        workloads: Tasks | Sequence[Tasks],
         cluster: Cluster,
+        mode: str = "queued",
+        measured: bool = False,
         demonstrator: str = "price",
         share: float = 0.5,
         steps_per_task: float = 0.5,
-        mode: str = "queued",
     ) -> None:
-        """Watch another policy on a `share` of independent tasks, explore on the rest, and learn from both."""
-        machine, lessons = VirtualMultiGPU(cluster=cluster, mode=mode), self._lessons
-        shown = machine.run(tasks, registry.schedulers.create(demonstrator))
-        device = np.where(shown.gpu_fraction >= 0.5, shown.gpu, shown.cpu)
-        followed = self._generator.random(len(tasks)) < share
-        self._demonstration = np.where(followed, cluster.class_index[device], -1)
-        usual, lessons.steps_per_task, lessons.epsilon = lessons.steps_per_task, steps_per_task, 1.0
-        self._take(lessons.knowledge)
+        """Imitate another policy on a `share` of the tasks, explore on the rest, and train on both.
+
+        On measured workloads with custom features a new network is trained that reads predicted durations too.
+        """
+        workloads = list_workloads(workloads)
+        if measured and any(map(has_custom_features, workloads)):
+            self._pretrain_extended(workloads, cluster)
+            return
+        for tasks in workloads:
+            if tasks.has_edges:
+                raise InputError(f"{self.name} cannot be pretrained on generated graphs: train it on measured ones")
+            self._pretrain_independent(tasks, cluster, mode, demonstrator, share, steps_per_task)
+
+    def _pretrain_independent(
+        self, tasks: Tasks, cluster: Cluster, mode: str, demonstrator: str, share: float, steps_per_task: float
+    ) -> None:
+        machine, trainer = VirtualMultiGPU(cluster=cluster, mode=mode), self._trainer
+        self._demonstrate(tasks, machine, demonstrator, share)
+        online_steps, trainer.steps_per_task, trainer.epsilon = trainer.steps_per_task, steps_per_task, 1.0
+        self._apply(trainer.state)
         machine.reset()
         for first in range(0, len(tasks), BLOCK):
             placements = machine.step(tasks.part(first, first + BLOCK), self)
-            self._take(lessons.study(self._acts(placements)))
-        lessons.steps_per_task, lessons.epsilon = usual, lessons.epsilon_min
-        self._take(lessons.knowledge)
+            self._apply(trainer.train(self._collect(placements)))
+        trainer.steps_per_task, trainer.epsilon = online_steps, trainer.epsilon_min
+        self._apply(trainer.state)
         self._demonstration = np.empty(0, np.int64)
 
-    def pretrain_more(self, lessons: Sequence[Tasks], cluster: Cluster) -> None:
-        """Learn times from tasks that say more, then watch a planner on half of them and explore on the rest.
-
-        The network is a new one: it reads learnt times and the place in a graph beside the task and the queues.
-        """
-        self._times = TimesLessons(1, self._seed).taught(SeenMore.known_of(tasks, cluster) for tasks in lessons)
-        if self._times is None:
+    def _pretrain_extended(self, workloads: Sequence[Tasks], cluster: Cluster) -> None:
+        """Fit durations, then imitate a planner on half of the tasks and explore on the rest."""
+        observations = (DurationObservation.from_tasks(tasks, cluster) for tasks in workloads)
+        self._duration_model = DurationTrainer(1, self._seed).pretrain(observations)
+        if self._duration_model is None:
             return
-        self._know(new_weights(len(FEATURES) + len(MORE), self._seed), self._times.typical)
-        known = self._lessons
-        known.epsilon = 1.0
-        self._take(known.knowledge)
-        for _ in range(max(2, -(-REHEARSED // sum(map(len, lessons))))):
-            for tasks in lessons:
-                self._rehearse(tasks, VirtualMultiGPU(cluster=cluster))
-        known.epsilon = known.epsilon_min
-        self._take(known.knowledge)
+        inputs = len(FEATURES) + len(EXTENDED_FEATURES)
+        self._set_weights(init_weights(inputs, self._seed), self._duration_model.typical)
+        trainer = self._trainer
+        trainer.epsilon = 1.0
+        self._apply(trainer.state)
+        machine = VirtualMultiGPU(cluster=cluster)
+        for _ in range(max(2, -(-PRETRAIN_DECISIONS // sum(map(len, workloads))))):
+            for tasks in workloads:
+                self._demonstrate(tasks, machine, "heft" if tasks.has_edges else "price", share=0.5)
+                machine.reset()
+                self._apply(trainer.train(self._collect(machine.step(tasks, self))))
+                self._demonstration = np.empty(0, np.int64)
+        trainer.epsilon = trainer.epsilon_min
+        self._apply(trainer.state)
 
-    def _rehearse(self, tasks: Tasks, machine: VirtualMultiGPU, share: float = 0.5) -> None:
-        """Decide a whole lesson, a share of it as a planner would, and learn from it."""
-        shown = machine.run(tasks, registry.schedulers.create("heft" if tasks.has_edges else "price"))
+    def _demonstrate(self, tasks: Tasks, machine: VirtualMultiGPU, demonstrator: str, share: float) -> None:
+        """Set which class another policy takes for a random `share` of the tasks."""
+        shown = machine.run(tasks, registry.schedulers.create(demonstrator))
         device = np.where(shown.gpu_fraction >= 0.5, shown.gpu, shown.cpu)
         followed = self._generator.random(len(tasks)) < share
         self._demonstration = np.where(followed, machine.cluster.class_index[device], -1)
-        machine.reset()
-        self._take(self._lessons.study(self._acts(machine.step(tasks, self))))
-        self._demonstration = np.empty(0, np.int64)
 
-    def scores(self, task: TaskView, view: View) -> Floats:
-        """Return what each candidate for a task of this block promises, in typical tasks; NaN: no candidate."""
-        look(self, task, view)
-        weights = Weights(*(getattr(self, name) for name in Weights._fields))
-        rows = slice(task.row, task.row + 1)
-        promised = q_values(weights, self.state[rows], self.possible[rows])[0]
-        scores = np.full(len(view.free), np.nan)
-        for candidate in np.flatnonzero(self.possible[task.row]):
-            scores[self.device[candidate]] = promised[candidate]
-        return scores
+    # --- display and files -----------------------------------------------------------------------------------------
 
     @property
     def insight(self) -> AgentInsight:
-        """Return how learning stands, seen from outside."""
+        """The state of training, for display."""
         return AgentInsight(
             version=self._updates,
-            beside=self._study.beside,
+            beside=self._training.in_background,
             epsilon=float(self.epsilon),
             loss=self._points[-1].loss if self._points else NAN,
-            reward=self._earned,
+            reward=self._reward,
             steps=self._steps,
             updates=self._updates,
         )
 
     @property
     def history(self) -> AgentHistory:
-        """Return how the last lessons went."""
+        """The last gradient steps."""
         return AgentHistory(list(self._points))
-
-    # --- files -------------------------------------------------------------------------------------------------
 
     def save_model(self, path: str | Path) -> None:
         """Write the weights as a torch file (`.pth`) and its manifest."""
-        import torch
-
-        from hybrid_scheduler.files import written_whole
-
         tensors = {name: torch.from_numpy(getattr(self, name).copy()) for name in Weights._fields}
-        tensors["typical"] = torch.tensor(self.typical, dtype=torch.float64)
-        if self._times is not None:
-            tensors |= {
-                f"{TIMES}{name}": torch.from_numpy(part.copy()) for name, part in self._times.to_arrays().items()
-            }
-        whole = BytesIO()  # straight to a file, torch would write the file's name into it
-        torch.save(tensors, whole)
-        with written_whole(path) as scratch:
-            scratch.write_bytes(whole.getvalue())
-        training = {"steps": self._steps, "reward": self._lessons.reward, "epsilon": self.epsilon}
-        features = FEATURES if self._times is None else (*FEATURES, *MORE)
+        tensors["typical"] = torch.tensor(self.time_scale, dtype=torch.float64)
+        if self._duration_model is not None:
+            arrays = self._duration_model.to_arrays()
+            tensors |= {f"{DURATIONS_PREFIX}{name}": torch.from_numpy(part.copy()) for name, part in arrays.items()}
+        content = BytesIO()  # straight to a file, torch would write the file's name into it
+        torch.save(tensors, content)
+        with atomic_write(path) as scratch:
+            scratch.write_bytes(content.getvalue())
+        training = {"steps": self._steps, "reward": self._trainer.reward, "epsilon": self.epsilon}
+        features = FEATURES if self._duration_model is None else (*FEATURES, *EXTENDED_FEATURES)
         write_manifest(path, kind=self.name, features=features, training=training, cluster=self._shape)
 
     def load_model(self, path: str | Path) -> None:
         """Read weights that `save_model` wrote; exploration goes on at its minimum."""
-        import torch
-
         check_manifest(read_manifest(path), path, self.name)
         tensors = torch.load(path, weights_only=True)
-        typical = float(tensors.pop("typical"))
+        time_scale = float(tensors.pop("typical"))
         weights = Weights(**{name: tensors[name].numpy() for name in Weights._fields})
-        times = {name.removeprefix(TIMES): part.numpy() for name, part in tensors.items() if name.startswith(TIMES)}
-        wanted = len(FEATURES) + (len(MORE) if times else 0)
-        if weights.w1.shape[0] != wanted:
-            raise InputError(f"{path} reads {weights.w1.shape[0]} features, this agent has {wanted}: train it again")
-        self._times = LearntTimes.from_arrays(times) if times else None
-        self._know(weights, typical)
+        durations = {
+            name.removeprefix(DURATIONS_PREFIX): part.numpy()
+            for name, part in tensors.items()
+            if name.startswith(DURATIONS_PREFIX)
+        }
+        expected = len(FEATURES) + (len(EXTENDED_FEATURES) if durations else 0)
+        if weights.w1.shape[0] != expected:
+            raise InputError(
+                f"{path} reads {weights.w1.shape[0]} features, this agent has {expected}: train it again"
+            )
+        self._duration_model = DurationModel.from_arrays(durations) if durations else None
+        self._set_weights(weights, time_scale)
 
-    def _know(self, weights: Weights, typical: float) -> None:
-        lessons, network = self._lessons, self._lessons.network
-        lessons.network = Lessons(weights, network.gamma, network.learning_rate, network.batch, network.target_update)
-        lessons.typical, lessons.epsilon = typical, lessons.epsilon_min
-        self._take(lessons.knowledge)
+    def _set_weights(self, weights: Weights, time_scale: float) -> None:
+        trainer, old = self._trainer, self._trainer.network
+        trainer.network = DQNTrainer(weights, old.gamma, old.learning_rate, old.batch, old.target_update)
+        trainer.time_scale, trainer.epsilon = time_scale, trainer.epsilon_min
+        self._apply(trainer.state)
 
     save, load = save_model, load_model

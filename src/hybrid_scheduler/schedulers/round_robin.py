@@ -1,21 +1,21 @@
-"""Round robin: GPU, CPU, GPU, CPU …, over the GPUs and the CPUs in turn."""
+"""Round robin: GPU, CPU, GPU, CPU …, cycling through the GPUs and the CPUs."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from hybrid_scheduler.core.cluster import GPU
-from hybrid_scheduler.core.compiling import compiled
+from hybrid_scheduler.core.compiler import compiled
 from hybrid_scheduler.core.tasks import Floats, Tasks
 from hybrid_scheduler.core.view import TaskView, View
 from hybrid_scheduler.schedulers.scheduler import Scheduler
 
 
 class RoundRobin(Scheduler):
-    """Alternates blindly; the baseline that looks at nothing."""
+    """Alternates; the baseline that looks at nothing."""
 
     name = "round_robin"
-    sighted = False
+    clairvoyant = False
 
     def __init__(self) -> None:
         self.turn = np.zeros(1, np.int64)

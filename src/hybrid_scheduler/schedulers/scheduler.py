@@ -4,42 +4,47 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from copy import deepcopy
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, NamedTuple, TypeGuard
 
-import numpy as np
-
-from hybrid_scheduler.core.compiling import compiled, is_compiled
-from hybrid_scheduler.core.placements import Placements
+from hybrid_scheduler.core.compiler import compiled, is_compiled
 from hybrid_scheduler.core.tasks import Floats, Ints, Tasks
 from hybrid_scheduler.core.view import TaskView, View
-from hybrid_scheduler.errors import SchedulerError
+from hybrid_scheduler.deprecated import adopt_policy, old_attribute
+from hybrid_scheduler.errors import InputError, SchedulerError
 
-if TYPE_CHECKING:
-    from hybrid_scheduler.schedulers.explain import Explanation
+
+class Evidence(NamedTuple):
+    """What a decision rests on; NaN is what the policy does not know."""
+
+    seconds: Floats  # expected duration by device class
+    scores: Floats | None = None  # the policy's own score of every device, larger is better
+    contributions: dict[str, float] = {}  # noqa: RUF012  # read only: how far each feature moved the decision
 
 
 class Scheduler:
     """Base of all policies: override `choose`, and what else the policy needs.
 
-    Mark `choose` (or `plan`) with `@compiled` and it runs compiled inside the loop; `self` then offers the
-    object's public numbers and arrays, and state that changes belongs in arrays.
+    Mark `choose` with `@compiled` and it runs compiled inside the loop; `self` then offers the object's public
+    numbers and arrays, and state that changes belongs in arrays.
     """
 
     name: str = ""
-    sighted: ClassVar[bool] = True
+    clairvoyant: ClassVar[bool] = True
     """Whether `task.times` holds the true times; a policy that sets this to False provably never sees them."""
-    order: Ints | None = None
-    """Set by `prepare` to decide tasks in this order of rows instead of as they become ready."""
-    window: int = 4096
-    """Most tasks that `plan` is handed at once."""
+    stochastic: ClassVar[bool] = False
+    """Whether decisions depend on random numbers (of the policy's seed)."""
+    splits: ClassVar[bool] = False
+    """Whether a task may be split between a GPU and a CPU."""
+    batch_mode: ClassVar[bool] = False
+    """Whether decisions depend on the block of tasks as a whole, not on one task at a time."""
     learn_every: int = 0
-    """How many tasks pass between two calls of `learn`; 0 is never."""
-    shared: ClassVar[tuple[str, ...]] = ()
-    """Attributes that deciding never changes: a `twin` shares them, which saves the copies of large ones."""
-    remembered: ClassVar[tuple[str, ...]] = ()
-    """Arrays with a row per task of a block that `learn` reads again: real tasks end in an order of their own."""
+    """Tasks between two calls of `learn`; 0: it does not learn (see `Learner`)."""
+
+    def prepare(self, tasks: Tasks, times: Floats, view: View) -> Ints | None:
+        """Look at a block of tasks before its first decision; `times` is NaN unless `clairvoyant`.
+
+        Return the rows in the order in which they shall be decided, or None: as they become ready.
+        """
 
     def choose(self, task: TaskView, view: View) -> tuple[float, int]:
         """Return (gpu_fraction, device) for one task."""
@@ -50,59 +55,36 @@ class Scheduler:
         """The function that is compiled into the loop for the next block; it must answer as `choose` does."""
         return type(self).choose
 
+    def evidence(self, task: TaskView, view: View) -> Evidence:  # for policies that score devices
+        """Return what the decision about a task of the current block rests on, for explanations."""
+        return Evidence(task.times)
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        adopt_policy(cls)
+
+    def __getattr__(self, name: str) -> Any:
+        return old_attribute(self, name)
+
+
+class BatchScheduler(Scheduler):
+    """Base of policies that decide all tasks which are ready together: override `plan` instead of `choose`."""
+
+    batch_mode = True
+
+    def __init__(self, window: Annotated[int, "most tasks that are planned together"] = 4096) -> None:
+        if isinstance(window, bool) or not isinstance(window, int) or window < 1:
+            raise InputError(f"{self.name}: window is {window!r}, expected a whole number above 0")
+        self.window = window
+
     def plan(self, batch: Any, view: View) -> Any:
-        """Return (order, gpu_fractions, devices) for tasks that are ready together; replaces `choose`."""
-        raise SchedulerError(f"scheduler '{self.name}' has no plan: override choose or plan")
+        """Return (order, gpu_fractions, devices) for tasks that are ready together."""
+        raise SchedulerError(f"scheduler '{self.name}' has no plan: override it")
 
-    @property
-    def plans(self) -> bool:
-        """Whether this policy decides in batches."""
-        return type(self).plan is not Scheduler.plan
 
-    def prepare(self, tasks: Tasks, times: Floats, view: View) -> None:
-        """Look at a block of tasks before its first decision; `times` is NaN unless `sighted`."""
-
-    def learn(self, placements: Placements) -> None:
-        """Learn from what became of the last block."""
-
-    def weigh_energy(self, weight: float) -> None:
-        """Weigh energy (1) against time (0) from now on; most policies do not care."""
-
-    def learn_beside(self, tasks: int) -> None:
-        """Learn in another process from now on; what is learnt counts `tasks` tasks later."""
-
-    def close(self) -> None:
-        """Let go of what the policy holds, such as a process that learns beside it."""
-
-    def save(self, path: str | Path) -> None:
-        """Write what was learnt to a file."""
-        raise SchedulerError(f"scheduler '{self.name}' learns nothing, so there is nothing to save")
-
-    def load(self, path: str | Path) -> None:
-        """Read what was learnt from a file."""
-        raise SchedulerError(f"scheduler '{self.name}' learns nothing, so there is nothing to load")
-
-    def expected_seconds(self, task: TaskView) -> Floats:
-        """Return the seconds by class that this policy expects of a task; NaN is what it does not know."""
-        return task.times
-
-    def scores(self, task: TaskView, view: View) -> Floats:
-        """Return this policy's own judgement of every device, larger is better; NaN if it has none."""
-        return np.full(len(view.free), np.nan)
-
-    def contributions(self, task: TaskView) -> dict[str, float]:
-        """Return how far each feature moved the decision, for policies that can tell."""
-        return {}
-
-    def twin(self) -> Self:
-        """Return a copy that can be asked without a trace; it must not learn, for it shares what was learnt."""
-        return deepcopy(self, {id(value): value for value in (getattr(self, name) for name in self.shared)})
-
-    def explain(self, task: TaskView, view: View) -> Explanation:
-        """Return what this policy expects of every device, and which one it takes."""
-        from hybrid_scheduler.schedulers.explain import explain
-
-        return explain(self, task, view)
+def plans_batches(policy: Scheduler) -> TypeGuard[BatchScheduler]:
+    """Whether a policy decides by `plan` instead of `choose`, whatever its class."""
+    return callable(getattr(policy, "plan", None))
 
 
 def from_function(function: Callable[[TaskView, View], tuple[float, int]], **options: Any) -> Scheduler:

@@ -6,16 +6,16 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from hybrid_scheduler.bounds.local_search import shortest_schedule, start_prices
+from hybrid_scheduler.bounds.local_search import find_start_prices, search_assignment
 from hybrid_scheduler.core.loop import Batch
 from hybrid_scheduler.core.tasks import Floats, Ints
 from hybrid_scheduler.core.view import View
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.schedulers.scheduler import Scheduler
+from hybrid_scheduler.schedulers.scheduler import BatchScheduler
 
 
 class Problem(NamedTuple):
-    """A batch and the devices at work, counted anew."""
+    """A batch and the devices at work, renumbered."""
 
     seconds: Floats  # by task and class; inf where a task cannot run
     kind: Ints  # class of every device
@@ -23,12 +23,12 @@ class Problem(NamedTuple):
     device: Ints  # its number in the cluster
 
 
-class BatchPlanner(Scheduler):
-    """What policies share that give a whole batch to devices; a new one is formed when a device runs out of work."""
+class BatchPlanner(BatchScheduler):
+    """Base of policies that assign a whole batch to devices; a new one is formed when a device runs out of work."""
 
     def plan(self, batch: Batch, view: View) -> tuple[Ints, Floats, Ints]:
         """Assign the batch; every device then takes its short tasks first, so that the mean wait is short."""
-        problem = problem_of(batch, view)
+        problem = build_problem(batch, view)
         if view.queued:
             device = problem.device[self.assign(problem)]
         else:  # every device is always free: each task takes its fastest
@@ -48,28 +48,21 @@ class Search(BatchPlanner):
 
     def __init__(
         self,
-        effort: Annotated[float, "how long to look: 1 is about a second for 512 tasks on 16 devices"] = 1.0,
-        window: Annotated[int, "most tasks that are looked at together"] = 4096,
+        effort: Annotated[float, "how long to search: 1 is about a second for 512 tasks on 16 devices"] = 1.0,
+        window: Annotated[int, "most tasks that are planned together"] = 4096,
     ) -> None:
+        super().__init__(window)
         if isinstance(effort, bool) or not isinstance(effort, int | float) or not 0 <= effort <= 1e6:
             raise InputError(f"search: effort is {effort!r}, expected a number from 0 (no kicks) to 1e6")
         self.effort = float(effort)
-        self.window = checked_window(self.name, window)
 
     def assign(self, problem: Problem) -> Ints:
         """Search from the prices."""
-        prices = start_prices(problem.seconds, problem.kind, problem.start)
-        return shortest_schedule(problem.seconds, problem.kind, problem.start, prices, effort=self.effort)
+        prices = find_start_prices(problem.seconds, problem.kind, problem.start)
+        return search_assignment(problem.seconds, problem.kind, problem.start, prices, effort=self.effort)
 
 
-def checked_window(name: str, window: int) -> int:
-    """Return the window if it is a number of tasks."""
-    if isinstance(window, bool) or not isinstance(window, int) or window < 1:
-        raise InputError(f"{name}: window is {window!r}, expected a whole number above 0")
-    return window
-
-
-def problem_of(batch: Batch, view: View) -> Problem:
+def build_problem(batch: Batch, view: View) -> Problem:
     """Return the batch without devices that have failed, and without classes that a task does not fit."""
     device = np.flatnonzero(view.memory >= 0)
     kind = view.device_class[device]

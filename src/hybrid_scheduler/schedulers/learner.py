@@ -1,0 +1,75 @@
+"""A learner is a scheduler that learns from placements; it can be pretrained, trained in the background, saved."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar, TypeGuard
+
+from hybrid_scheduler.core.cluster import Cluster
+from hybrid_scheduler.core.lane import Lane
+from hybrid_scheduler.core.placements import Placements
+from hybrid_scheduler.core.simulator import VirtualMultiGPU
+from hybrid_scheduler.core.tasks import Tasks
+from hybrid_scheduler.errors import SchedulerError
+from hybrid_scheduler.schedulers.scheduler import Scheduler
+
+
+class Learner(Scheduler):
+    """Base of policies that learn: set `learn_every` and override `learn`, and what else the policy can do."""
+
+    clairvoyant = False
+    learn_every = 1
+    shared: ClassVar[tuple[str, ...]] = ()
+    """Attributes that deciding never changes: copies made for explanations share them instead of copying."""
+    row_arrays: ClassVar[tuple[str, ...]] = ()
+    """Arrays with a row per task of a block that `learn` reads again: real tasks end in an order of their own."""
+    pretraining_tasks: ClassVar[int] = 1000
+    """Tasks of each preset that a model is pretrained on."""
+
+    def learn(self, placements: Placements) -> None:
+        """Learn from the placements of the last block."""
+        raise SchedulerError(f"scheduler '{self.name}' has no learn: override it or set learn_every to 0")
+
+    def pretrain(
+        self, workloads: Tasks | Sequence[Tasks], cluster: Cluster, mode: str = "queued", measured: bool = False
+    ) -> None:
+        """Learn from whole workloads before the real one; by default by scheduling them in simulation.
+
+        `measured` says that the times of the workloads are known: a policy may train on them without a schedule.
+        """
+        del measured
+        for tasks in list_workloads(workloads):
+            Lane(self, VirtualMultiGPU(cluster=cluster, mode=mode)).run(tasks)
+
+    def needs_pretraining(self, warm_start: bool = False) -> bool:
+        """Whether a pretrained model should be loaded first; `warm_start` asks for one where it is optional."""
+        del warm_start
+        return False
+
+    def train_in_background(self, delay: int) -> None:
+        """Train in another process from now on and apply updates `delay` tasks later (-1: when they are ready)."""
+
+    def set_energy_weight(self, weight: float) -> None:
+        """Weigh energy (1) against time (0) from now on."""
+
+    def save(self, path: str | Path) -> None:
+        """Write the trained model to a file."""
+        raise SchedulerError(f"scheduler '{self.name}' cannot be saved: override save")
+
+    def load(self, path: str | Path) -> None:
+        """Read the trained model from a file."""
+        raise SchedulerError(f"scheduler '{self.name}' cannot be loaded: override load")
+
+    def close(self) -> None:
+        """End the background process, if there is one."""
+
+
+def list_workloads(workloads: Tasks | Sequence[Tasks]) -> Sequence[Tasks]:
+    """Return one workload or several as a list."""
+    return [workloads] if isinstance(workloads, Tasks) else workloads
+
+
+def is_learner(policy: Scheduler) -> TypeGuard[Learner]:
+    """Whether a policy can learn, whatever its class."""
+    return callable(getattr(policy, "learn", None))
