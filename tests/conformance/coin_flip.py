@@ -18,7 +18,7 @@ class CoinFlip(Scheduler):
         self._generator = np.random.default_rng(seed)
         self.draws = np.empty(0)
 
-    def prepare(self, tasks: Tasks, times: np.ndarray, view: View) -> None:  # type: ignore[type-arg]  # as users write it
+    def prepare(self, tasks: Tasks, times: np.ndarray, view: View) -> None:
         self.draws = self._generator.random(len(tasks))
 
     def choose(self, task: TaskView, view: View) -> tuple[float, int]:

@@ -1,4 +1,4 @@
-"""Learning beside the decisions: the same knowledge as here and now, only later; a dead pupil is not silent."""
+"""Training in the background gives the same models as in the foreground, only later; a dead process is reported."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hybrid_scheduler.schedulers.scheduler import Scheduler
 from instances import workload
 
 
-def lessons() -> ForestTrainer:
+def new_trainer() -> ForestTrainer:
     return ForestTrainer(interval=20, window=200, n_estimators=5, max_depth=4, tolerance=0.0, seed=1)
 
 
@@ -35,51 +35,51 @@ def blocks(count: int) -> list[ShareObservation]:
 
 
 @pytest.fixture
-def beside() -> Iterator[BackgroundProcess]:
-    pupil = BackgroundProcess(lessons())
-    yield pupil
-    pupil.close()
+def background() -> Iterator[BackgroundProcess]:
+    process = BackgroundProcess(new_trainer())
+    yield process
+    process.close()
 
 
-def test_a_twin_learns_what_the_pupil_here_would_learn(beside: BackgroundProcess) -> None:
-    here, rows = lessons(), np.array([[1000.0, 0.5, 100.0, 0.1, 0.005]])
+def test_a_background_trainer_learns_what_one_in_the_foreground_does(background: BackgroundProcess) -> None:
+    here, rows = new_trainer(), np.array([[1000.0, 0.5, 100.0, 0.1, 0.005]])
     for number, seen in enumerate(blocks(4), start=1):
         expected = here.train(seen)
-        assert beside.submit(seen) == number
-        learnt = beside.wait_for(number)
+        assert background.submit(seen) == number
+        learnt = background.wait_for(number)
         assert isinstance(expected, ForestModels)
         assert learnt.retrains == number
         assert learnt.share.predict(rows) == expected.share.predict(rows)
 
 
-def test_knowledge_is_taken_up_to_a_block_even_if_more_is_there(beside: BackgroundProcess) -> None:
+def test_updates_are_collected_up_to_an_observation_even_if_more_are_there(background: BackgroundProcess) -> None:
     for seen in blocks(3):
-        beside.submit(seen)
-    beside.wait_for(0)
-    while len(beside._updates) < 3:
+        background.submit(seen)
+    background.wait_for(0)
+    while len(background._updates) < 3:
         time.sleep(0.01)
-    assert beside.wait_for(2).retrains == 2
-    assert beside.latest().retrains == 3
-    assert beside.latest() is None
+    assert background.wait_for(2).retrains == 2
+    assert background.latest().retrains == 3
+    assert background.latest() is None
 
 
-def test_a_trainer_that_dies_is_reported(beside: BackgroundProcess) -> None:
-    beside._process.kill()
+def test_a_trainer_that_dies_is_reported(background: BackgroundProcess) -> None:
+    background._process.kill()
     with pytest.raises(SchedulerError, match="training process ended with code -9"):
-        beside.wait_for(beside.submit(blocks(1)[0]))
+        background.wait_for(background.submit(blocks(1)[0]))
     with pytest.raises(SchedulerError, match="background=0"):
-        beside.submit(blocks(1)[0])
+        background.submit(blocks(1)[0])
 
 
-def test_delayed_knowledge_comes_after_just_so_many_tasks() -> None:
-    study = TrainingLoop(lessons(), background=40)
-    answers = [study.train(seen, 20) for seen in blocks(5)]
-    study.close()
-    assert [None if each is None else each.retrains for each in answers] == [None, None, 1, 2, 3]
+def test_delayed_updates_come_after_exactly_so_many_tasks() -> None:
+    training = TrainingLoop(new_trainer(), delay=40)
+    updates = [training.train(seen, 20) for seen in blocks(5)]
+    training.close()
+    assert [None if each is None else each.retrains for each in updates] == [None, None, 1, 2, 3]
 
 
 @pytest.mark.parametrize("kind", [HybridML, RLAgent])
-def test_learning_a_fixed_number_of_tasks_later_is_repeatable(kind: type[HybridML] | type[RLAgent]) -> None:
+def test_training_a_fixed_number_of_tasks_later_is_repeatable(kind: type[HybridML] | type[RLAgent]) -> None:
     tasks = workload("mixed", 200, load=2.0)
     finishes = []
     for _ in range(2):
@@ -91,7 +91,7 @@ def test_learning_a_fixed_number_of_tasks_later_is_repeatable(kind: type[HybridM
 
 
 @pytest.mark.parametrize("kind", [HybridML, RLAgent])
-def test_a_copy_of_a_policy_that_learns_beside_decides_alike(kind: type[HybridML] | type[RLAgent]) -> None:
+def test_a_copy_of_a_policy_that_trains_in_the_background_decides_alike(kind: type[HybridML] | type[RLAgent]) -> None:
     policy: Scheduler = kind(background=-1, seed=3)
     machine = VirtualMultiGPU()
     Lane(policy, machine).run(workload("mixed", 100))

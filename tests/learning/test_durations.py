@@ -23,17 +23,17 @@ def kernels(count: int, seed: int = 0, unknown: float = 0.0) -> Tasks:
     )
 
 
-def fitted(tasks: Tasks, seed: int = 0) -> DurationModel:
+def fit(tasks: Tasks, seed: int = 0) -> DurationModel:
     seen = DurationObservation.from_tasks(tasks, CLUSTER)
     return DurationModel.fit(seen.features, seen.times, CLUSTER, seed)
 
 
 def test_times_are_learnt_from_the_columns_that_tasks_carry() -> None:
     unseen = kernels(500, seed=1)
-    said = fitted(kernels(1000)).predict(FeatureTable.from_tasks(unseen))
+    moments = fit(kernels(1000)).predict(FeatureTable.from_tasks(unseen))
     true = np.column_stack([unseen.measured["cpu"], unseen.measured["gpu"]])
-    assert np.median(np.abs(np.log(said.mean / true))) < 0.15
-    assert np.mean(said.mean.argmin(axis=1) == true.argmin(axis=1)) > 0.9
+    assert np.median(np.abs(np.log(moments.mean / true))) < 0.15
+    assert np.mean(moments.mean.argmin(axis=1) == true.argmin(axis=1)) > 0.9
 
 
 def test_a_cluster_of_one_class_is_learnt_without_a_warning() -> None:
@@ -42,29 +42,29 @@ def test_a_cluster_of_one_class_is_learnt_without_a_warning() -> None:
                        features={"work": tasks.features["work"]})  # fmt: skip
     cluster = Cluster((CLUSTER.classes[0],), (Node({"cpu": 4}),))
     seen = DurationObservation.from_tasks(only, cluster)
-    said = DurationModel.fit(seen.features, seen.times, cluster, 0).predict(FeatureTable.from_tasks(only))
-    assert np.allclose(said.mean[:, 0], only.measured["cpu"])
+    moments = DurationModel.fit(seen.features, seen.times, cluster, 0).predict(FeatureTable.from_tasks(only))
+    assert np.allclose(moments.mean[:, 0], only.measured["cpu"])
 
 
 def test_trees_that_disagree_expect_a_larger_square() -> None:
-    said = fitted(kernels(300)).predict(FeatureTable.from_tasks(kernels(300)))
-    assert np.allclose(said.square, said.mean**2)  # seen before: all trees agree
-    unsure = fitted(kernels(30)).predict(FeatureTable.from_tasks(kernels(300, seed=1)))
+    moments = fit(kernels(300)).predict(FeatureTable.from_tasks(kernels(300)))
+    assert np.allclose(moments.square, moments.mean**2)  # seen before: all trees agree
+    unsure = fit(kernels(30)).predict(FeatureTable.from_tasks(kernels(300, seed=1)))
     assert np.mean(unsure.square / unsure.mean**2) > 1.2
 
 
 def test_only_columns_that_tell_tasks_apart_are_demanded_and_importances_add_up() -> None:
-    learnt = fitted(kernels(200))
+    learnt = fit(kernels(200))
     assert "feature_work" in learnt.names
     assert not {"feature_constant", "size", "depth"} & set(learnt.names)
     assert np.isclose(sum(learnt.feature_importance().values()), 1.0)
 
 
 def test_unknown_values_are_a_case_of_their_own() -> None:
-    learnt = fitted(kernels(1000, unknown=0.3))
-    said = learnt.predict(FeatureTable.from_tasks(kernels(400, seed=1, unknown=0.3)))
-    assert np.isfinite(said.mean).all()
-    assert (said.mean > 0).all()
+    learnt = fit(kernels(1000, unknown=0.3))
+    moments = learnt.predict(FeatureTable.from_tasks(kernels(400, seed=1, unknown=0.3)))
+    assert np.isfinite(moments.mean).all()
+    assert (moments.mean > 0).all()
 
 
 def test_the_best_use_of_the_cluster_is_learnt_beside_the_times() -> None:
@@ -72,23 +72,23 @@ def test_the_best_use_of_the_cluster_is_learnt_beside_the_times() -> None:
     tasks = Tasks.build(
         same, np.full(100, 0.5), same, measured={"cpu": 4 * same, "gpu": same}, features={"n": np.arange(100.0)}
     )
-    learnt = fitted(tasks)
+    learnt = fit(tasks)
     assert np.isclose(learnt.work, 0.8)  # a CPU and a GPU together: 1/4 + 1 tasks a second
-    assert learnt.time_scale == 1.0
+    assert learnt.typical == 1.0
 
 
 def test_a_class_that_cannot_run_a_task_is_expected_to_take_long() -> None:
     size = np.array([1.0, 2.0] * 20)
     measured = {"cpu": np.ones(40), "gpu": np.where(size > 1, np.inf, 0.5)}
     tasks = Tasks.build(np.ones(40), np.ones(40), np.ones(40), measured=measured, features={"kind": size})
-    said = fitted(tasks).predict(FeatureTable.from_tasks(tasks)).mean
-    assert said[0].tolist() == [1.0, 0.5]
-    assert np.allclose(said[1], [1.0, 10.0])
+    moments = fit(tasks).predict(FeatureTable.from_tasks(tasks)).mean
+    assert moments[0].tolist() == [1.0, 0.5]
+    assert np.allclose(moments[1], [1.0, 10.0])
 
 
 def test_the_same_seed_gives_the_same_trees() -> None:
     known = FeatureTable.from_tasks(kernels(50, seed=3))
-    one, other, third = (fitted(kernels(100), seed).predict(known).mean for seed in (4, 4, 5))
+    one, other, third = (fit(kernels(100), seed).predict(known).mean for seed in (4, 4, 5))
     assert np.array_equal(one, other)
     assert not np.array_equal(one, third)
 
@@ -96,8 +96,8 @@ def test_the_same_seed_gives_the_same_trees() -> None:
 def test_nothing_is_learnt_from_tasks_that_have_not_ended() -> None:
     seen = DurationObservation.from_tasks(kernels(40), CLUSTER)
     running = seen._replace(finish=np.r_[np.zeros(10), np.full(30, 7.0)], now=5.0)
-    lessons = DurationTrainer(interval=10, seed=0)
-    assert lessons.train(running) is None  # ten have ended, the first fit takes twenty
-    later = lessons.train(running.part(slice(0, 0))._replace(now=7.0))
+    trainer = DurationTrainer(interval=10, seed=0)
+    assert trainer.train(running) is None  # ten have ended, the first fit takes twenty
+    later = trainer.train(running.take(slice(0, 0))._replace(now=7.0))
     assert later is not None
-    assert np.isclose(later.time_scale, seen.times.min(axis=1).mean())
+    assert np.isclose(later.typical, seen.times.min(axis=1).mean())

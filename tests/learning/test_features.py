@@ -64,5 +64,5 @@ def test_own_columns_come_by_name_with_the_ratio_of_each_two_in_logarithms() -> 
 
 def test_a_column_that_a_model_has_learnt_from_must_be_there() -> None:
     learnt = FeatureTable.from_tasks(tasks({"work": [1.0, 2.0]})).names
-    with pytest.raises(InputError, match=r"learnt from feature_work, which these tasks do not carry .*feature_words"):
+    with pytest.raises(InputError, match=r"trained on feature_work, which these tasks do not carry .*feature_words"):
         FeatureTable.from_tasks(tasks({"words": [1.0, 2.0]})).select(learnt)

@@ -164,7 +164,7 @@ def test_queued_labels_cut_the_tasks_once_and_energy_pulls_them_to_frugal_device
 def test_tasks_without_a_choice_are_labelled_without_prices(monkeypatch: pytest.MonkeyPatch) -> None:
     times = np.array([[np.inf, 2.0], [3.0, np.inf], [np.inf, 4.0]])
     forced = [1.0, 0.0, 1.0]
-    monkeypatch.setattr("hybrid_scheduler.learning.labels.work_prices", None)  # a linear programme for many classes
+    monkeypatch.setattr("hybrid_scheduler.learning.labels.find_prices", None)  # a linear programme for many classes
     assert label_queued(times, Cluster.default(), energy_weight=0.5).tolist() == forced
     names = [f"m{number}" for number in range(16)]
     cpus = Cluster(tuple(replace(DEFAULT_CPU, name=name) for name in names), (Node(dict.fromkeys(names, 1)),))

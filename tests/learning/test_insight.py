@@ -38,12 +38,12 @@ def test_only_the_last_tasks_and_what_can_run_count() -> None:
 
 
 def test_a_fit_notes_how_the_forest_before_did_on_tasks_it_had_not_seen() -> None:
-    lessons = ForestTrainer(interval=20, window=60, n_estimators=5, max_depth=4, tolerance=0.0, seed=1)
+    trainer = ForestTrainer(interval=20, window=60, n_estimators=5, max_depth=4, tolerance=0.0, seed=1)
     whole = ShareObservation.from_placements(VirtualMultiGPU().run(workload("mixed", 200), HybridML(online=False)))
     before = None
     for first in range(0, 200, 20):
         rows = slice(first, first + 20)
-        models = lessons.train(ShareObservation(whole.rows[rows], whole.times[rows], whole.cluster, True))
+        models = trainer.train(ShareObservation(whole.rows[rows], whole.times[rows], whole.cluster, True))
         assert isinstance(models, ForestModels)
         assert models.last_fit is not None
         window = slice(max(0, first - 40), first + 20)
@@ -62,16 +62,16 @@ def test_a_fit_notes_how_the_forest_before_did_on_tasks_it_had_not_seen() -> Non
 
 def test_seconds_are_judged_by_what_was_predicted_before_they_passed() -> None:
     policy = HybridML(retrain_interval=20)
-    lane, guessed, true = Lane(policy, VirtualMultiGPU()), [], []
+    lane, predicted, true = Lane(policy, VirtualMultiGPU()), [], []
     tasks = workload("mixed", 300)
     for first in range(0, 300, 5):
         placed = lane.machine.step(tasks.part(first, first + 5), policy)
-        if policy.timed:
-            guessed.append(policy.seconds.copy())
+        if policy.has_durations:
+            predicted.append(policy.seconds.copy())
             true.append(placed.times)
         policy.learn(placed)
     assert policy.insight.seconds_tested == 5 * len(true)
-    expected = mae_and_r2(np.concatenate(guessed).ravel(), np.concatenate(true).ravel())
+    expected = mae_and_r2(np.concatenate(predicted).ravel(), np.concatenate(true).ravel())
     assert (policy.insight.seconds_mae, policy.insight.seconds_r2) == pytest.approx(expected)
     assert policy.insight.seconds_r2 > 0.5  # it has learnt something
 

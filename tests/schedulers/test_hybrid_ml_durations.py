@@ -62,10 +62,10 @@ def test_it_learns_all_from_a_column_that_tasks_carry() -> None:
 
 
 def test_taught_it_keeps_huge_tasks_out_of_the_way_and_beats_the_earliest_finish_on_the_true_times() -> None:
-    tasks, lessons = kernels(3000, 2, 0.75), kernels(500, 3)
-    ours = run(pretrain_on_workloads("hybrid_ml:online=false", [lessons], ONE_EACH), tasks).turnaround.mean()
+    tasks, workloads = kernels(3000, 2, 0.75), kernels(500, 3)
+    ours = run(pretrain_on_workloads("hybrid_ml:online=false", [workloads], ONE_EACH), tasks).turnaround.mean()
     selfish = run(
-        pretrain_on_workloads("hybrid_ml:online=false:rule=earliest", [lessons], ONE_EACH), tasks
+        pretrain_on_workloads("hybrid_ml:online=false:rule=earliest", [workloads], ONE_EACH), tasks
     ).turnaround.mean()
     eft = run(registry.schedulers.create("eft"), tasks).turnaround.mean()
     assert selfish == pytest.approx(eft, rel=0.01)  # the times are learnt, all that differs is the rule
@@ -125,8 +125,8 @@ def test_an_unknown_rule_is_refused() -> None:
 
 @pytest.mark.parametrize("preset", ["cholesky", "layered", "fork_join"])
 def test_taught_on_smaller_graphs_it_comes_close_to_heft_that_knows_the_times(preset: str) -> None:
-    tasks, lessons = graph(preset, 364), [graph(preset, 120, seed) for seed in (1, 2, 3)]
-    placements = run(pretrain_on_workloads("hybrid_ml", lessons, STAND), tasks, STAND)
+    tasks, workloads = graph(preset, 364), [graph(preset, 120, seed) for seed in (1, 2, 3)]
+    placements = run(pretrain_on_workloads("hybrid_ml", workloads, STAND), tasks, STAND)
     check_schedule(placements)
     heft = run(registry.schedulers.create("heft"), tasks, STAND).makespan
     untaught = run(HybridML(), tasks, STAND).makespan
@@ -163,7 +163,7 @@ def test_a_plan_is_no_longer_than_that_of_heft_and_the_same_twice() -> None:
 
 def test_a_plan_that_comes_to_nothing_is_left() -> None:
     """It has learnt that GPUs are quick; then they take a hundred times as long."""
-    lessons, tasks = graph("fork_join", 100, 1), graph("fork_join", 100, 2)
+    workloads, tasks = graph("fork_join", 100, 1), graph("fork_join", 100, 2)
     times = class_times(tasks, STAND)
     slow = Tasks.build(
         tasks.size,
@@ -172,7 +172,7 @@ def test_a_plan_that_comes_to_nothing_is_left() -> None:
         edges=tasks.edges,
         measured={"cpu": times[:, 0], "gpu": 100 * times[:, 1]},
     )
-    policy = pretrain_on_workloads("hybrid_ml", [lessons], STAND)
+    policy = pretrain_on_workloads("hybrid_ml", [workloads], STAND)
     placements = run(policy, slow, STAND)
     assert isinstance(policy, HybridML)
     planned = float(np.mean(placements.cluster.is_gpu[policy.device]))
