@@ -52,14 +52,14 @@ def test_postgres_and_redis_are_used_when_named(monkeypatch: pytest.MonkeyPatch)
     assert load_settings().database == "sqlite:///x.db"
 
 
-def test_an_unknown_key_of_the_file_is_told_with_the_nearest_one() -> None:
+def test_an_unknown_key_of_the_file_is_refused_with_the_nearest_one() -> None:
     Path("config.yaml").write_text("num_gpu: 1\n")
     with pytest.raises(UnknownNameError, match=r"config.yaml.*num_gpu'.*did you mean 'num_gpus'"):
         load_settings()
 
 
 @pytest.mark.parametrize("text", ["- 1\n", "a: [", "x", "\x00"])
-def test_a_file_that_holds_no_settings_is_told(text: str) -> None:
+def test_a_file_that_holds_no_settings_is_refused(text: str) -> None:
     Path("config.yaml").write_text(text)
     with pytest.raises(InputError, match=r"config\.yaml"):
         load_settings()
@@ -78,7 +78,7 @@ def test_a_file_that_holds_no_settings_is_told(text: str) -> None:
         ({"log_level": "LOUD"}, "setting LOG_LEVEL"),
     ],
 )
-def test_wrong_values_are_told_in_one_line(values: dict[str, Any], words: str) -> None:
+def test_wrong_values_are_refused_in_one_line(values: dict[str, Any], words: str) -> None:
     with pytest.raises(SchedulerError, match=words) as caught:
         load_settings(**values)
     assert "\n" not in str(caught.value)
@@ -110,7 +110,7 @@ def test_production_takes_what_is_safe() -> None:
     assert settings.needs_token
 
 
-def test_words_for_no_limit() -> None:
+def test_none_means_no_limit() -> None:
     settings = load_settings(pace="none", keep_tasks="none", log_file="none", rate_limit="none", max_queue="none")
     found = (settings.pace, settings.keep_tasks, settings.log_file, settings.rate_limit, settings.max_queue)
     assert found == (None, None, None, "", None)
@@ -142,16 +142,20 @@ def test_the_table_has_every_setting_once() -> None:
     [("127.0.0.1", True), ("localhost", True), ("::1", True), ("[::1]", True), ("127.9.9.9", True),
      ("0.0.0.0", False), ("example.org", False), ("localhost.evil.example", False), ("", False)],
 )  # fmt: skip
-def test_what_is_this_machine(host: str, own: bool) -> None:
+def test_loopback_addresses_are_recognised(host: str, own: bool) -> None:
     assert is_loopback(host) == own
 
 
 def test_a_backend_makes_the_race_measured_with_fewer_schedulers_by_default() -> None:
     live = load_settings(backend="local", devices="emulated").live_settings()
-    assert (live.measured, live.schedulers, live.num_gpus) == (True, ("round_robin", "greedy", "hybrid_ml", "eft"), 1)
+    assert (live.is_measured, live.schedulers, live.num_gpus) == (
+        True,
+        ("round_robin", "greedy", "hybrid_ml", "eft"),
+        1,
+    )
     named = load_settings(backend="local", devices="emulated", schedulers="oracle").live_settings()
     assert named.schedulers == ("oracle",)
-    assert not load_settings().live_settings().measured
+    assert not load_settings().live_settings().is_measured
 
 
 @pytest.mark.parametrize(

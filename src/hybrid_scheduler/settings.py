@@ -15,20 +15,25 @@ from pydantic import Field, SecretStr, ValidationError, field_validator, model_v
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
 from hybrid_scheduler.errors import InputError, unknown_name
-from hybrid_scheduler.live.real_devices import FOUR, MeasuredSettings
-from hybrid_scheduler.live.settings import SIMULATED, SIX, LiveSettings
-from hybrid_scheduler.storage.cache import limit
+from hybrid_scheduler.live.settings import (
+    DEFAULT_SCHEDULERS,
+    MEASURED_SCHEDULERS,
+    SIMULATED,
+    LiveSettings,
+    MeasuredSettings,
+)
+from hybrid_scheduler.storage.cache import parse_rate
 
 CONFIG_FILE = Path("config.yaml")
 PIPELINE = "pipeline"
-"""The key of `config.yaml` below which the pipeline's options stand; they are its own business."""
-DEFAULT_PASSWORD = "postgres"  # noqa: S105  # the one that production refuses
-RETRAIN_EVERY = 50
+"""The key of `config.yaml` for the pipeline's options, which the pipeline reads itself."""
+DEFAULT_PASSWORD = "postgres"  # noqa: S105  # refused in production
+RETRAIN_INTERVAL = 50
 Names = Annotated[tuple[str, ...], NoDecode]  # written with commas
 
 
 class AppSettings(BaseSettings):
-    """Everything that can be set from outside; checked when built."""
+    """The settings of the live service, checked when built."""
 
     model_config = SettingsConfigDict(
         env_file=".env", env_ignore_empty=True, extra="ignore", frozen=True, validate_default=True
@@ -65,7 +70,7 @@ class AppSettings(BaseSettings):
         1_000_000, ge=1, description="tasks of a run that are kept, older ones are deleted; none keeps all"
     )
 
-    schedulers: Names = Field(SIX, description="who takes part, with commas")
+    schedulers: Names = Field(DEFAULT_SCHEDULERS, description="who takes part, with commas")
     backend: str = Field("simulated", description="simulated, or what really runs the tasks: local or ray")
     devices: str = Field(
         "auto", description="what a backend runs tasks on: auto, emulated or a list such as cpu,cuda:0"
@@ -77,7 +82,7 @@ class AppSettings(BaseSettings):
     energy_weight: float = Field(0.5, description="what energy counts against time, 0 to 1")
     max_queue: int | None = Field(10_000, description="tasks that may wait in a lane; none: any number")
     seed: int = Field(0, description="seed of the workload and the policies")
-    retrain_interval: int = Field(RETRAIN_EVERY, ge=1, description="tasks between two fits of hybrid_ml")
+    retrain_interval: int = Field(RETRAIN_INTERVAL, ge=1, description="tasks between two fits of hybrid_ml")
     autostart: bool = Field(True, description="start the simulation with the server")
     resume: bool = Field(False, description="at the start go on with the newest interrupted run")
 
@@ -111,27 +116,27 @@ class AppSettings(BaseSettings):
 
     @field_validator("schedulers", "allowed_origins", mode="before")
     @classmethod
-    def _split(cls, value: Any) -> Any:
+    def _split_names(cls, value: Any) -> Any:
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
 
     @field_validator("pace", "max_queue", "keep_tasks", "log_file", "rate_limit", mode="before")
     @classmethod
-    def _none(cls, value: Any, info: Any) -> Any:
+    def _parse_none(cls, value: Any, info: Any) -> Any:
         if isinstance(value, str) and value.strip().lower() in ("none", "off", "max"):
             return "" if info.field_name == "rate_limit" else None
         return value
 
     @field_validator("log_level", mode="before")
     @classmethod
-    def _upper(cls, value: Any) -> Any:
+    def _upper_case(cls, value: Any) -> Any:
         return value.upper() if isinstance(value, str) else value
 
     @model_validator(mode="after")
     def _check(self) -> AppSettings:
         self._check_backend()
-        self.live_settings()  # a wrong preset or scheduler is told now
+        self.live_settings()  # raises for a wrong preset or scheduler
         if self.rate_limit:
-            limit(self.rate_limit)
+            parse_rate(self.rate_limit)
         if self.role == "web" and not self.redis:
             raise ValueError("ROLE=web needs Redis to reach the simulation: set REDIS_URL")
         if self.environment == "production":
@@ -139,13 +144,26 @@ class AppSettings(BaseSettings):
         return self
 
     def _check_backend(self) -> None:
-        given = self.model_fields_set
-        if self.measured and "num_gpus" in given:
+        if self.backend == SIMULATED:
+            if self.devices != type(self).model_fields["devices"].default:
+                raise ValueError("DEVICES says what a backend runs tasks on: set BACKEND=local too, or leave it out")
+        elif "num_gpus" in self.model_fields_set:
             raise ValueError(f"NUM_GPUS is for a simulated race, BACKEND={self.backend} takes what DEVICES says")
-        if not self.measured and self.devices != type(self).model_fields["devices"].default:
-            raise ValueError("DEVICES says what a backend runs tasks on: set BACKEND=local too, or leave it out")
 
-    # --- what follows from them --------------------------------------------------------------------------------
+    def live_settings(self) -> LiveSettings:
+        """Return the settings that the simulation starts with."""
+        measured = self.backend != SIMULATED
+        names = MEASURED_SCHEDULERS if measured and "schedulers" not in self.model_fields_set else self.schedulers
+        if self.retrain_interval != RETRAIN_INTERVAL:
+            learner = f"hybrid_ml:retrain_interval={self.retrain_interval}"
+            names = tuple(learner if name == "hybrid_ml" else name for name in names)
+        shared = ("preset", "load", "pace", "energy_weight", "max_queue", "seed")
+        values: dict[str, Any] = {"schedulers": names, **{name: getattr(self, name) for name in shared}}
+        if measured:
+            return MeasuredSettings(**values, backend=self.backend, devices=self.devices)
+        return LiveSettings(**values, num_gpus=self.num_gpus)
+
+    # --- derived -----------------------------------------------------------------------------------------------
 
     @property
     def loopback(self) -> bool:
@@ -181,36 +199,13 @@ class AppSettings(BaseSettings):
 
     @property
     def secrets(self) -> list[str]:
-        """What no log may show."""
+        """The values that no log may show."""
         values = (self.token, self.database_url, self.postgres_password, self.redis_url)
         return [value.get_secret_value() for value in values if value.get_secret_value()]
 
-    @property
-    def measured(self) -> bool:
-        """Whether tasks really run."""
-        return self.backend != SIMULATED
-
-    def live_settings(self) -> LiveSettings:
-        """Return what the simulation starts with."""
-        fit = f"hybrid_ml:retrain_interval={self.retrain_interval}"
-        usual = self.retrain_interval == RETRAIN_EVERY
-        names = FOUR if self.measured and "schedulers" not in self.model_fields_set else self.schedulers
-        values: dict[str, Any] = {
-            "schedulers": tuple(fit if name == "hybrid_ml" and not usual else name for name in names),
-            "preset": self.preset,
-            "load": self.load,
-            "pace": self.pace,
-            "energy_weight": self.energy_weight,
-            "max_queue": self.max_queue,
-            "seed": self.seed,
-        }
-        if self.measured:
-            return MeasuredSettings(**values, backend=self.backend, devices=self.devices)
-        return LiveSettings(**values, num_gpus=self.num_gpus)
-
 
 class _ConfigFile(PydanticBaseSettingsSource):
-    """Reads `config.yaml` if there is one; a key that is unknown is an error."""
+    """Reads `config.yaml` if it exists; an unknown key is an error."""
 
     def __call__(self) -> dict[str, Any]:
         known = set(self.settings_cls.model_fields)
@@ -221,12 +216,12 @@ class _ConfigFile(PydanticBaseSettingsSource):
         return {key: value for key, value in values.items() if key in known}
 
     def get_field_value(self, field: Any, field_name: str) -> tuple[Any, str, bool]:
-        """Return nothing: all values come at once."""
+        """Unused: all values come at once."""
         return None, field_name, False
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
-    """Read a file of settings; one that does not exist holds none."""
+    """Read a YAML file of settings; empty if it does not exist."""
     if not path.is_file():
         return {}
     try:
@@ -241,14 +236,14 @@ def read_yaml(path: Path) -> dict[str, Any]:
 
 
 def load_settings(**overrides: Any) -> AppSettings:
-    """Read the settings; `overrides` that are not None win over everything."""
+    """Load the settings; `overrides` that are not None take precedence."""
     try:
         return AppSettings(**{name: value for name, value in overrides.items() if value is not None})
     except ValidationError as error:
-        raise InputError(_sentence(error)) from None
+        raise InputError(_describe_error(error)) from None
 
 
-def _sentence(error: ValidationError) -> str:
+def _describe_error(error: ValidationError) -> str:
     """Name the first wrong setting; never its value, which may be a secret."""
     first = error.errors(include_url=False, include_input=False, include_context=False)[0]
     name = str(first["loc"][0]).upper() if first["loc"] else ""
@@ -257,7 +252,7 @@ def _sentence(error: ValidationError) -> str:
 
 
 def _refuse_unsafe(settings: AppSettings) -> None:
-    """Let nothing unsafe into production."""
+    """Raise if a setting is unsafe in production."""
     refused = "ENVIRONMENT=production refuses"
     if not settings.loopback and not settings.token.get_secret_value():
         raise ValueError(f"{refused} HOST={settings.host} without a token: set TOKEN to a long random word")
@@ -281,14 +276,14 @@ def is_loopback(host: str) -> bool:
 
 
 def settings_table() -> str:
-    """Return all settings as a Markdown table."""
+    """Return the settings as a Markdown table."""
     lines = ["| variable | default | meaning |", "|---|---|---|"]
     for name, field in AppSettings.model_fields.items():
-        lines.append(f"| `{name.upper()}` | {_shown(field.default)} | {field.description} |")
+        lines.append(f"| `{name.upper()}` | {_format_default(field.default)} | {field.description} |")
     return "\n".join(lines) + "\n"
 
 
-def _shown(value: Any) -> str:
+def _format_default(value: Any) -> str:
     if isinstance(value, SecretStr):
         return "" if not value.get_secret_value() else f"`{value.get_secret_value()}`"
     if isinstance(value, tuple):

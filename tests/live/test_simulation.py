@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -246,3 +248,23 @@ def test_a_busy_race_spends_a_small_share_of_its_time_on_explanations(takes: flo
         spent += takes if limiter.explain(clock.explain, is_busy=True) else 0.0
         clock.now += 0.002
     assert 0.8 * MAX_TIME_SHARE < spent / clock.now < 1.1 * MAX_TIME_SHARE
+
+
+def test_no_snapshot_shows_a_task_that_observers_have_not_seen(live: ContinuousSimulation) -> None:
+    seen: list[int] = []
+    live.observers.append(lambda event: seen.extend(event.placed.tasks.task_id.tolist() if event.placed else ()))
+    live.sinks.append(lambda _: time.sleep(0.001))  # snapshots are taken while sinks are still busy
+    live.start()
+    while (processed := live.snapshot().tasks_processed) < 5000:
+        assert len(seen) >= processed
+
+
+def test_a_simulated_race_does_not_load_the_runtime() -> None:
+    code = (
+        "import sys\n"
+        "from hybrid_scheduler.live import ContinuousSimulation, LiveSettings\n"
+        "live = ContinuousSimulation(LiveSettings(schedulers=('eft',)))\n"
+        "live.step(3)\n"
+        "sys.exit(any(name.startswith('hybrid_scheduler.runtime') for name in sys.modules))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
