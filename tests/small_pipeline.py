@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hybrid_scheduler.pipeline.config import Options
-from hybrid_scheduler.pipeline.phases import Found, Phase, Work
+from hybrid_scheduler.pipeline.phases import Phase, PhaseContext, PhaseOutput
 
 SMALL = """\
 pipeline:
@@ -55,13 +55,13 @@ class Counted:
         reads = (f"data/{sections[number - 1]}.txt",) if number else ()
         return Phase(name, name, (name,), (f"data/{name}.txt", f"data/{name}"), self._run(name), reads)
 
-    def _run(self, name: str) -> Callable[[Work], Found]:
-        def run(work: Work) -> Found:
+    def _run(self, name: str) -> Callable[[PhaseContext], PhaseOutput]:
+        def run(context: PhaseContext) -> PhaseOutput:
             self.done[name] += 1
-            work.target(f"data/{name}.txt").write_text(self.words.get(name, name), encoding="utf-8")
+            context.output_path(f"data/{name}.txt").write_text(self.words.get(name, name), encoding="utf-8")
             if name == self.failing:
                 raise self.failure
-            return Found({"words": self.words.get(name, name)})
+            return PhaseOutput({"words": self.words.get(name, name)})
 
         return run
 

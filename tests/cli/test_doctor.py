@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from hybrid_scheduler.cli import doctor
-from hybrid_scheduler.cli.doctor import Check, looked_at
+from hybrid_scheduler.cli.doctor import Check, run_check
 from hybrid_scheduler.cli.main import app
 from hybrid_scheduler.settings import load_settings
 
@@ -23,7 +23,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PORT", "0")
 
 
-def examined(code: int) -> dict[str, dict[str, Any]]:
+def run_doctor(code: int) -> dict[str, dict[str, Any]]:
     done = CliRunner().invoke(app, ["doctor", "--json"])
     assert done.exit_code == code, done.output
     found = json.loads(done.stdout)
@@ -32,11 +32,11 @@ def examined(code: int) -> dict[str, dict[str, Any]]:
 
 
 def test_a_machine_that_runs_the_tests_is_well_and_nothing_is_left_behind(tmp_path: Path) -> None:
-    found = examined(0)
+    found = run_doctor(0)
     assert {each["state"] for each in found.values()} <= {"ok", "note"}
-    assert "to the last bit" in found["compiled loop"]["found"]
-    assert found["database"]["found"].startswith("SQLite, data/hms.db will be made")
-    assert {f"[{name}]" for name in doctor.NEEDED_FOR} <= set(found)
+    assert "bit-identical" in found["compiled loop"]["found"]
+    assert found["database"]["found"].startswith("SQLite, data/hms.db will be created")
+    assert {f"[{name}]" for name in doctor.EXTRAS} <= set(found)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -47,7 +47,7 @@ def test_what_keeps_it_from_working_is_told_with_a_way_out(monkeypatch: pytest.M
     done = CliRunner().invoke(app, ["doctor"])
     assert done.exit_code == 1
     lines = done.stdout.splitlines()
-    assert lines[-1] == "put right: database, Redis"
+    assert lines[-1] == "fix: database, Redis"
     database = next(number for number, line in enumerate(lines) if line.startswith("NO  database"))
     assert "cannot be reached" in lines[database]
     assert "start it or correct the address" in lines[database + 1]
@@ -65,7 +65,7 @@ def test_a_port_that_another_program_has_is_told(monkeypatch: pytest.MonkeyPatch
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))  # taken, but it does not even listen
         number = other.getsockname()[1]
-        found = doctor.port(load_settings(port=number))
+        found = doctor.check_port(load_settings(port=number))
     assert found == Check(
         f"port {number}",
         "fail",
@@ -75,12 +75,12 @@ def test_a_port_that_another_program_has_is_told(monkeypatch: pytest.MonkeyPatch
 
 
 def test_too_little_of_anything_is_told(tmp_path: Path) -> None:
-    assert doctor.python((3, 10, 4)).state == "fail"
-    assert doctor.memory(1900.0).state == "fail"
-    assert doctor.memory(2100.0).state == "ok"
-    assert "lower KEEP_TASKS" in doctor.disk(tmp_path, least_mb=1e12).advice
-    assert "make dashboard" in doctor.dashboard(tmp_path / "index.html").advice
-    assert doctor.compiled_loop(count=1000, slow=1e12).state == "note"
+    assert doctor.check_python((3, 10, 4)).state == "fail"
+    assert doctor.check_memory(1900.0).state == "fail"
+    assert doctor.check_memory(2100.0).state == "ok"
+    assert "lower KEEP_TASKS" in doctor.check_disk(tmp_path, least_mb=1e12).advice
+    assert "make dashboard" in doctor.check_dashboard(tmp_path / "index.html").advice
+    assert doctor.check_loop(count=1000, slow=1e12).state == "note"
 
 
 def test_a_missing_extra_is_a_note_with_its_command(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,23 +88,26 @@ def test_a_missing_extra_is_a_note_with_its_command(monkeypatch: pytest.MonkeyPa
         raise PackageNotFoundError(name)
 
     monkeypatch.setattr(doctor, "version", missing)
-    found = doctor.of_extra("postgres")
+    found = doctor.check_extra("postgres")
     assert (found.state, found.found) == ("note", "asyncpg not installed")
     assert found.advice == "only for storing in PostgreSQL: pip install 'hybrid-ml-scheduler[postgres]'"
     monkeypatch.setattr("shutil.which", lambda _: None)
-    assert (doctor.node().state, "only needed to work on the dashboard" in doctor.node().advice) == ("note", True)
+    assert (doctor.check_node().state, "only needed to work on the dashboard" in doctor.check_node().advice) == (
+        "note",
+        True,
+    )
 
 
-def test_every_extra_of_users_is_looked_at() -> None:
+def test_every_extra_of_users_is_checked() -> None:
     import tomllib
 
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
-    assert set(doctor.NEEDED_FOR) == set(project["project"]["optional-dependencies"]) - {"all", "bench", "dev"}
+    assert set(doctor.EXTRAS) == set(project["project"]["optional-dependencies"]) - {"all", "bench", "dev"}
 
 
-def test_a_look_that_breaks_is_a_finding() -> None:
+def test_a_check_that_raises_is_a_failed_check() -> None:
     def broken() -> Check:
         raise RuntimeError("no such thing\nand more")
 
-    found = looked_at("thing", broken)
+    found = run_check("thing", broken)
     assert (found.name, found.state, found.found) == ("thing", "fail", "RuntimeError: no such thing")

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from hybrid_scheduler.errors import InputError, SchedulerError, UnknownNameError
-from hybrid_scheduler.pipeline.config import Options, Section, config_text, flat, quickened, read_options
+from hybrid_scheduler.pipeline.config import Options, Section, flatten, read_options, render_config, shrink
 from hybrid_scheduler.settings import AppSettings, load_settings
 
 ROOT = Path(__file__).parents[2]
@@ -37,13 +37,13 @@ def names(data: dict[str, Any], prefix: str = "") -> set[str]:
 
 
 def test_the_committed_file_is_the_one_that_the_code_writes() -> None:
-    assert COMMITTED.read_text(encoding="utf-8") == config_text(), "run make docs"
+    assert COMMITTED.read_text(encoding="utf-8") == render_config(), "run make docs"
 
 
 def test_every_option_of_the_pipeline_is_in_the_file_and_every_one_in_the_file_exists() -> None:
     data = yaml.safe_load(COMMITTED.read_text(encoding="utf-8"))
     assert set(data) == {"pipeline"}
-    assert names(data["pipeline"]) == {name for name, _ in flat(Options())}
+    assert names(data["pipeline"]) == {name for name, _ in flatten(Options())}
     assert read_options(COMMITTED) == Options()
 
 
@@ -131,12 +131,12 @@ def test_a_file_that_was_asked_for_and_is_not_there_is_told() -> None:
 
 
 def test_quick_takes_the_smaller_number_and_leaves_what_was_asked_for() -> None:
-    quick = quickened(Options())
+    quick = shrink(Options())
     assert (quick.workload.num_tasks, quick.evaluation.figures, quick.evaluation.report) == (2000, False, "html")
     asked = Options.model_validate(
         {"workload": {"num_tasks": 300}, "profiling": {"sizes": [64]}, "evaluation": {"report": "pdf"}}
     )
-    quick = quickened(asked)
+    quick = shrink(asked)
     assert (quick.workload.num_tasks, quick.profiling.sizes, quick.evaluation.report) == (300, (64,), "pdf")
 
 
@@ -147,4 +147,4 @@ def test_every_quick_value_is_a_value_that_the_option_takes() -> None:
             if isinstance(inner := getattr(section, name), Section):
                 check(inner)
 
-    check(quickened(Options()))
+    check(shrink(Options()))

@@ -1,43 +1,30 @@
-"""The last lines of a pipeline claim no more than the seeds can tell."""
+"""The last lines of a pipeline state the verdict of the comparison."""
 
 from __future__ import annotations
 
-from typing import Any
-
-import pytest
-
-from hybrid_scheduler.pipeline.summary import ranking, verdict
-from hybrid_scheduler.pipeline.workspace import Inputs, Record
-
-FIGURES = ("makespan_over_bound", "makespan", "load_balance")
+from hand_made import CLEAR, TIED, make_result
+from hybrid_scheduler.pipeline.evaluate import short_name
+from hybrid_scheduler.pipeline.summary import list_conclusions, list_rows
 
 
-def evaluated(lead: list[float], seeds: int = 10, **more: Any) -> Record:
-    times = {"hybrid_ml": 1.0, "rl_agent": 1.25, "round_robin": 4.0}
-    figures = {name: {key: [time, time - 0.1, time + 0.1] for key in FIGURES} for name, time in times.items()}
-    facts = {"schedulers": figures, "lead": lead, "seeds": seeds, **more}
-    return Record("evaluation", Inputs({}, {}), {}, facts)
+def test_the_first_line_is_the_verdict() -> None:
+    assert list_conclusions(make_result(CLEAR), None) == [str(make_result(CLEAR).verdict)]
+    assert list_conclusions(make_result(TIED), None) == ["tie: eft and oracle cannot be told apart on 3 seeds"]
 
 
-@pytest.mark.parametrize(
-    ("lead", "seeds", "line"),
-    [
-        ([-0.2, -0.3, -0.1], 10, "hybrid_ml ends first, round_robin last"),
-        ([-0.2, -0.5, 0.1], 10, "hybrid_ml and rl_agent cannot be told apart on 10 seeds; round_robin ends last"),
-        ([-0.2, -0.2, -0.2], 1, "hybrid_ml ends first (one seed: no interval), round_robin last"),
-        ([], 10, "hybrid_ml was alone"),
-    ],
-)
-def test_a_winner_is_named_only_if_the_seeds_can_tell(lead: list[float], seeds: int, line: str) -> None:
-    assert verdict(evaluated(lead, seeds))[0] == line
-
-
-def test_the_shift_is_told_if_there_was_one() -> None:
+def test_the_effect_of_the_shift_is_printed_if_there_was_one() -> None:
     shift = {"static forest": 7.1, "hybrid_ml": 1.1, "rl_agent": 1.2}
-    assert "7.1× the optimum, hybrid_ml 1.1×, rl_agent 1.2×" in verdict(evaluated([-1.0, -1.0, -1.0], shift=shift))[1]
-    assert len(verdict(evaluated([-1.0, -1.0, -1.0]))) == 1
+    lines = list_conclusions(make_result(CLEAR), shift)
+    assert "7.1× the optimum, hybrid_ml 1.1×, rl_agent 1.2×" in lines[1]
 
 
-def test_the_table_has_how_many_times_as_fast_as_the_baselines() -> None:
-    rows = ranking(evaluated([]), "queued")
-    assert rows[1] == ("rl_agent", "1.250 [1.150, 1.350]", "3.20×", "–", "1.25")
+def test_the_table_has_the_speedup_over_both_baselines() -> None:
+    (eft, greedy, _) = list_rows(make_result(CLEAR))
+    assert eft == ("eft", "1.200 [1.100, 1.300]", "3.00×", "2.00×", "1.20")
+    assert greedy[:4] == ("greedy", "2.400 [2.200, 2.600]", "1.50×", "1.00×")
+    assert list_rows(make_result(TIED))[0][3] == "–"
+
+
+def test_models_of_earlier_phases_are_called_by_the_names_of_the_options() -> None:
+    specs = ("hybrid_ml:online=false:model=a", "hybrid_ml:model=a", "rl_agent:model=b", "oracle:step=0.1")
+    assert [short_name(spec) for spec in specs] == ["offline_forest", "hybrid_ml", "rl_agent", "oracle:step=0.1"]

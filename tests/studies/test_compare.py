@@ -1,20 +1,20 @@
-"""Comparisons: common random numbers, learning lanes, capacity."""
+"""Comparisons: common random numbers, learning lanes, and the verdict."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 import pytest
 
-from hybrid_scheduler import registry
-from hybrid_scheduler.core import Cluster, Placements
+from hand_made import CLEAR, TIED, make_result
+from hybrid_scheduler.core import Placements
 from hybrid_scheduler.core.lane import Lane
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
 from hybrid_scheduler.core.view import TaskView, View
 from hybrid_scheduler.errors import InputError, UnknownNameError
 from hybrid_scheduler.schedulers.scheduler import Scheduler
-from hybrid_scheduler.studies.capacity import backlog_growth, capacity
 from hybrid_scheduler.studies.compare import Comparison, compare
-from hybrid_scheduler.workloads.generator import at_rate, full_rate
 from hybrid_scheduler.workloads.source import Source
 from instances import workload
 
@@ -26,14 +26,14 @@ def test_all_schedulers_get_the_same_tasks_and_every_seed_other_ones() -> None:
     assert result.values("eft", "rejected") == [0.0, 0.0]
 
 
-def test_a_comparison_repeats_to_the_last_bit() -> None:
+def test_a_comparison_repeats_bit_for_bit() -> None:
     comparison = Comparison(Source.of("bursty", 120), ("random", "oracle", "price"), seeds=(1, 2))
     again = Comparison.from_dict(comparison.to_dict())
     one, other = compare(comparison), compare(again)
     assert [outcome.measures for outcome in one.outcomes] == [outcome.measures for outcome in other.outcomes]
 
 
-def test_regret_is_measured_against_the_oracle_even_if_it_does_not_take_part() -> None:
+def test_regret_is_measured_against_the_oracle_even_if_it_is_not_compared() -> None:
     alone = compare(Comparison(Source.of("mixed", 60), ("greedy",), seeds=(1,)))
     beside = compare(Comparison(Source.of("mixed", 60), ("greedy", "oracle"), seeds=(1,)))
     assert alone.values("greedy", "regret") == beside.values("greedy", "regret")
@@ -41,7 +41,7 @@ def test_regret_is_measured_against_the_oracle_even_if_it_does_not_take_part() -
     assert alone.values("greedy", "regret")[0] > 0
 
 
-def test_the_race_of_the_seeds_has_the_oracle_at_the_bottom_when_isolated() -> None:
+def test_the_oracle_is_best_when_devices_are_always_free() -> None:
     names = ("round_robin", "random", "greedy", "oracle", "eft")
     result = compare(Comparison(Source.of("mixed", 500), names, mode="isolated", seeds=(0, 1)))
     assert result.ranking("mean_execution")[0] == "oracle"
@@ -71,7 +71,7 @@ def test_an_unknown_scheduler_is_refused_before_any_work() -> None:
 
 
 class Counting(Scheduler):
-    """Sends everything to the CPU and notes what it is taught."""
+    """Sends everything to the CPU and counts the tasks it learns from."""
 
     name = "counting"
     learn_every = 40
@@ -86,7 +86,7 @@ class Counting(Scheduler):
         self.blocks.append(len(placements))
 
 
-def test_a_lane_teaches_its_scheduler_after_every_block() -> None:
+def test_a_lane_lets_its_scheduler_learn_after_every_block() -> None:
     scheduler = Counting()
     tasks = workload("mixed", 100)
     placements = Lane(scheduler, VirtualMultiGPU()).run(tasks)
@@ -96,17 +96,61 @@ def test_a_lane_teaches_its_scheduler_after_every_block() -> None:
     assert placements.tasks is tasks
 
 
-def test_offered_load_one_is_what_the_cluster_can_do_at_best() -> None:
-    tasks, cluster = workload("mixed", 4000), Cluster.default()
-    best = full_rate(tasks, cluster)
-    assert backlog_growth(at_rate(tasks, 0.9 * best), registry.schedulers.create("price"), cluster) < 0.005
-    for name in registry.schedulers.featured:
-        assert backlog_growth(at_rate(tasks, 1.2 * best), registry.schedulers.create(name), cluster) > 0.1, name
+# --- the verdict ---------------------------------------------------------------------------------------------
 
 
-def test_capacity_ranks_policies_and_none_passes_the_optimum() -> None:
-    source, cluster = Source.of("mixed", 4000), Cluster.default()
-    found = {name: capacity(source, name, cluster, (0, 1)) for name in ("round_robin", "greedy", "eft", "price")}
-    assert found["greedy"].load.mean < found["round_robin"].load.mean < found["eft"].load.mean <= 1.0
-    assert found["round_robin"].load.mean == pytest.approx(0.25, abs=0.04)
-    assert found["eft"].load.mean > 0.85
+def test_a_clear_winner_is_named_with_its_lead() -> None:
+    verdict = make_result(CLEAR).verdict
+    assert (verdict.winners, verdict.is_tie, verdict.runner_up) == (("eft",), False, "greedy")
+    assert (verdict.measure, verdict.num_seeds, verdict.seeds_won) == ("makespan_over_bound", 3, 3)
+    assert verdict.ratio == pytest.approx(2.0)
+    assert verdict.difference.mean == pytest.approx(1.2)
+    assert 0 < verdict.difference.low < 1.2 < verdict.difference.high
+    assert verdict.lead.mean == pytest.approx(0.5)
+    assert str(verdict).startswith("eft leads greedy by 50.0 % (95 % interval ")
+    assert str(verdict).endswith("), better on 3 of 3 seeds")
+
+
+def test_schedulers_whose_paired_interval_contains_zero_tie() -> None:
+    verdict = make_result(TIED).verdict
+    assert verdict.winners == ("eft", "oracle")
+    assert verdict.difference.low <= 0 <= verdict.difference.high
+    assert str(verdict) == "tie: eft and oracle cannot be told apart on 3 seeds"
+
+
+def test_differences_of_rounding_tie_however_consistent_they_are() -> None:
+    values = (1.0, 1.1, 1.2)
+    verdict = make_result({"eft": values, "oracle": tuple(each * (1 + 1e-13) for each in values)}).verdict
+    assert verdict.is_tie
+
+
+def test_one_seed_has_a_winner_but_no_interval() -> None:
+    assert str(make_result({"eft": (1.0,), "greedy": (2.0,)}).verdict) == (
+        "eft leads greedy by 50.0 % (one seed: no interval)"
+    )
+    assert str(make_result({"eft": (1.0,), "greedy": (1.0,)}).verdict) == (
+        "tie: eft and greedy cannot be told apart on 1 seed"
+    )
+
+
+def test_a_scheduler_alone_has_no_rival() -> None:
+    assert str(make_result({"eft": (1.0, 2.0)}).verdict) == "eft ran alone"
+
+
+def test_undefined_measures_tie() -> None:
+    assert make_result({"eft": (math.nan,) * 2, "greedy": (math.nan,) * 2}).verdict.is_tie
+
+
+def test_the_speedup_is_the_mean_of_the_ratios() -> None:
+    result = make_result({"eft": (1.0, 2.0), "round_robin": (3.0, 2.0)})
+    assert result.speedup("eft", "round_robin").mean == pytest.approx(2.0)
+
+
+def test_a_result_prints_what_was_compared_a_table_and_the_verdict() -> None:
+    lines = str(make_result(CLEAR)).splitlines()
+    assert lines[0] == "mixed: 10 tasks, load 1, 1 node: 1 cpu, 4 gpu, queued, 3 seeds, simulated"
+    assert lines[1].startswith("certified bound 1.00 s: no schedule can be faster (prices cpu 0.2")
+    assert lines[3].split() == ["scheduler", "makespan", "/", "bound", "turnaround", "p99", "energy", "cost"]
+    assert [line.split()[0] for line in lines[5:8]] == ["eft", "greedy", "round_robin"]
+    assert lines[-1] == str(make_result(CLEAR).verdict)
+    assert max(map(len, lines[3:8])) <= 80

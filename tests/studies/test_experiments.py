@@ -1,22 +1,26 @@
-"""Experiments: their tables, intervals and pictures; the long runs are for `hms experiment`."""
+"""Experiments: their tables, intervals and figures; the long runs are for `hms experiment`."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from helpers_cli import hms
-from hybrid_scheduler.core import Cluster
-from hybrid_scheduler.errors import UnknownNameError
-from hybrid_scheduler.reports.figures.study import plot_study
+from hybrid_scheduler import registry
+from hybrid_scheduler.core import Cluster, Tasks
+from hybrid_scheduler.errors import InputError, UnknownNameError
+from hybrid_scheduler.reports.figures.experiments import plot_study
 from hybrid_scheduler.reports.style import save_figure
 from hybrid_scheduler.studies import experiments
-from hybrid_scheduler.studies.experiments import Study
+from hybrid_scheduler.studies.experiments import PREDICTED, TRUE, ExperimentResult, with_predicted_times
+from hybrid_scheduler.studies.pretraining import pretrain_on_workloads
+from workloads.formats.real_data import DATA, needs_data
 
 
-def study(places: tuple[float | str, ...]) -> Study:
-    made = Study("made", "x", ("y", "z"))
+def make_result(places: tuple[float | str, ...]) -> ExperimentResult:
+    made = ExperimentResult("made", "x", ("y", "z"))
     for seed in range(3):
         for x in places:
             made.add("one", x, seed, y=1.0 + seed, z=0.1)
@@ -25,14 +29,14 @@ def study(places: tuple[float | str, ...]) -> Study:
 
 
 def test_points_are_intervals_over_seeds() -> None:
-    each = study((1.0, 2.0)).points("one", "y")
+    each = make_result((1.0, 2.0)).points("one", "y")
     assert list(each) == [1.0, 2.0]
     assert each[1.0].mean == pytest.approx(2.0)
     assert each[1.0].low < 2.0 < each[1.0].high
 
 
 def test_the_table_has_one_line_a_run() -> None:
-    lines = study(("a",)).to_csv().splitlines()
+    lines = make_result(("a",)).to_csv().splitlines()
     assert lines[0] == "series,x,seed,y,z"
     assert lines[1] == "one,a,0,1.0,0.1"
     assert len(lines) == 7
@@ -40,17 +44,17 @@ def test_the_table_has_one_line_a_run() -> None:
 
 @pytest.mark.parametrize("places", [(0.5, 1.0, 2.0), ("only one",)])
 def test_the_picture_shows_every_series(places: tuple[float | str, ...], tmp_path: Path) -> None:
-    ax = plot_study(study(places))
+    ax = plot_study(make_result(places))
     legend = ax.get_legend()
     texts = [*ax.get_yticklabels(), *(legend.get_texts() if legend else [])]
     shown = {text.get_text() for text in texts}
     assert {"one", "other"} <= shown
-    save_figure(ax, tmp_path / "study.png")
-    assert (tmp_path / "study.png").read_bytes().startswith(b"\x89PNG")
+    save_figure(ax, tmp_path / "figure.png")
+    assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_after_a_shift_the_online_forest_is_several_times_better_than_the_static_one() -> None:
-    found = experiments.run("shift", (3,), Cluster.default())
+    found = experiments.run_experiment("shift", (3,), Cluster.default())
     assert found.points("hybrid_ml", "static_over_this")["after the shift"].mean > 4
     assert found.points("hybrid_ml", "over_optimum")["after the shift"].mean < 1.5
     assert found.points("oracle", "over_optimum")["after the shift"].mean < 1.05
@@ -58,7 +62,7 @@ def test_after_a_shift_the_online_forest_is_several_times_better_than_the_static
 
 def test_an_unknown_experiment_is_refused() -> None:
     with pytest.raises(UnknownNameError, match="did you mean 'shift'"):
-        experiments.run("shiftt", (0,), Cluster.default())
+        experiments.run_experiment("shiftt", (0,), Cluster.default())
 
 
 def test_an_experiment_never_replaces_results(tmp_path: Path) -> None:
@@ -66,3 +70,47 @@ def test_an_experiment_never_replaces_results(tmp_path: Path) -> None:
     done = hms("experiment", "shift", "-o", str(tmp_path))
     assert done.code == 2
     assert "not empty" in done.err
+
+
+def test_without_third_party_data_the_error_names_the_option(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HMS_DATA", raising=False)
+    done = hms("experiment", "kernels", "-o", str(tmp_path / "new"))
+    assert done.code == 2
+    assert "experiment 'kernels' reads third-party data, and none was given: give the folder with --data" in done.err
+    with pytest.raises(InputError, match="is no folder: give the folder with --data"):
+        experiments.run_experiment("cholesky", (0,), Cluster.default(), data=tmp_path / "nowhere")
+
+
+def test_predicted_times_replace_the_true_ones() -> None:
+    kind = np.arange(40.0) % 2
+    tasks = Tasks.build(
+        np.ones(40), np.ones(40), np.ones(40), measured={"cpu": 1 + kind, "gpu": 2 - kind}, features={"kind": kind}
+    )
+    cluster = Cluster.default(gpus=1)
+    tasks_seen = with_predicted_times(pretrain_on_workloads("hybrid_ml", [tasks], cluster), tasks, cluster)
+    assert np.allclose(tasks_seen.expected["cpu"], 1 + kind)
+    assert np.allclose(tasks_seen.expected["gpu"], 2 - kind)
+    with pytest.raises(InputError, match="'greedy' has learnt no times"):
+        with_predicted_times(registry.schedulers.create("greedy"), tasks, cluster)
+
+
+@needs_data
+def test_on_unseen_kernels_the_learner_beats_all_who_do_not_know_the_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(experiments, "KERNEL_TASKS", 400)
+    result = experiments.run_experiment("kernels", (0,), Cluster.default(), data=DATA)
+    mean = {name: result.points(name, "mean_turnaround")[0.9].mean for name in result.series}
+    assert all(mean["hybrid_ml"] < mean[name] for name in ("greedy", "round_robin", PREDICTED))
+    assert result.points(TRUE, "regret")[0.9].mean == 0.0
+    regret = result.points("greedy", "regret")[0.9].mean
+    assert regret == pytest.approx(mean["greedy"] - mean[TRUE])
+
+
+@needs_data
+def test_on_a_measured_machine_plans_by_learnt_times_are_no_worse_than_heft(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(experiments, "MACHINES", ("mirage",))
+    monkeypatch.setattr(experiments, "TILES", (7,))
+    monkeypatch.setattr(experiments, "POLICIES", ("heft", "eft", "hybrid_ml"))
+    result = experiments.run_experiment("cholesky", (0,), Cluster.default(), data=DATA)
+    over = {name: result.points(name, "makespan_over_bound")["mirage, 7"].mean for name in result.series}
+    assert 1.0 <= over["hybrid_ml"] <= 1.01 * over["heft"]
+    assert over["hybrid_ml"] < over["eft"]

@@ -16,10 +16,10 @@ from helpers_cli import Finished, files_in, hms, hms_process, refused
 from hybrid_scheduler import __version__
 from hybrid_scheduler.core import Cluster
 from hybrid_scheduler.studies.compare import Comparison, compare
-from hybrid_scheduler.studies.results import comparison_of, load_manifest, measures_table, save, to_json
+from hybrid_scheduler.studies.results import load_manifest, measures_to_csv, parse_comparison, save_result, to_json
 from hybrid_scheduler.workloads.source import Source
 
-RACE = ("compare", "mixed", "-n", "50", "-s", "eft,random,round_robin", "--seeds", "3")
+COMPARE = ("compare", "mixed", "-n", "50", "-s", "eft,random,round_robin", "--seeds", "3")
 
 
 @pytest.fixture(autouse=True)
@@ -30,7 +30,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("kept") / "run"
-    assert hms(*RACE, "--out", str(folder)).code == 0
+    assert hms(*COMPARE, "--out", str(folder)).code == 0
     return folder
 
 
@@ -62,7 +62,7 @@ def test_the_manifest_says_what_was_asked_with_what_and_by_which_version(kept: P
     manifest = json.loads((kept / "manifest.json").read_text(encoding="utf-8"))
     assert manifest["schema"] == 1
     assert manifest["version"] == __version__
-    assert manifest["command"] == ["hms", *RACE, "--out", str(kept)]
+    assert manifest["command"] == ["hms", *COMPARE, "--out", str(kept)]
     assert manifest["comparison"]["schedulers"] == ["eft", "random", "round_robin"]
     assert manifest["comparison"]["seeds"] == [0, 1, 2]
     assert manifest["comparison"]["source"]["name"] == "mixed"
@@ -89,7 +89,7 @@ def test_the_measures_are_one_line_for_every_seed_and_scheduler(kept: Path) -> N
 
 def test_the_result_is_what_json_prints_and_agrees_with_the_measures(kept: Path) -> None:
     result = json.loads((kept / "result.json").read_text(encoding="utf-8"))
-    printed = json.loads(hms(*RACE, "--json").out)
+    printed = json.loads(hms(*COMPARE, "--json").out)
     with (kept / "measures.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     for name, figures in result["schedulers"].items():
@@ -103,10 +103,10 @@ def test_the_result_is_what_json_prints_and_agrees_with_the_measures(kept: Path)
 def test_a_manifest_gives_back_the_same_comparison_with_infinities(tmp_path: Path) -> None:
     asked = Comparison(Source.of("mixed", 20, load=0.5), ("eft",), Cluster.default(2), "isolated", (4, 1))
     result = compare(asked)
-    save(result, tmp_path / "run", ["hms"])
-    again = comparison_of(load_manifest(tmp_path / "run"))
+    save_result(result, tmp_path / "run", ["hms"])
+    again = parse_comparison(load_manifest(tmp_path / "run"))
     assert again == asked
-    assert measures_table(compare(again)) == measures_table(result)
+    assert measures_to_csv(compare(again)) == measures_to_csv(result)
 
 
 def test_json_text_is_strict() -> None:
@@ -290,5 +290,5 @@ def test_a_run_that_cannot_be_kept_leaves_nothing(tmp_path: Path, monkeypatch: p
 
     monkeypatch.setattr("hybrid_scheduler.studies.results.sha256", fail)
     with pytest.raises(RuntimeError, match="the power fails"):
-        save(result, tmp_path / "run", ["hms"])
+        save_result(result, tmp_path / "run", ["hms"])
     assert files_in(tmp_path) == {}

@@ -8,9 +8,9 @@ import pytest
 from pyarrow import parquet
 
 from hybrid_scheduler.errors import InputError
+from hybrid_scheduler.processes import JobOutcome
 from hybrid_scheduler.studies.compare import compare
-from hybrid_scheduler.studies.sweep import PARTS, RESULTS, digest, on_processes, read_grid, run_sweep
-from hybrid_scheduler.workers import Outcome
+from hybrid_scheduler.studies.sweep import PARTS, RESULTS, digest, read_grid, run_on_processes, run_sweep
 
 GRID = """
 schedulers: [eft, random]
@@ -29,10 +29,10 @@ def grid_file(tmp_path: Path) -> Path:
     return path
 
 
-def here(work: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[Outcome]:
+def here(work: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[JobOutcome]:
     """Do jobs in this process, last first."""
     for number, job in reversed(list(enumerate(jobs))):
-        yield Outcome(number, work(job))
+        yield JobOutcome(number, work(job))
 
 
 def test_the_table_is_the_same_whatever_the_number_of_processes_and_their_order(
@@ -40,7 +40,7 @@ def test_the_table_is_the_same_whatever_the_number_of_processes_and_their_order(
 ) -> None:
     grid = read_grid(grid_file)
     alone = run_sweep(grid, tmp_path / "alone", here)
-    run_sweep(grid, tmp_path / "two", on_processes(2, time_limit=100))
+    run_sweep(grid, tmp_path / "two", run_on_processes(2, time_limit=100))
     assert alone.points == 8
     assert digest(tmp_path / "alone") == digest(tmp_path / "two")
 
@@ -59,9 +59,9 @@ def test_a_row_holds_what_a_comparison_of_its_own_gives(grid_file: Path, tmp_pat
 def test_an_interrupted_sweep_goes_on_where_it_was(grid_file: Path, tmp_path: Path) -> None:
     grid = read_grid(grid_file)
 
-    def breaks_off(work: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[Outcome]:
-        yield Outcome(3, work(jobs[3]))
-        yield Outcome(0, work(jobs[0]))
+    def breaks_off(work: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[JobOutcome]:
+        yield JobOutcome(3, work(jobs[3]))
+        yield JobOutcome(0, work(jobs[0]))
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -74,9 +74,9 @@ def test_an_interrupted_sweep_goes_on_where_it_was(grid_file: Path, tmp_path: Pa
 
 
 def test_a_point_that_fails_is_named_and_the_finished_ones_are_kept(grid_file: Path, tmp_path: Path) -> None:
-    def fails(work: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[Outcome]:
-        yield Outcome(0, work(jobs[0]))
-        yield Outcome(1, problem="not done after 5 s")
+    def fails(work: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[JobOutcome]:
+        yield JobOutcome(0, work(jobs[0]))
+        yield JobOutcome(1, problem="not done after 5 s")
 
     with pytest.raises(InputError, match=r"mixed, load 0.8, 2 gpus, seed 1: not done after 5 s"):
         run_sweep(read_grid(grid_file), tmp_path / "out", fails)

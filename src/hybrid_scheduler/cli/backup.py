@@ -1,4 +1,4 @@
-"""`hms backup` and `hms restore`: the database of the service in one file, and back."""
+"""`hms backup` and `hms restore`: copy the database of the service to a file, and back."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def restore(
     database: Database = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the runs that are there.")] = False,
 ) -> None:
-    """Put a copy in the place of the service's database; stop the server first."""
+    """Replace the service's database by a copy; stop the server first."""
     import asyncio
 
     from hybrid_scheduler.settings import load_settings

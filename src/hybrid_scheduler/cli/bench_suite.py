@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
@@ -19,9 +18,7 @@ Number = TypeVar("Number", int, float)
 
 
 def bench_suite(
-    places: Annotated[
-        list[str], typer.Argument(help="Directories of instances; files and workloads by name may stand beside them.")
-    ],
+    places: Annotated[list[str], typer.Argument(help="Directories of instances, files, and workloads by name.")],
     schedulers: options.Schedulers = "all",
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the scoreboard.")] = Path("scoreboard"),
     seeds: options.Seeds = "1",
@@ -32,42 +29,42 @@ def bench_suite(
     time_limit: Annotated[
         float, typer.Option("--time-limit", help="Seconds for one policy on one instance.")
     ] = 120.0,
-    processes: Annotated[int | None, typer.Option("--processes", "-p", help="As many as there are cores.")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+    processes: options.Processes = None,
+    quiet: options.Quiet = False,
 ) -> None:
     """Run every policy on every instance; write one table as Markdown, CSV and PNG."""
     from hybrid_scheduler.core.cluster import Cluster
     from hybrid_scheduler.files import new_directory, require_new
-    from hybrid_scheduler.reports.scoreboard import plot_scoreboard
+    from hybrid_scheduler.reports.figures.heatmaps import plot_scoreboard
     from hybrid_scheduler.reports.style import save_figure
-    from hybrid_scheduler.studies.suite import MARKDOWN, PNG, Suite, found, run_suite, write
+    from hybrid_scheduler.studies.suite import MARKDOWN, PNG, Suite, find_instances, run_suite, save_scoreboard
 
     require_new(out)
-    collected = found(places, _best(best or []))
+    suite_files = find_instances(places, _parse_best(best or []))
     suite = Suite(
-        collected.instances,
-        options.schedulers_of(schedulers),
+        tuple(suite_files.instances),
+        options.parse_schedulers(schedulers),
         Cluster.from_yaml(cluster) if cluster else None,
-        options.seeds_of(seeds),
-        _above_zero("--processes", processes or os.cpu_count() or 1),
-        _above_zero("--time-limit", time_limit),
+        options.parse_seeds(seeds),
+        _require_positive("--processes", processes or os.cpu_count() or 1),
+        _require_positive("--time-limit", time_limit),
     )
     with output.progress("cells", quiet=quiet) as step:
         board = run_suite(suite, step)
     with new_directory(out) as folder:
-        write(board, folder, ["hms", *sys.argv[1:]], collected.passed_over)
+        save_scoreboard(board, folder, output.command_line(), suite_files.ignored)
         save_figure(plot_scoreboard(board), folder / PNG)
     _print(board)
-    typer.echo(f"{len(board.lines)} instances, {len(collected.passed_over)} other files; all in {out}/{MARKDOWN}")
+    typer.echo(f"{len(board.instances)} instances, {len(suite_files.ignored)} other files; all in {out}/{MARKDOWN}")
 
 
-def _above_zero(name: str, value: Number) -> Number:
+def _require_positive(name: str, value: Number) -> Number:
     if not value > 0:
         raise InputError(f"{name} is {value}, expected a number above 0")
     return value
 
 
-def _best(pairs: list[str]) -> dict[str, float]:
+def _parse_best(pairs: list[str]) -> dict[str, float]:
     values = {}
     for pair in pairs:
         name, _, text = pair.rpartition("=")
@@ -83,11 +80,12 @@ def _best(pairs: list[str]) -> dict[str, float]:
 
 
 def _print(board: Scoreboard) -> None:
-    from hybrid_scheduler.studies.scoreboard import number
+    from hybrid_scheduler.studies.scoreboard import format_number
 
     rows = output.table("policy", "instances", "geometric mean", "worst", "shortest on", "seconds")
     for each in board.standings():
-        ended = f"{each.instances} of {len(board.lines)}"
-        rows.add_row(each.policy, ended, number(each.mean), number(each.worst), str(each.wins), f"{each.seconds:.2f}")
+        ended = f"{each.instances} of {len(board.instances)}"
+        ratios = map(format_number, (each.mean, each.worst))
+        rows.add_row(each.policy, ended, *ratios, str(each.wins), f"{each.seconds:.2f}")
     output.console().print(rows)
     typer.echo("makespan / best known value or certified bound, simulated; seconds measured")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -24,37 +23,38 @@ def capacity(
     seeds: options.Seeds = "3",
     cluster: options.ClusterFile = None,
     gpus: options.Gpus = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Keep what was found in this new folder.")] = None,
+    out: options.Out = None,
     json: options.Json = False,
 ) -> None:
     """Find the highest arrival rate at which each policy's queue stays stable."""
     from hybrid_scheduler.files import require_new
-    from hybrid_scheduler.studies.capacity import NUM_TASKS, STABLE_GROWTH
-    from hybrid_scheduler.studies.capacity import capacity as find
-    from hybrid_scheduler.studies.results import to_json
+    from hybrid_scheduler.studies.capacity import NUM_TASKS, STABLE_GROWTH, find_capacity
     from hybrid_scheduler.workloads.source import Source
 
-    machine, numbers = options.cluster_of(cluster, gpus), options.seeds_of(seeds)
+    machine, numbers = options.build_cluster(cluster, gpus), options.parse_seeds(seeds)
     source = Source.of(workload, tasks, None, None)
     source = source if source.is_file or tasks is not None else Source.of(workload, NUM_TASKS)
-    specs = options.schedulers_of(schedulers)
-    found = {}
+    specs = options.parse_schedulers(schedulers)
     if out:
         require_new(out)
-    source.tasks(numbers[0], machine)  # bad tasks are refused before any lesson
-    output.give_lessons(specs, machine, "queued", quiet=json)
+    source.tasks(numbers[0], machine)  # refuse bad tasks before any training
+    output.pretrain_missing(specs, machine, "queued", quiet=json)
+    found = {}
     with output.progress("searching", quiet=json) as progress:
         for number, spec in enumerate(specs):
             progress(number, len(specs))
-            found[spec] = find(source, spec, machine, numbers)
+            found[spec] = find_capacity(source, spec, machine, numbers)
     if out:
-        _keep(found, source.name, machine, numbers, out)
+        _save(found, source.name, machine, numbers, out)
     if json:
-        typer.echo(to_json(_document(source.name, numbers, found)), nl=False)
+        output.print_json(_document(source.name, numbers, found))
         return
-    seeded = f"{len(numbers)} seed{'s' if len(numbers) > 1 else ''}"
     console = output.console()
-    console.print(f"{source.name} on {machine.describe()}, {seeded}, simulated", soft_wrap=True, markup=False)
+    console.print(
+        f"{source.name} on {machine.describe()}, {output.count(len(numbers), 'seed')}, simulated",
+        soft_wrap=True,
+        markup=False,
+    )
     console.print(_table(found))
     console.print(
         f"stable: the backlog grows by less than {STABLE_GROWTH:g} s per second; the optimum is offered load 1"
@@ -63,17 +63,17 @@ def capacity(
         typer.echo(f"wrote {out}")
 
 
-def _keep(found: dict[str, Capacity], workload: str, cluster: Cluster, seeds: tuple[int, ...], out: Path) -> None:
+def _save(found: dict[str, Capacity], workload: str, cluster: Cluster, seeds: tuple[int, ...], out: Path) -> None:
     from hybrid_scheduler.files import new_directory
     from hybrid_scheduler.studies import results
-    from hybrid_scheduler.studies.experiments import Study
+    from hybrid_scheduler.studies.experiments import ExperimentResult
 
-    study = Study("capacity", "workload", ("capacity", "load"))
+    experiment = ExperimentResult("capacity", "workload", ("capacity", "load"))
     for spec, each in found.items():
         for seed, rate, load in zip(seeds, each.rates, each.loads, strict=True):
-            study.add(spec, Path(workload).name, seed, capacity=rate, load=load)
+            experiment.add(spec, Path(workload).name, seed, capacity=rate, load=load)
     with new_directory(out) as folder:
-        results.write(study, folder, cluster, seeds, ["hms", *sys.argv[1:]])
+        results.save_experiment(experiment, folder, cluster, seeds, output.command_line())
 
 
 def _document(source: str, seeds: tuple[int, ...], found: dict[str, Capacity]) -> dict[str, Any]:

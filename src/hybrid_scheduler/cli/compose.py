@@ -1,4 +1,4 @@
-"""`hms compose`: make a workload of times, arrivals and memory from different files."""
+"""`hms compose`: combine times, arrivals and memory of different files into one workload."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ def compose(
         "tasks.parquet"
     ),
 ) -> None:
-    """Draw tasks whose columns come from different files, and keep beside them where each came from."""
+    """Draw tasks whose columns come from different files, and record where each came from."""
     from hybrid_scheduler.core.cluster import Cluster
     from hybrid_scheduler.workloads import composition
+    from hybrid_scheduler.workloads.conversion import cluster_path
 
-    composition.check(out)
+    composition.require_suffix(out)
     found = composition.compose(
         tasks,
         seed,
@@ -39,8 +40,8 @@ def compose(
         load=load,
     )
     composition.write(found, out)
-    for line in composition.lines(found.to_dict()):
+    for line in composition.format_lines(found.to_dict()):
         typer.echo(line)
-    typer.echo(f"wrote {out}: {tasks:,} tasks; {composition.beside(out).name} says where they come from")
+    typer.echo(f"wrote {out}: {tasks:,} tasks; {composition.sidecar_path(out).name} says where they come from")
     if found.cluster:
-        typer.echo(f"wrote {composition.machines(out)}: the machines of the times, which hms compare takes too")
+        typer.echo(f"wrote {cluster_path(out)}: the machines of the times, which hms compare takes too")

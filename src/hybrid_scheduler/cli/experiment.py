@@ -1,8 +1,7 @@
-"""`hms experiment`: run one of the prepared experiments and keep its table and picture."""
+"""`hms experiment`: run a prepared experiment and keep its table and figure."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +10,7 @@ import typer
 from hybrid_scheduler.cli import options, output
 
 if TYPE_CHECKING:
-    from hybrid_scheduler.studies.experiments import Study
+    from hybrid_scheduler.studies.experiments import ExperimentResult
 
 
 def experiment(
@@ -22,42 +21,38 @@ def experiment(
         ),
     ],
     out: Annotated[
-        Path, typer.Option("--out", "-o", help="A new folder for the table, its manifest and the picture.")
+        Path, typer.Option("--out", "-o", help="A new folder for the table, its manifest and the figure.")
     ],
     seeds: options.Seeds = "10",
     cluster: options.ClusterFile = None,
     gpus: options.Gpus = None,
     data: Annotated[
-        Path | None, typer.Option(envvar="HMS_DATA", help="Folder with files of others, for kernels and cholesky.")
+        Path | None, typer.Option(envvar="HMS_DATA", help="Folder with third-party data, for kernels and cholesky.")
     ] = None,
 ) -> None:
     """Run an experiment over several seeds; writes NAME.csv, NAME.png and a manifest, prints the means."""
     from hybrid_scheduler.files import new_directory, require_new
-    from hybrid_scheduler.reports.figures.study import plot_all_measures
+    from hybrid_scheduler.reports.figures.experiments import plot_all_measures
     from hybrid_scheduler.reports.style import save_figure
     from hybrid_scheduler.studies import experiments, results
 
-    machine, numbers = options.cluster_of(cluster, gpus), options.seeds_of(seeds)
+    machine, numbers = options.build_cluster(cluster, gpus), options.parse_seeds(seeds)
     require_new(out)
     with output.progress(name, quiet=False) as progress:
-        if name in experiments.MEASURED:
-            study = experiments.run_measured(name, numbers, data, progress)
-        else:
-            study = experiments.run(name, numbers, machine, progress)
-    where = experiments.PLACES.get(name, machine.describe())
+        result = experiments.run_experiment(name, numbers, machine, progress, data)
+    where = experiments.DATA_CLUSTERS.get(name, machine.describe())
     with new_directory(out) as folder:
-        results.write(study, folder, where, numbers, ["hms", *sys.argv[1:]])
-        save_figure(plot_all_measures(study), folder / f"{name}.png")
-    seeded = f"{len(numbers)} seed{'s' if len(numbers) > 1 else ''}"
-    typer.echo(f"{name} on {where}, {seeded}, simulated; means with 95 % intervals")
-    _print(study)
+        results.save_experiment(result, folder, where, numbers, output.command_line())
+        save_figure(plot_all_measures(result), folder / f"{name}.png")
+    typer.echo(f"{name} on {where}, {output.count(len(numbers), 'seed')}, simulated; means with 95 % intervals")
+    _print(result)
     typer.echo(f"wrote {out / name}.csv and .png")
 
 
-def _print(study: Study) -> None:
-    for measure in study.measures:
-        table = output.table(measure.replace("_", " "), study.x_name, "mean", "95 % interval")
-        for series in study.series:
-            for x, each in study.points(series, measure).items():
+def _print(result: ExperimentResult) -> None:
+    for measure in result.measures:
+        table = output.table(measure.replace("_", " "), result.x_name, "mean", "95 % interval")
+        for series in result.series:
+            for x, each in result.points(series, measure).items():
                 table.add_row(series, str(x), f"{each.mean:.4g}", f"[{each.low:.4g}, {each.high:.4g}]")
         output.console().print(table)

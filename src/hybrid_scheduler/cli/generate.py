@@ -1,4 +1,4 @@
-"""`hms generate`: draw a workload and write it as CSV."""
+"""`hms generate`: generate a workload and write it as CSV."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ def generate(
     cluster: options.ClusterFile = None,
     gpus: options.Gpus = None,
 ) -> None:
-    """Draw tasks and write them to a CSV file."""
+    """Generate tasks and write them to a CSV file."""
     from hybrid_scheduler.workloads import WorkloadGenerator
-    from hybrid_scheduler.workloads.factorisations.workload import TiledSpec
+    from hybrid_scheduler.workloads.factorisations import FactorisationSpec
     from hybrid_scheduler.workloads.source import Source
 
     generator = WorkloadGenerator(seed)
-    spec = TiledSpec.of(preset)
+    spec = FactorisationSpec.parse(preset)
     if spec:
         source = Source.of(preset, tasks, rate, load)
-        generator.tasks = source.tasks(seed, options.cluster_of(cluster, gpus, source=source))
+        generator.tasks = source.tasks(seed, options.build_cluster(cluster, gpus, source=source))
     else:
-        generator.generate_preset(preset, tasks, rate=rate, load=load, cluster=options.cluster_of(cluster, gpus))
+        generator.generate_preset(preset, tasks, rate=rate, load=load, cluster=options.build_cluster(cluster, gpus))
     generator.save_workload(out)
     figures = generator.get_statistics()
     typer.echo(

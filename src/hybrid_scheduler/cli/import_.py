@@ -1,4 +1,4 @@
-"""`hms import`: turn traces, logs and benchmark instances of others into our own tables of tasks."""
+"""`hms import`: convert third-party traces, logs and benchmark instances into tables of tasks."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 Files = Annotated[
     list[Path],
-    typer.Argument(help="A file, with those that belong to it (pods with their list of nodes); gzip and zstd too."),
+    typer.Argument(help="A file and its companions (pods with their list of nodes); gzip and zstd too."),
 ]
 FormatName = Annotated[
-    str, typer.Option("--format", help="The format, if it shall not be told by the file's first bytes.")
+    str, typer.Option("--format", help="The format; detected from the file's first bytes if absent.")
 ]
 
 
@@ -29,39 +29,39 @@ def import_(
     form: FormatName = "",
     cluster_out: Annotated[
         Path | None,
-        typer.Option("--cluster-out", help="Where to write the machines that the files name (tasks.cluster.yaml)."),
+        typer.Option("--cluster-out", help="Where to write the machines of the files (tasks.cluster.yaml)."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
     json: options.Json = False,
 ) -> None:
-    """Read files of any known format, say what became of every row and column, and write tasks."""
-    from hybrid_scheduler.studies.results import to_json
+    """Read files of any known format, account for every row and column, and write tasks."""
     from hybrid_scheduler.workloads.conversion import import_files
 
     report = import_files(files, out, form, cluster_out, force)
     if json:
-        typer.echo(to_json(_document(report)), nl=False)
+        output.print_json(_document(report))
         return
     typer.echo(f"{', '.join(path.name for path in files)}: {report.form.name} ({report.form.summary})")
-    for line in [*account(report.found), *mapping_lines(report.form)]:
+    for line in [*describe_rows(report.found), *describe_mapping(report.form)]:
         typer.echo(line)
     typer.echo(_speed(report))
-    typer.echo(f"wrote {report.tasks_file}: {len(report.found.tasks):,} tasks, {_size(report.tasks_file)}")
+    size = report.tasks_file.stat().st_size / 1e6
+    typer.echo(f"wrote {report.tasks_file}: {len(report.found.tasks):,} tasks, {size:.3g} MB")
     if report.cluster_file and report.found.cluster:
         cluster = report.found.cluster
-        counts = _counted(len(cluster.nodes), "node"), _counted(len(cluster.devices), "device")
+        counts = output.count(len(cluster.nodes), "node"), output.count(len(cluster.devices), "device")
         typer.echo(f"wrote {report.cluster_file}: {', '.join(counts)}")
 
 
-def account(found: Imported) -> list[str]:
-    """Say what became of every row."""
+def describe_rows(found: Imported) -> list[str]:
+    """Return lines on how many rows became tasks and why others were skipped."""
     tasks = len(found.tasks)
     became = f"{found.used:,} became {'one task each' if tasks == found.used else f'{tasks:,} tasks'}"
     lines = [f"{found.rows:,} rows: {became}, {found.rows - found.used:,} were skipped"]
     return [*lines, *(f"  {count:>9,} {reason}" for reason, count in found.skipped.items())]
 
 
-def mapping_lines(form: Format, width: int = 80) -> list[str]:
+def describe_mapping(form: Format, width: int = 80) -> list[str]:
     """Say what each column becomes, ground by ground."""
     lines = []
     for ground in dict.fromkeys(each.ground for each in form.mapping):
@@ -76,14 +76,6 @@ def mapping_lines(form: Format, width: int = 80) -> list[str]:
 def _speed(report: Report) -> str:
     rows, size = report.found.rows / report.seconds, report.bytes / report.seconds / 1e6
     return f"read in {output.quantity(report.seconds, 's')}: {rows:,.0f} rows/s, {size:.3g} MB/s"
-
-
-def _counted(count: int, word: str) -> str:
-    return f"{count:,} {word}{'' if count == 1 else 's'}"
-
-
-def _size(path: Path) -> str:
-    return f"{path.stat().st_size / 1e6:.3g} MB"
 
 
 def _document(report: Report) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""`hms inspect`: the shape of a file of tasks in numbers and in a picture."""
+"""`hms inspect`: statistics and histograms of a file of tasks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hybrid_scheduler.cli import options, output
-from hybrid_scheduler.cli.import_ import Files, FormatName, account
+from hybrid_scheduler.cli.import_ import Files, FormatName, describe_rows
 
 if TYPE_CHECKING:
     from hybrid_scheduler.core.cluster import Cluster
@@ -26,36 +26,35 @@ def inspect(
     form: FormatName = "",
     cluster: options.ClusterFile = None,
     gpus: options.Gpus = None,
-    png: Annotated[Path | None, typer.Option("--png", help="Write the picture to this file (PNG, SVG, PDF).")] = None,
+    png: Annotated[Path | None, typer.Option("--png", help="Write the figure to this file (PNG, SVG, PDF).")] = None,
     json: options.Json = False,
 ) -> None:
-    """Show what a file holds: rows, tasks, arrivals, times, memory, and how busy they keep a cluster."""
-    from hybrid_scheduler.studies.results import to_json
-    from hybrid_scheduler.workloads.conversion import machines_beside
+    """Show what a file holds: rows, tasks, arrivals, times, memory, and the load on a cluster."""
+    from hybrid_scheduler.workloads.conversion import find_cluster_file
     from hybrid_scheduler.workloads.formats import reader
-    from hybrid_scheduler.workloads.statistics import seconds_of, shape_of
+    from hybrid_scheduler.workloads.statistics import best_times, compute_shape, distribution
 
-    used = reader.format_for(files, form)
+    used = reader.choose_format(files, form)
     found = reader.read_all(files, used.name)
-    beside = machines_beside(files[0]) if cluster is None and gpus is None and found.cluster is None else None
+    beside = find_cluster_file(files[0]) if cluster is None and gpus is None and found.cluster is None else None
     machine = _machine(found, cluster or beside, gpus)
-    shape, seconds = shape_of(found.tasks, machine), seconds_of(found.tasks, machine)
+    shape, seconds = compute_shape(found.tasks, machine), distribution(best_times(found.tasks, machine))
     if png:
+        from hybrid_scheduler.reports.figures.placements import plot_trace_shape
         from hybrid_scheduler.reports.style import add_title, save_figure
-        from hybrid_scheduler.reports.trace_shape import plot_trace_shape
 
         ax = plot_trace_shape(found.tasks, machine)
         add_title(ax, f"{files[0].name}: {len(found.tasks):,} tasks")
         save_figure(ax, png)
     if json:
         document = {"format": used.name, "rows": found.rows, "tasks": len(found.tasks)}
-        typer.echo(to_json({**document, **asdict(shape), "seconds": asdict(seconds)}), nl=False)
+        output.print_json({**document, **asdict(shape), "seconds": asdict(seconds)})
         return
     typer.echo(f"{', '.join(path.name for path in files)}: {used.name} ({used.summary})")
     whose = "of the file" if machine is found.cluster else f"of {beside.name}" if beside else "not of the file"
-    for line in [*account(found), *_lines(found, machine, shape, whose)]:
+    for line in [*describe_rows(found), *_describe(found, machine, shape, whose)]:
         typer.echo(line)
-    _print_pictures(shape, seconds)
+    _print_histograms(shape, seconds)
     if png:
         typer.echo(f"wrote {png}")
 
@@ -63,17 +62,17 @@ def inspect(
 def _machine(found: Imported, path: Path | None, gpus: int | None) -> Cluster:
     if path is None and gpus is None and found.cluster:
         return found.cluster
-    return options.cluster_of(path, gpus)
+    return options.build_cluster(path, gpus)
 
 
-def _lines(found: Imported, machine: Cluster, shape: Shape, whose: str) -> list[str]:
+def _describe(found: Imported, machine: Cluster, shape: Shape, whose: str) -> list[str]:
     gpus = f"{len(machine.gpus):,} of them GPUs" if len(machine.gpus) else "none of them a GPU"
     devices = f"{len(machine.nodes):,} nodes, {len(machine.devices):,} devices, {gpus}"
     lines = [
         f"machines ({whose}): {devices if len(machine.classes) > 4 else machine.describe()}",
-        f"measured times: {_measured(found)}",
-        f"expected times: {_some(sorted(found.tasks.expected)) or 'none, the true ones are told'}",
-        f"features: {_some(sorted(found.tasks.features)) or 'none'}",
+        f"measured times: {_describe_times(found)}",
+        f"expected times: {_abbreviate(sorted(found.tasks.expected)) or 'none, policies see the true ones'}",
+        f"features: {_abbreviate(sorted(found.tasks.features)) or 'none'}",
         f"dependencies: {shape.dependency_share:.0%} of tasks wait for others"
         if shape.dependency_share
         else "dependencies: none",
@@ -92,38 +91,38 @@ def _lines(found: Imported, machine: Cluster, shape: Shape, whose: str) -> list[
     return lines
 
 
-def _measured(found: Imported) -> str:
+def _describe_times(found: Imported) -> str:
     """Name the classes with times, and those on which no task can run."""
     times = found.tasks.measured
     idle = sorted(name for name, column in times.items() if (column == float("inf")).all())
-    known = _some(sorted(set(times) - set(idle)))
+    known = _abbreviate(sorted(set(times) - set(idle)))
     if not idle:
         return known or "none, the formulas apply"
-    return f"{known or 'none'}; no task can run on {_some(idle)}"
+    return f"{known or 'none'}; no task can run on {_abbreviate(idle)}"
 
 
-def _some(names: list[str], most: int = 3) -> str:
+def _abbreviate(names: list[str], most: int = 3) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def _print_pictures(shape: Shape, seconds: Distribution) -> None:
+def _print_histograms(shape: Shape, seconds: Distribution) -> None:
     table = output.table("", "least", "picture", "most", "median", "p99")
     table.columns[2].justify = "left"
     if shape.span > 0:
         arrivals = shape.arrivals
         first, last = (_figure(edge, "s") for edge in (arrivals.edges[0], arrivals.edges[-1]))
-        table.add_row("arrival", first, bars(arrivals.counts), last, "", "")
-    for name, unit, each in _pictures(shape, seconds):
+        table.add_row("arrival", first, sparkline(arrivals.counts), last, "", "")
+    for name, unit, each in _histograms(shape, seconds):
         notes = ", ".join(filter(None, ("" if unit == "s" else unit, "log" if each.scale == "log" else "")))
         low, high, median, p99 = (
             _figure(value, unit) for value in (each.minimum, each.maximum, each.median, each.p99)
         )
-        table.add_row(f"{name} ({notes})" if notes else name, low, bars(each.counts), high, median, p99)
+        table.add_row(f"{name} ({notes})" if notes else name, low, sparkline(each.counts), high, median, p99)
     output.console().print(table)
 
 
 def _figure(value: float, unit: str) -> str:
-    """Write a time with the unit that suits it, anything else as a bare number; large ones with commas."""
+    """Format a time with a unit that suits it, anything else as a bare number; large ones with commas."""
     if unit != "s":
         return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
     for long, name in LONG:
@@ -132,7 +131,7 @@ def _figure(value: float, unit: str) -> str:
     return output.quantity(value, "s")
 
 
-def _pictures(shape: Shape, seconds: Distribution) -> list[tuple[str, str, Any]]:
+def _histograms(shape: Shape, seconds: Distribution) -> list[tuple[str, str, Any]]:
     return [
         ("best time", "s", seconds),
         ("memory", "MB", shape.memory_required),
@@ -141,14 +140,14 @@ def _pictures(shape: Shape, seconds: Distribution) -> list[tuple[str, str, Any]]
     ]
 
 
-def bars(counts: list[int], width: int = 24) -> str:
+def sparkline(counts: list[int], width: int = 24) -> str:
     """Draw a histogram in one line; a bin with anything in it is never blank."""
-    merged = [sum(part) for part in _parts(counts, width)]
+    merged = [sum(part) for part in _merge_bins(counts, width)]
     most = max(merged, default=0)
     return "".join(BARS[max(0, -(-count * 8 // most) - 1)] if count else " " for count in merged)
 
 
-def _parts(counts: list[int], width: int) -> list[list[int]]:
+def _merge_bins(counts: list[int], width: int) -> list[list[int]]:
     if len(counts) <= width:
         return [[count] for count in counts]
     edges = [round(place * len(counts) / width) for place in range(width + 1)]

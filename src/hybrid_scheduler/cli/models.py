@@ -1,4 +1,4 @@
-"""`hms models`: what model files there are and what they know."""
+"""`hms models`: list model files."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ def models(
 ) -> None:
     """List the model files of a folder, from their manifests; no model is opened."""
     from hybrid_scheduler.learning.model_files import list_models
-    from hybrid_scheduler.studies.results import to_json
 
     found = list_models(directory)
     if json:
-        typer.echo(to_json({"models": found}), nl=False)
+        output.print_json({"models": found})
         return
     if not found:
         typer.echo(f"no models in {directory}: make one with hms train")

@@ -1,4 +1,4 @@
-"""Options that several commands share, and how their words become objects."""
+"""Options that several commands share, and the parsers of their values."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Schedulers = Annotated[
     typer.Option(
         "--schedulers",
         "-s",
-        help="Names with commas; name:option=value sets an option, file.py:Name takes your own policy, 'all' is all.",
+        help="Names, comma-separated; name:option=value sets an option, file.py:Name is your policy, 'all' is all.",
     ),
 ]
 Tasks = Annotated[
@@ -46,11 +46,20 @@ Noise = Annotated[
         help="Let times differ from estimates: a coefficient of variation (0.2), starpu:FOLDER, or a CSV of ratios.",
     ),
 ]
+Out = Annotated[Path | None, typer.Option("--out", "-o", help="Keep the results in this new folder.")]
+Backend = Annotated[str, typer.Option("--backend", help="local (processes) or ray (actors).")]
+Address = Annotated[str | None, typer.Option("--address", help="Of a Ray cluster; a local one if absent.")]
+Scale = Annotated[float, typer.Option("--scale", help="Edge of a kernel's arrays per unit of size.")]
+FewSeeds = Annotated[str, typer.Option("--seeds", help="How many seeds (1), or a list such as 3,7.")]
+Processes = Annotated[
+    int | None, typer.Option("--processes", "-p", help="Number of processes; one per core if absent.")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 
 
-def seeds_of(text: str) -> tuple[int, ...]:
-    """Turn '10' into seeds 0 … 9 and '3,7' into seeds 3 and 7."""
+def parse_seeds(text: str) -> tuple[int, ...]:
+    """Parse '10' as seeds 0 … 9 and '3,7' as seeds 3 and 7."""
     try:
         numbers = tuple(int(part) for part in text.split(",") if part.strip())
     except ValueError:
@@ -61,8 +70,8 @@ def seeds_of(text: str) -> tuple[int, ...]:
     return seeds
 
 
-def schedulers_of(text: str) -> tuple[str, ...]:
-    """Turn names with commas into specs; empty means the featured ones."""
+def parse_schedulers(text: str) -> tuple[str, ...]:
+    """Parse comma-separated names; empty means the featured schedulers, 'all' means all."""
     from hybrid_scheduler import registry
 
     if text == "all":
@@ -70,10 +79,10 @@ def schedulers_of(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip()) or tuple(registry.schedulers.featured)
 
 
-def cluster_of(
+def build_cluster(
     path: Path | None, gpus: int | None, profile: Path | None = None, source: Source | None = None
 ) -> Cluster:
-    """Return the cluster of a file, the machine of a profile or of the tasks, or one CPU with `gpus` GPUs."""
+    """Return the cluster of a file, of a profile or of the tasks themselves, else one CPU with `gpus` GPUs."""
     from hybrid_scheduler.core.cluster import Cluster
 
     if path is not None and gpus is not None:
@@ -85,9 +94,9 @@ def cluster_of(
     if gpus is not None and gpus < 0:
         raise InputError(f"--gpus is {gpus}, expected 0 or more")
     if profile is not None:
-        from hybrid_scheduler.profiling.calibration import cluster_of as machine_of
+        from hybrid_scheduler.profiling import calibration
         from hybrid_scheduler.profiling.profile_file import load_profile
 
-        return machine_of(load_profile(profile), gpus)
+        return calibration.build_cluster(load_profile(profile), gpus)
     own = source.cluster() if source and gpus is None else None
     return own or Cluster.default(4 if gpus is None else gpus)

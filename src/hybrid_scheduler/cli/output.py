@@ -1,4 +1,4 @@
-"""How things look on a terminal: numbers with units, tables of at most 80 columns, progress on stderr."""
+"""Terminal output: numbers with units, tables of at most 80 columns, progress bars on stderr."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from hybrid_scheduler.reports.numbers import quantity as quantity  # commands write output.quantity
+import typer
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -17,8 +17,34 @@ if TYPE_CHECKING:
     from hybrid_scheduler.core.cluster import Cluster
 
 
+def quantity(value: float, unit: str) -> str:
+    """Format a number with three digits and a prefix: 0.00123 s is '1.23 ms'."""
+    from hybrid_scheduler.core.formatting import format_quantity
+
+    return format_quantity(value, unit)
+
+
+def count(number: int, noun: str) -> str:
+    """Format '1 seed', '10 seeds'."""
+    from hybrid_scheduler.core.formatting import format_count
+
+    return format_count(number, noun)
+
+
+def print_json(document: Any) -> None:
+    """Print one strict JSON document."""
+    from hybrid_scheduler.studies.results import to_json
+
+    typer.echo(to_json(document), nl=False)
+
+
+def command_line() -> list[str]:
+    """Return the command that is running, as manifests keep it."""
+    return ["hms", *sys.argv[1:]]
+
+
 def console() -> Console:
-    """Return the terminal, 80 columns wide unless it says otherwise."""
+    """Return the terminal's console; 80 columns wide if the output is redirected."""
     from rich.console import Console
 
     wide = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 80
@@ -38,11 +64,11 @@ def table(*columns: str) -> Table:
 
 @contextmanager
 def progress(title: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
-    """Show a progress bar on stderr while a block runs, and say once when something is being compiled."""
+    """Show a progress bar on stderr while a block runs, with a note if something has to be compiled first."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from hybrid_scheduler.core.compiling import on_compile
+    from hybrid_scheduler.core.compiler import on_compile
 
     errors = Console(stderr=True)
     bar = Progress(
@@ -54,26 +80,26 @@ def progress(title: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
         transient=True,
         disable=quiet or not errors.is_terminal,
     )
-    told: list[str] = []
+    compiled: list[str] = []
 
-    def say(name: str) -> None:
-        if not told and errors.is_terminal and not quiet:
+    def report(name: str) -> None:
+        if not compiled and errors.is_terminal and not quiet:
             bar.console.print("compiling the loop for these policies, once …", style="dim")
-        told.append(name)
+        compiled.append(name)
 
-    on_compile.append(say)
+    on_compile.append(report)
     try:
         with bar:
             task = bar.add_task(title, total=None)
             yield lambda done, total: bar.update(task, completed=done, total=total)
     finally:
-        on_compile.remove(say)
+        on_compile.remove(report)
 
 
-def give_lessons(specs: Iterable[str], cluster: Cluster, mode: str, quiet: bool, warm: bool = False) -> None:
-    """Train the learners among the schedulers for this cluster if the cache has no model of them, and say so."""
-    from hybrid_scheduler.studies.pretraining import kept_model, missing_models
+def pretrain_missing(specs: Iterable[str], cluster: Cluster, mode: str, quiet: bool, warm: bool = False) -> None:
+    """Train the learners that have no cached model for this cluster, with a progress bar."""
+    from hybrid_scheduler.studies.pretraining import find_missing_models, find_or_train_model
 
-    for spec in missing_models(specs, cluster, mode, warm=warm):
+    for spec in find_missing_models(specs, cluster, mode, warm_start=warm):
         with progress(f"training {spec} for this cluster, once", quiet=quiet) as step:
-            kept_model(spec, cluster, mode, step)
+            find_or_train_model(spec, cluster, mode, step)

@@ -21,39 +21,39 @@ INDENT = " " * 4
 
 def pipeline(
     config: Annotated[
-        Path | None, typer.Option("--config", "-c", help="A file of options; config.yaml if there is one.")
+        Path | None, typer.Option("--config", "-c", help="A file of options; config.yaml if absent.")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A first look in under a minute.")] = False,
-    seed: Annotated[int | None, typer.Option("--seed", help="Seed of everything that is drawn by lot.")] = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="Seed of everything random.")] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder in which data/ and models/ are written.")] = Path(),
     start: Annotated[
         str,
         typer.Option(
             "--from",
-            help="Do this phase and all after it again: profiling, workload, training, scheduling or evaluation.",
+            help="Run this phase and all after it again: profiling, workload, training, scheduling or evaluation.",
         ),
     ] = "",
     force: Annotated[
-        bool, typer.Option("--force", help="Replace results of before; without it they move to data/earlier.")
+        bool, typer.Option("--force", help="Replace earlier results; without it they move to data/earlier.")
     ] = False,
 ) -> None:
-    """Profile, generate, train, schedule, evaluate; what is finished is not done again, so it can be interrupted."""
+    """Profile, generate, train, schedule and evaluate; an interrupted run continues with the missing phase."""
     from hybrid_scheduler.pipeline.config import read_options
     from hybrid_scheduler.pipeline.pipeline import Plan, run
 
     options = read_options(config, quick=quick, seed=seed)
     with _bar() as bar:
-        watcher = Follower(bar)
+        printer = PhasePrinter(bar)
         try:
-            records = run(Plan(options, out, start, force), watcher)
+            records = run(Plan(options, out, start, force), printer)
         except KeyboardInterrupt:
-            typer.echo("finished phases are kept: the same command goes on with the next one", err=True)
+            typer.echo("finished phases are kept: the same command continues with the next one", err=True)
             raise
-    _conclude(records[-1], options.mode, watcher, out)
+    _print_summary(records[-1], printer, out)
 
 
-class Follower:
-    """Prints a line for every phase that ends, and moves the bar of the one that is at work."""
+class PhasePrinter:
+    """Prints a line for every phase that ends, and shows the progress of the running one."""
 
     def __init__(self, bar: Progress) -> None:
         self.bar = bar
@@ -63,30 +63,30 @@ class Follower:
     def begin(self, number: int, phase: Phase, reason: str) -> None:
         """Show the bar of a phase."""
         if reason:
-            self._say(f"{number + 1}  {phase.title:<{TITLE}} is done again: {reason}")
+            self._print(f"{number + 1}  {phase.title:<{TITLE}} is run again: {reason}")
         self.bar.reset(self._task, total=None, description=f"{number + 1}  {phase.title}", visible=True)
 
     def step(self, done: int, total: int) -> None:
-        """Move the bar."""
+        """Update the bar."""
         self.bar.update(self._task, completed=done, total=total)
 
-    def kept(self, lines: list[str]) -> None:
-        """Say where results of before are now."""
+    def note_moved(self, lines: list[str]) -> None:
+        """Print where earlier results were moved to."""
         for line in lines:
-            self._say(f"{INDENT}kept: {line}")
+            self._print(f"{INDENT}kept: {line}")
 
     def end(self, number: int, phase: Phase, record: Record, fresh: bool) -> None:
-        """Say what a phase found and how long it took."""
-        from hybrid_scheduler.pipeline.summary import in_words
+        """Print what a phase found and how long it took."""
+        from hybrid_scheduler.pipeline.summary import describe_phase
 
         self.bar.update(self._task, visible=False)
         took = record.measured["seconds"]
         if fresh:
             self.seconds, self.done = self.seconds + took, self.done + 1
         time = output.quantity(took, "s") if fresh else "before"
-        self._say(f"{number + 1}  {phase.title:<{TITLE}} {time:>8}  {in_words(record)}")
+        self._print(f"{number + 1}  {phase.title:<{TITLE}} {time:>8}  {describe_phase(record)}")
 
-    def _say(self, text: str) -> None:
+    def _print(self, text: str) -> None:
         self.bar.console.print(text, markup=False, soft_wrap=True)
 
 
@@ -98,21 +98,23 @@ def _bar() -> Progress:
     return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
 
 
-def _conclude(record: Record, mode: str, watcher: Follower, out: Path) -> None:
-    from hybrid_scheduler.pipeline.summary import ranking, verdict
+def _print_summary(record: Record, printer: PhasePrinter, out: Path) -> None:
+    from hybrid_scheduler.pipeline.phases import COMPARISON
+    from hybrid_scheduler.pipeline.summary import list_conclusions, list_rows
+    from hybrid_scheduler.studies.results import load_result
 
-    score = "time / best" if mode == "isolated" else "makespan / bound"
+    result = load_result(out / COMPARISON)
+    score = "time / best" if result.comparison.mode == "isolated" else "makespan / bound"
     table = output.table("policy", score, "vs round robin", "vs greedy", "balance")
-    for row in ranking(record, mode):
+    for row in list_rows(result):
         table.add_row(*row)
     console = output.console()
     console.print("\nsimulated, new tasks, 95 % intervals; 1.000 is proved to be unbeatable\n", highlight=False)
     console.print(table)
-    for line in verdict(record):
+    for line in list_conclusions(result, record.facts.get("shift")):
         console.print(line, markup=False)
-    done = (
-        f"{watcher.done} of 5 phases in {output.quantity(watcher.seconds, 's')}" if watcher.done else "nothing to do"
-    )
+    time = output.quantity(printer.seconds, "s")
+    done = f"{printer.done} of 5 phases in {time}" if printer.done else "nothing to do"
     report = next((out / place for place in record.outputs if place.endswith(("report.html", "report.pdf"))), None)
-    results = f"open {report}" if report else f"results are in {out / 'data' / 'results'}"
-    console.print(f"{done}; {results}", markup=False, soft_wrap=True)
+    where = f"open {report}" if report else f"results are in {out / 'data' / 'results'}"
+    console.print(f"{done}; {where}", markup=False, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""`hms profile`: measure this machine and say what was measured and what was not."""
+"""`hms profile`: measure this machine, and print what was measured and what was not."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hybrid_scheduler.errors import InputError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from hybrid_scheduler.profiling.calibration import Calibration, HeldOut
+    from hybrid_scheduler.profiling.calibration import Calibration, HoldOut
     from hybrid_scheduler.profiling.profile import Point, Profile
 
 WIDEST = 24  # letters of a kernel's name in a table
@@ -23,10 +23,10 @@ NOISY = 0.25  # spread above which a table marks a time
 def profile(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Keep the profile in this JSON file.")] = None,
     sizes: Annotated[
-        str, typer.Option("--sizes", help="Edges of the arrays with commas; 256,512,1024,2048 if absent.")
+        str, typer.Option("--sizes", help="Comma-separated edges of the arrays; 256,512,1024,2048 if absent.")
     ] = "",
     device: Annotated[str, typer.Option("--device", help="auto, cpu, cuda, mps or xpu.")] = "auto",
-    kernels: Annotated[str, typer.Option("--kernels", help="Names with commas; all if absent.")] = "",
+    kernels: Annotated[str, typer.Option("--kernels", help="Comma-separated names; all if absent.")] = "",
     threads: Annotated[
         int | None, typer.Option("--threads", help="Threads of a kernel on the CPU; all cores if absent.")
     ] = None,
@@ -41,17 +41,17 @@ def profile(
     from hybrid_scheduler.profiling import profile_file
 
     _require_free(out, force)
-    found = _read(starpu) if starpu else _measure(sizes, device, kernels, threads, quick, json)
+    found = _read_starpu(starpu) if starpu else _measure(sizes, device, kernels, threads, quick, json)
     if out:
-        profile_file.save(found, out)
+        profile_file.save_profile(found, out)
     if json:
-        typer.echo(profile_file.to_json(found), nl=False)
+        typer.echo(profile_file.dump_profile(found), nl=False)
     else:
         _print(found)
         typer.echo(f"wrote {out}" if out else "not kept: give -o FILE, then hms compare --profile FILE simulates it")
 
 
-def _read(words: str) -> Profile:
+def _read_starpu(words: str) -> Profile:
     from hybrid_scheduler.profiling.starpu import read_starpu
 
     folder, colon, machine = words.rpartition(":")
@@ -63,7 +63,7 @@ def _read(words: str) -> Profile:
 def _measure(sizes: str, device: str, kernels: str, threads: int | None, quick: bool, quiet: bool) -> Profile:
     from hybrid_scheduler.profiling.profiler import HardwareProfiler, silent
 
-    edges = _sizes_of(sizes)
+    edges = _parse_sizes(sizes)
     with silent(), output.progress("measuring", quiet=quiet) as progress:
         profiler = HardwareProfiler(
             device,
@@ -80,7 +80,7 @@ def _require_free(out: Path | None, force: bool) -> None:
         raise InputError(f"{out} exists: choose another file or give --force to replace it")
 
 
-def _sizes_of(text: str) -> list[int]:
+def _parse_sizes(text: str) -> list[int]:
     try:
         return [int(part) for part in text.split(",") if part.strip()]
     except ValueError:
@@ -89,14 +89,14 @@ def _sizes_of(text: str) -> list[int]:
 
 def _print(found: Profile) -> None:
     console = output.console()
-    for text in (*_heading(found), ""):
+    for text in (*_describe_machine(found), ""):
         console.print(text, markup=False)
     console.print(_table(found))
-    for text in (*_links(found), *_fits(found), *_remarks(found)):
+    for text in (*_describe_links(found), *_describe_fits(found), *_remarks(found)):
         console.print(text, markup=False)
 
 
-def _heading(found: Profile) -> list[str]:
+def _describe_machine(found: Profile) -> list[str]:
     machine, cpu, gpu = found.machine, found.cpu, found.gpu
     memory = f", {machine.memory_mb / 1000:.0f} GB" if machine.memory_mb else ""
     name = gpu.name if found.gpu_measured else f"{gpu.source} ({gpu.reason})"
@@ -131,7 +131,7 @@ def _gpu_cell(found: Profile, row: int, point: Point) -> str:
     return output.quantity(point.gpu.seconds, "s") if point.gpu else "not measured"
 
 
-def _links(found: Profile) -> list[str]:
+def _describe_links(found: Profile) -> list[str]:
     return [
         f"{each.direction.replace('_', ' ')}: {each.bandwidth / 1000:.2f} GB/s, "
         f"latency {output.quantity(each.latency, 's')}, measured"
@@ -140,9 +140,9 @@ def _links(found: Profile) -> list[str]:
     ] or ["host to device: not measured; the reference model has 16 GB/s"]
 
 
-def _fits(found: Profile) -> list[str]:
-    """Say what was fitted and how well."""
-    from hybrid_scheduler.profiling.calibration import calibrate, held_out
+def _describe_fits(found: Profile) -> list[str]:
+    """Return lines on what was fitted and how well."""
+    from hybrid_scheduler.profiling.calibration import calibrate, cross_validate
 
     fitted = calibrate(found)
     law, speedup = fitted.duration, fitted.speedup
@@ -160,15 +160,15 @@ def _fits(found: Profile) -> list[str]:
         ),
         f"CPU/GPU ratio {found.cpu_gpu_ratio:.2f}, GPU fraction {found.gpu_fraction:.1%}: {found.gpu.source}",
     ]
-    return lines + _held_out_lines(held_out(found))
+    return lines + _describe_hold_out(cross_validate(found))
 
 
 def _slope_assumed(fitted: Calibration) -> bool:
     return fitted.speedup.points > 0 and not fitted.speedup.slope_fitted
 
 
-def _held_out_lines(tried: list[HeldOut]) -> list[str]:
-    """Say how well laws predict sizes that they were not fitted on."""
+def _describe_hold_out(tried: list[HoldOut]) -> list[str]:
+    """Return lines on how well laws predict sizes that they were not fitted on."""
     from statistics import median
 
     lines = []

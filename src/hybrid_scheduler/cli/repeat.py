@@ -17,9 +17,9 @@ def repeat(directory: Annotated[Path, typer.Argument(help="A folder that hms com
     from hybrid_scheduler.studies import compare, results
 
     manifest = results.load_manifest(directory)
-    with output.progress("racing again", quiet=False) as progress:
-        result = compare.compare(results.comparison_of(manifest), progress)
-    digest = hashlib.sha256(results.measures_table(result).encode()).hexdigest()
+    with output.progress("repeating", quiet=False) as progress:
+        result = compare.compare(results.parse_comparison(manifest), progress)
+    digest = hashlib.sha256(results.measures_to_csv(result).encode()).hexdigest()
     if digest != manifest["sha256"][results.MEASURES]:
         made = manifest["environment"]
         raise SchedulerError(

@@ -14,34 +14,32 @@ def schedulers(
 ) -> None:
     """List the policies, what they decide by and whether they know the true times; or the options of one."""
     from hybrid_scheduler import registry
-    from hybrid_scheduler.studies.results import to_json
 
     if name:
         _print_options(name, json)
         return
     if json:
         rows = {
-            each.name: {"summary": each.summary, "knows_times": each.sighted, "module": each.target}
+            each.name: {"summary": each.summary, "knows_times": each.clairvoyant, "module": each.target}
             for each in registry.schedulers
         }
-        typer.echo(to_json({"schedulers": rows}), nl=False)
+        output.print_json({"schedulers": rows})
         return
     table = output.table("name", "knows times", "decides by")
     table.columns[1].justify = table.columns[2].justify = "left"
     table.columns[2].no_wrap = False
     for each in registry.schedulers:
-        table.add_row(each.name, each.sighted, each.summary)
+        table.add_row(each.name, each.clairvoyant, each.summary)
     output.console().print(table)
 
 
 def _print_options(name: str, json: bool) -> None:
     from hybrid_scheduler import registry
-    from hybrid_scheduler.studies.results import to_json
 
     found = registry.schedulers.options(name)
     if json:
         rows = {each.name: {"type": each.kind, "default": each.default, "help": each.help} for each in found}
-        typer.echo(to_json({"scheduler": name, "options": rows}), nl=False)
+        output.print_json({"scheduler": name, "options": rows})
         return
     if not found:
         typer.echo(f"{name} has no options")

@@ -15,14 +15,14 @@ def serve(
     database: Annotated[
         str | None, typer.Option("--database", help="sqlite:///file or postgresql://user:password@host/name.")
     ] = None,
-    schedulers: Annotated[str | None, typer.Option("--schedulers", "-s", help="Who takes part, with commas.")] = None,
+    schedulers: Annotated[str | None, typer.Option("--schedulers", "-s", help="Names, comma-separated.")] = None,
     backend: Annotated[
         str | None,
-        typer.Option("--backend", help="Really run every task: local (processes) or ray; simulated if absent."),
+        typer.Option("--backend", help="Run every task for real: local (processes) or ray; simulated if absent."),
     ] = None,
     devices: Annotated[
         str | None,
-        typer.Option("--devices", help="What a backend runs on: auto, emulated, or a list such as cpu,cuda:0."),
+        typer.Option("--devices", help="Devices of a backend: auto, emulated, or a list such as cpu,cuda:0."),
     ] = None,
     preset: Annotated[str | None, typer.Option("--preset", help="Workload preset.")] = None,
     load: options.Load = None,
@@ -30,7 +30,7 @@ def serve(
     gpus: options.Gpus = None,
     seed: Annotated[int | None, typer.Option("--seed", help="Seed of workload and policies.")] = None,
     start: Annotated[bool, typer.Option("--start/--no-start", help="Start the simulation at once.")] = True,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the newest interrupted run.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the newest interrupted run.")] = False,
 ) -> None:
     """Serve the live simulation: a page to watch it, REST to control it, everything stored.
 
@@ -55,8 +55,8 @@ def serve(
         resume=resume or None,
     )
     if database and "@" in database:
-        typer.echo("hms: others can read --database in the list of processes: set DATABASE_URL instead", err=True)
+        typer.echo("hms: --database is visible in the process list: set DATABASE_URL instead", err=True)
     if settings.autostart and settings.role == "all":
         live = settings.live_settings()
-        output.give_lessons(live.schedulers, live.cluster, "queued", quiet=False, warm=not live.measured)
+        output.pretrain_missing(live.schedulers, live.cluster, "queued", quiet=False, warm=not live.is_measured)
     run(settings, lambda address: typer.echo(f"watch it at {address}"))

@@ -1,4 +1,4 @@
-"""`hms sweep`: comparisons over a grid, spread over processes or a Ray cluster."""
+"""`hms sweep`: comparisons over a grid, in processes or on a Ray cluster."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hybrid_scheduler.cli import output
+from hybrid_scheduler.cli import options, output
 from hybrid_scheduler.errors import InputError
 
 if TYPE_CHECKING:
-    from hybrid_scheduler.studies.sweep import Carry
+    from hybrid_scheduler.studies.sweep import RunJobs
 
 
 def sweep(
     grid: Annotated[Path, typer.Argument(help="A YAML file: schedulers, workloads, loads, clusters, seeds, tasks.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder; a sweep that was interrupted goes on in it.")],
-    processes: Annotated[int | None, typer.Option("--processes", "-p", help="As many as there are cores.")] = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder; an interrupted sweep continues in it.")],
+    processes: options.Processes = None,
     address: Annotated[
         str, typer.Option("--address", help="A Ray cluster: HOST:PORT, auto (the one that runs here) or local.")
     ] = "",
     time_limit: Annotated[float, typer.Option("--time-limit", help="Seconds for one comparison.")] = 3600.0,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Run policies × workloads × loads × clusters × seeds and collect one Parquet table."""
     from hybrid_scheduler.studies.sweep import RESULTS, digest, read_grid, run_sweep
@@ -31,21 +31,21 @@ def sweep(
     if processes is not None and address:
         raise InputError("both --processes and --address were given: give one of them")
     wanted = read_grid(grid)
-    carry = _carry(processes, address, time_limit)
+    runner = _choose_runner(processes, address, time_limit)
     with output.progress("comparisons", quiet=quiet) as step:
-        finished = run_sweep(wanted, out, carry, step)
-    before = f", {finished.resumed} of them there before" if finished.resumed else ""
+        finished = run_sweep(wanted, out, runner, step)
+    before = f", {finished.resumed} of them finished before" if finished.resumed else ""
     typer.echo(f"{finished.points} comparisons{before}: {out / RESULTS} (SHA-256 {digest(out)[:16]}…), simulated")
 
 
-def _carry(processes: int | None, address: str, time_limit: float) -> Carry:
+def _choose_runner(processes: int | None, address: str, time_limit: float) -> RunJobs:
     if address:
-        from hybrid_scheduler.runtime.ray_jobs import on_ray
+        from hybrid_scheduler.runtime.ray_backend import run_on_ray
 
-        return on_ray(address)
-    from hybrid_scheduler.studies.sweep import on_processes
+        return run_on_ray(address)
+    from hybrid_scheduler.studies.sweep import run_on_processes
 
     count = os.cpu_count() or 1 if processes is None else processes
     if count < 1 or not time_limit > 0:
         raise InputError("--processes and --time-limit are numbers above 0: correct them")
-    return on_processes(count, time_limit)
+    return run_on_processes(count, time_limit)

@@ -1,9 +1,8 @@
-"""`hms validate`: the same tasks simulated and executed, and how far the simulation was from the measurement."""
+"""`hms validate`: simulate and execute the same tasks, and print the error of the simulation."""
 
 from __future__ import annotations
 
 import csv
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,39 +22,38 @@ CSV, PNG, SUMMARY = "tasks.csv", "validation.png", "summary.json"
 def validate(
     workload: Annotated[str, typer.Argument(help="A preset or a file of tasks.")] = "mixed",
     scheduler: Annotated[
-        str, typer.Option("--scheduler", "--schedulers", "-s", help="Names with commas.")
+        str, typer.Option("--scheduler", "--schedulers", "-s", help="Comma-separated names.")
     ] = "eft,greedy,hybrid_ml",
     tasks: options.Tasks = 200,
     devices: Annotated[str, typer.Option("--devices", help="auto, emulated, or a list as for hms run.")] = "emulated",
-    backend: Annotated[str, typer.Option("--backend", help="local (processes) or ray (actors).")] = "local",
-    address: Annotated[str | None, typer.Option("--address", help="Of a Ray cluster; a local one if absent.")] = None,
-    scale: Annotated[float, typer.Option("--scale", help="Edge of a kernel's arrays per unit of size.")] = 0.1,
+    backend: options.Backend = "local",
+    address: options.Address = None,
+    scale: options.Scale = 0.1,
     at_once: Annotated[bool, typer.Option("--at-once/--as-they-come", help="Submit every task at the start.")] = True,
-    seeds: Annotated[str, typer.Option("--seeds", help="How many seeds (1), or a list such as 3,7.")] = "1",
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Keep tasks, summary and picture here.")] = None,
+    seeds: options.FewSeeds = "1",
+    out: options.Out = None,
     json: options.Json = False,
 ) -> None:
     """Run tasks between two calibrations of the devices, simulate the same; print the error of the simulation."""
     from hybrid_scheduler.files import require_new
-    from hybrid_scheduler.profiling.timing import cpu_meter
-    from hybrid_scheduler.runtime.devices import cluster_of, devices_of
-    from hybrid_scheduler.runtime.executor import made_backend
+    from hybrid_scheduler.profiling.timing import find_cpu_meter
+    from hybrid_scheduler.runtime.devices import build_cluster, parse_devices
+    from hybrid_scheduler.runtime.executor import create_backend
     from hybrid_scheduler.runtime.lane import Pace
-    from hybrid_scheduler.runtime.validation import Calibration, Validator, summary
-    from hybrid_scheduler.studies.results import to_json
+    from hybrid_scheduler.runtime.validation import Calibration, Validator, summarise
     from hybrid_scheduler.workloads.source import Source
 
     if not 0 < scale < float("inf"):
         raise InputError(f"--scale is {scale:g}, expected a number above 0")
     if out:
         require_new(out)
-    specs, names = devices_of(devices), options.schedulers_of(scheduler)
-    cluster, source, pace = cluster_of(specs), Source.of(workload, tasks), Pace(at_once=at_once, scale=scale)
-    columns = {seed: source.tasks(seed, cluster) for seed in options.seeds_of(seeds)}
-    output.give_lessons(names, cluster, "queued", quiet=json)
-    meter, no_meter = cpu_meter()
+    specs, names = parse_devices(devices), options.parse_schedulers(scheduler)
+    cluster, source, pace = build_cluster(specs), Source.of(workload, tasks), Pace(at_once=at_once, scale=scale)
+    columns = {seed: source.tasks(seed, cluster) for seed in options.parse_seeds(seeds)}
+    output.pretrain_missing(names, cluster, "queued", quiet=json)
+    meter, no_meter = find_cpu_meter()
     found: list[Validation] = []
-    machine = made_backend(backend, specs, address)
+    machine = create_backend(backend, specs, address)
     try:
         validator = Validator(Calibration(machine, next(iter(columns.values())), pace), meter)
         with output.progress("calibrating", quiet=json):
@@ -70,7 +68,7 @@ def validate(
     if out:
         _write(found, out, labels)
     if json:
-        typer.echo(to_json({"command": ["hms", *sys.argv[1:]], "devices": labels, "schedulers": summary(found)}))
+        output.print_json({"command": output.command_line(), "devices": labels, "schedulers": summarise(found)})
         return
     _print(found, labels, no_meter)
     if out:
@@ -79,10 +77,10 @@ def validate(
 
 def _write(found: Sequence[Validation], out: Path, labels: str) -> None:
     from hybrid_scheduler.files import new_directory
+    from hybrid_scheduler.reports.figures.comparisons import plot_validation
     from hybrid_scheduler.reports.style import save_figure
-    from hybrid_scheduler.reports.validation import plot_validation
-    from hybrid_scheduler.runtime.validation import summary
-    from hybrid_scheduler.studies.results import environment, to_json
+    from hybrid_scheduler.runtime.validation import summarise
+    from hybrid_scheduler.studies.results import describe_environment, to_json
 
     with new_directory(out) as folder:
         with (folder / CSV).open("w", encoding="utf-8", newline="") as file:
@@ -95,30 +93,30 @@ def _write(found: Sequence[Validation], out: Path, labels: str) -> None:
                     [each.seed, each.scheduler, number, *pair] for number, pair in zip(ids, ends, strict=True)
                 )
         document = {
-            "command": ["hms", *sys.argv[1:]],
+            "command": output.command_line(),
             "devices": labels,
-            "schedulers": summary(found),
-            "environment": environment(),
+            "schedulers": summarise(found),
+            "environment": describe_environment(),
         }
         (folder / SUMMARY).write_text(to_json(document), encoding="utf-8")
         save_figure(plot_validation(found, labels), folder / PNG)
 
 
 def _print(found: Sequence[Validation], labels: str, no_meter: str) -> None:
-    from hybrid_scheduler.runtime.validation import summary
+    from hybrid_scheduler.runtime.validation import summarise
 
     console, first = output.console(), found[0]
     seeds = len({each.seed for each in found})
     console.print(
-        f"{len(first.measured):,} tasks, {seeds} seed{'s' if seeds > 1 else ''}; devices: {labels}",
+        f"{len(first.measured):,} tasks, {output.count(seeds, 'seed')}; devices: {labels}",
         soft_wrap=True,
         markup=False,
     )
     table = output.table("scheduler", "simulated", "measured", "error", "worst", "turnaround", "per task", "p90")
-    for line in summary(found):
-        figures = {name: value for name, value in line.items() if isinstance(value, float)}
+    for row in summarise(found):
+        figures = {name: value for name, value in row.items() if isinstance(value, float)}
         table.add_row(
-            str(line["scheduler"])[:16],
+            str(row["scheduler"])[:16],
             output.quantity(figures["simulated_makespan"], "s"),
             output.quantity(figures["measured_makespan"], "s"),
             *(f"{figures[name]:+.1%}" for name in ("makespan_error", "worst_makespan_error", "turnaround_error")),
@@ -126,10 +124,10 @@ def _print(found: Sequence[Validation], labels: str, no_meter: str) -> None:
         )
     console.print(table)
     energy = [each.energy_error for each in found if each.joules]
-    said = f"energy {sum(energy) / len(energy):+.1%}" if energy else f"energy was not measured: {no_meter}"
-    for words in (
+    energy_line = f"energy {sum(energy) / len(energy):+.1%}" if energy else f"energy was not measured: {no_meter}"
+    for line in (
         "error: simulated / measured makespan - 1, mean and worst seed; turnaround likewise;",
         "per task: calibrated against measured seconds where it ran, median and p90",
-        said,
+        energy_line,
     ):
-        console.print(words, soft_wrap=True, markup=False)
+        console.print(line, soft_wrap=True, markup=False)

@@ -1,1 +1,1 @@
-"""The five phases from this machine's hardware to a report, each kept with a record of what it was made from."""
+"""The pipeline: profile, generate, train, schedule and evaluate, each with a record of what it was made from."""

@@ -14,16 +14,16 @@ from hybrid_scheduler import registry
 from hybrid_scheduler.errors import InputError, unknown_name
 from hybrid_scheduler.profiling.profiler import QUICK_SIZES, SIZES
 from hybrid_scheduler.settings import CONFIG_FILE, PIPELINE, AppSettings, read_yaml
-from hybrid_scheduler.workloads.generator import preset
+from hybrid_scheduler.workloads.generator import find_preset
 
 Whole = Annotated[int, Strict()]  # without it, `true` would be the number 1
 Words = tuple[str, ...]
 OFFLINE = "offline_forest"
-"""The model of phase 3, never retrained; only the pipeline knows a policy of this name."""
+"""The name of phase 3's model, never retrained, as a policy; only the pipeline knows it."""
 
 
 def option(default: Any, text: str, *, quick: Any = None, **limits: Any) -> Any:
-    """Describe an option; `quick` is its value under `--quick`."""
+    """Describe an option; `quick` is its value with `--quick`."""
     extra = {} if quick is None else {"quick": quick}
     return Field(default, description=text, json_schema_extra=extra, **limits)
 
@@ -42,15 +42,15 @@ class Profiling(Section):
     kernels: Words = option((), "kernels that are measured; none named: all")
     threads: Whole | None = option(None, "threads of a kernel on the CPU; null: all cores", ge=1)
     brief: bool = option(False, "few repeats: faster, less precise", quick=True)
-    file: str | None = option(None, "take this profile instead of measuring")
+    file: str | None = option(None, "use this profile instead of measuring")
 
 
 class Workload(Section):
-    """Phase 2: the tasks that are learnt from, and those that are scheduled online."""
+    """Phase 2: the tasks to train on, and those to schedule online."""
 
-    preset: str = option("mixed", "kind of workload, for learning, scheduling and evaluation")
+    preset: str = option("mixed", "kind of workload, for training, scheduling and evaluation")
     load: float = option(1.0, "offered load; 1 is all that the cluster can do at best", gt=0, le=1000)
-    num_tasks: Whole = option(10_000, "tasks to learn from", quick=2000, ge=100, le=1_000_000)
+    num_tasks: Whole = option(10_000, "tasks to train on", quick=2000, ge=100, le=1_000_000)
     test_tasks: Whole = option(1000, "tasks that phase 4 schedules", ge=1, le=1_000_000)
 
 
@@ -65,20 +65,20 @@ class Training(Section):
 class Scheduling(Section):
     """Phase 4: tasks are scheduled online, and the agent is pretrained."""
 
-    energy_weight: float = option(0.5, "what energy counts against time, 0 to 1", ge=0, le=1)
+    energy_weight: float = option(0.5, "weight of energy against time, 0 to 1", ge=0, le=1)
     agent_tasks: Whole = option(6000, "tasks that the agent is pretrained on; 0 leaves it out", quick=600, ge=0)
 
 
 class Evaluation(Section):
-    """Phase 5: everybody on the same new tasks, over several seeds."""
+    """Phase 5: all policies on the same new tasks, over several seeds."""
 
     schedulers: Words = option(
         ("round_robin", "random", "greedy", OFFLINE, "hybrid_ml", "rl_agent", "oracle", "eft", "price"),
         f"who takes part; {OFFLINE} is the model of phase 3, never retrained; hybrid_ml starts from it and learns on",
         min_length=1,
     )
-    seeds: Whole = option(10, "races, each on new tasks", quick=3, ge=1, le=1000)
-    num_tasks: Whole = option(2000, "tasks of a race", quick=500, ge=1, le=1_000_000)
+    seeds: Whole = option(10, "seeds of the comparison, each with new tasks", quick=3, ge=1, le=1000)
+    num_tasks: Whole = option(2000, "tasks of each seed", quick=500, ge=1, le=1_000_000)
     shift_seeds: Whole = option(3, "seeds of the distribution shift; 0 leaves it out", quick=0, ge=0, le=1000)
     figures: bool = option(True, "draw all figures", quick=False)
     report: Literal["both", "html", "pdf", "none"] = option("both", "both, html, pdf or none", quick="html")
@@ -87,7 +87,7 @@ class Evaluation(Section):
 class Options(Section):
     """All options of the pipeline."""
 
-    seed: Whole = option(42, "everything that is drawn by lot follows from it", ge=0)
+    seed: Whole = option(42, "everything random follows from it", ge=0)
     machine: Literal["reference", "profile"] = option(
         "reference",
         "reference: the model's cluster; profile: the machine of phase 1, so results depend on measurements",
@@ -103,24 +103,24 @@ class Options(Section):
     evaluation: Evaluation = option(Evaluation(), "phase 5")
 
 
-def flat(options: Section, prefix: str = "") -> Iterator[tuple[str, Any]]:
+def flatten(options: Section, prefix: str = "") -> Iterator[tuple[str, Any]]:
     """Yield every option by its dotted name."""
     for name in type(options).model_fields:
         value = getattr(options, name)
         if isinstance(value, Section):
-            yield from flat(value, f"{prefix}{name}.")
+            yield from flatten(value, f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}", value
 
 
-def quickened(options: Any) -> Any:
-    """Return options for a first look: smaller numbers count, other values only where nothing else was asked for."""
+def shrink(options: Any) -> Any:
+    """Return options for a first look: numbers are lowered, other values change only where they are the default."""
     changed = {}
     for name, field in type(options).model_fields.items():
         value, extra = getattr(options, name), field.json_schema_extra
         quick = extra.get("quick") if isinstance(extra, dict) else None
         if isinstance(value, Section):
-            changed[name] = quickened(value)
+            changed[name] = shrink(value)
         elif isinstance(quick, int) and not isinstance(quick, bool):
             changed[name] = min(value, quick)
         elif quick is not None and value == field.default:
@@ -132,15 +132,15 @@ WIDTH = 118
 
 
 def read_options(path: Path | None = None, *, quick: bool = False, seed: int | None = None) -> Options:
-    """Return the options of a file, `config.yaml` if there is one; what is wrong is told before any work."""
+    """Read the options of a file, `config.yaml` if there is one; a wrong option is an error before any work."""
     if path is not None and not path.is_file():
         raise InputError(f"{path} does not exist: check the path, or leave --config out to take the defaults")
     file = path or CONFIG_FILE
-    options = _parsed(read_yaml(file), file)
-    options = quickened(options) if quick else options
+    options = _parse(read_yaml(file), file)
+    options = shrink(options) if quick else options
     if seed is not None:
-        options = _checked({**options.model_dump(), "seed": seed}, "--seed")
-    if preset(options.workload.preset).graph is not None:
+        options = _validate({**options.model_dump(), "seed": seed}, "--seed")
+    if find_preset(options.workload.preset).graph is not None:
         raise InputError(f"preset '{options.workload.preset}' is a graph: the pipeline learns from independent tasks")
     for name in options.evaluation.schedulers:
         if name != OFFLINE:
@@ -155,19 +155,19 @@ def _check_scheduler(spec: str) -> None:
     registry.schedulers.create(spec)
 
 
-def _parsed(data: dict[str, Any], file: Path) -> Options:
+def _parse(data: dict[str, Any], file: Path) -> Options:
     known = [*AppSettings.model_fields, PIPELINE]
     for key in data:
         if key not in known:
             raise unknown_name(f"key in {file}:", str(key), known)
     given = data.get(PIPELINE) or {}
-    _refuse_unknown(Options, given, PIPELINE, file)
+    _require_known(Options, given, PIPELINE, file)
     if given.get("gpus") is None and data.get("num_gpus") is not None:
         given = {**given, "gpus": data["num_gpus"]}
-    return _checked(given, str(file))
+    return _validate(given, str(file))
 
 
-def _refuse_unknown(section: type[Section], given: Any, where: str, file: Path) -> None:
+def _require_known(section: type[Section], given: Any, where: str, file: Path) -> None:
     if not isinstance(given, Mapping):
         raise InputError(f"{file}: {where} is {given!r}, expected options below it, such as seed: 42")
     for key, value in given.items():
@@ -175,10 +175,10 @@ def _refuse_unknown(section: type[Section], given: Any, where: str, file: Path) 
             raise unknown_name(f"key in {file}, {where}:", str(key), section.model_fields)
         inner = section.model_fields[key].annotation
         if isinstance(inner, type) and issubclass(inner, Section) and value is not None:
-            _refuse_unknown(inner, value, f"{where}.{key}", file)
+            _require_known(inner, value, f"{where}.{key}", file)
 
 
-def _checked(given: Mapping[str, Any], file: str) -> Options:
+def _validate(given: Mapping[str, Any], file: str) -> Options:
     # A section whose options are all commented out is null in YAML.
     values = {key: value for key, value in given.items() if value is not None}
     try:
@@ -198,15 +198,15 @@ HEAD = """\
 # All options with their defaults. `hms pipeline` (or `python main.py`) and `hms serve` read this file from the folder
 # in which they are started; an option that is not named keeps its default, an unknown one is refused.
 #
-# --- the live service, hms serve; docs/service.md; the environment and .env go before this file
+# --- the live service, hms serve; docs/service.md; the environment and .env override this file
 """
 MIDDLE = f"""
-# --- the five phases, hms pipeline; docs/pipeline.md; (quick: …) is what --quick makes of it
+# --- the five phases, hms pipeline; docs/pipeline.md; (quick: …) is the value with --quick
 {PIPELINE}:
 """
 
 
-def config_text() -> str:
+def render_config() -> str:
     """Return a file with every option at its default; those of the service are commented out."""
     service = [line for name, field in AppSettings.model_fields.items() for line in _service_lines(name, field)]
     return HEAD + "\n".join(service) + "\n" + MIDDLE + "\n".join(_lines(Options(), "  ")) + "\n"
@@ -232,7 +232,7 @@ def _lines(section: Section, indent: str) -> Iterator[str]:
 
 
 def _with_comment(line: str, text: str) -> Iterator[str]:
-    """Put the help behind the line if there is room, else above it."""
+    """Yield a line with its help behind it if there is room, else above it."""
     if len(line) + len(text) + 4 <= WIDTH:
         yield f"{line}  # {text}"
         return

@@ -1,4 +1,8 @@
-"""What a phase is: options it follows from, phases whose results it reads, results it owns, and the work."""
+"""Phases 1 to 4 of the pipeline: profile this machine, generate tasks, train a model, schedule online.
+
+A phase names the options that its results depend on, the results of earlier phases that it reads, the files that it
+writes, and the function that does the work.
+"""
 
 from __future__ import annotations
 
@@ -14,20 +18,22 @@ from hybrid_scheduler.core.physics import class_times, rejections
 from hybrid_scheduler.core.placements import RAN
 from hybrid_scheduler.core.tasks import Task, Tasks
 from hybrid_scheduler.learning.features import task_features
-from hybrid_scheduler.learning.forest import Models, with_times
+from hybrid_scheduler.learning.forest import ForestModels, add_duration_forest
 from hybrid_scheduler.learning.predictors import MODEL_TYPES, OfflineTrainer
 from hybrid_scheduler.pipeline.config import Options, Profiling
-from hybrid_scheduler.profiling.calibration import cluster_of
+from hybrid_scheduler.profiling.calibration import build_cluster
 from hybrid_scheduler.profiling.profile import Profile
-from hybrid_scheduler.profiling.profile_file import load_profile, save
+from hybrid_scheduler.profiling.profile_file import load_profile, save_profile
 from hybrid_scheduler.profiling.profiler import HardwareProfiler, silent
 from hybrid_scheduler.schedulers.hybrid_ml import HybridML
 from hybrid_scheduler.schedulers.rl_agent import NONE, RLAgent
+from hybrid_scheduler.studies.compare import Progress, track
 from hybrid_scheduler.studies.online_scheduler import OnlineScheduler, SchedulingDecision
 from hybrid_scheduler.workloads.formats import csv as csv_format
 from hybrid_scheduler.workloads.formats import reader
-from hybrid_scheduler.workloads.generator import WorkloadGenerator, statistics
+from hybrid_scheduler.workloads.generator import WorkloadGenerator
 from hybrid_scheduler.workloads.source import Source
+from hybrid_scheduler.workloads.statistics import summarise
 
 PROFILE = "data/profiles/hardware_profile.json"
 TRAINING_TRACE = "data/workload_traces/training_workload.csv"
@@ -36,27 +42,29 @@ MODEL, FOREST, AGENT = "models/scheduler_model.pkl", "models/forest.model", "mod
 RESULTS = "data/results"
 DECISIONS, COMPARISON = f"{RESULTS}/scheduling_results.csv", f"{RESULTS}/comparison"
 TRAINING_SEED, TEST_SEED = 1000, 2000
-"""Added to the seed of the pipeline, so that nobody is judged on tasks that it has learnt from."""
+"""Added to the seed of the pipeline, so that no policy is judged on tasks that it was trained on."""
+RETRAIN_INTERVAL = 50  # tasks between two retrainings of `hybrid_ml`
 COMMON = ("seed", "machine", "gpus", "mode")
-Step = Callable[[int, int], None]
+DECISION_COLUMNS = ("task_id", "gpu_fraction", "gpu_id", "start", "finish", "energy", "cost")
+TASK_COLUMNS = ("arrival_time", "size", "compute_intensity", "memory_required", "duration_estimate")
 
 
 @dataclass(frozen=True)
-class Work:
-    """What a phase is handed: its options, finished results to read, an empty folder to write to."""
+class PhaseContext:
+    """What a phase gets: its options, results of earlier phases to read, and an empty folder to write to."""
 
     options: Options
     root: Path
-    made: Path
-    step: Step = lambda _done, _total: None
+    scratch: Path
+    progress: Progress = lambda _done, _total: None
 
-    def source(self, place: str) -> Path:
+    def input_path(self, place: str) -> Path:
         """Return the path of a result of an earlier phase."""
         return self.root / place
 
-    def target(self, place: str) -> Path:
+    def output_path(self, place: str) -> Path:
         """Return the path to which a result is written."""
-        path = self.made / place
+        path = self.scratch / place
         path.parent.mkdir(parents=True, exist_ok=True)
         return path
 
@@ -65,13 +73,13 @@ class Work:
         """The cluster that is simulated."""
         gpus = self.options.gpus
         if self.options.machine == "profile":
-            return cluster_of(load_profile(self.source(PROFILE)), gpus)
+            return build_cluster(load_profile(self.input_path(PROFILE)), gpus)
         return Cluster.default(4 if gpus is None else gpus)
 
 
 @dataclass(frozen=True)
-class Found:
-    """What came of a phase in figures: those that follow from the inputs, and those that a clock has told."""
+class PhaseOutput:
+    """Figures of a phase: `facts` follow from its inputs, `measured` depends on the machine and the clock."""
 
     facts: dict[str, Any] = field(default_factory=dict)
     measured: dict[str, Any] = field(default_factory=dict)
@@ -83,125 +91,167 @@ class Phase:
 
     name: str
     title: str
-    options: tuple[str, ...]  # names of options or sections
-    places: tuple[str, ...]  # files and folders that belong to it
-    run: Callable[[Work], Found]
-    reads: tuple[str, ...] = ()  # results of earlier phases
-    brought: Callable[[Options], tuple[str, ...]] = lambda _options: ()  # files of the user that it reads
+    options: tuple[str, ...]  # names of options or sections that the results depend on
+    outputs: tuple[str, ...]  # files and folders that it writes
+    run: Callable[[PhaseContext], PhaseOutput]
+    inputs: tuple[str, ...] = ()  # results of earlier phases
+    user_files: Callable[[Options], tuple[str, ...]] = lambda _options: ()  # files of the user that it reads
 
-    def read_by(self, options: Options) -> tuple[str, ...]:
-        """Return what is read with these options."""
+    def list_inputs(self, options: Options) -> tuple[str, ...]:
+        """Return the results of earlier phases that are read with these options."""
         profiled = options.machine == "profile" and "machine" in self.options
-        return (*self.reads, PROFILE) if profiled else self.reads
+        return (*self.inputs, PROFILE) if profiled else self.inputs
 
 
-def measure_machine(work: Work) -> Found:
-    """Write the profile."""
-    options = work.options.profiling
-    profile = load_profile(options.file) if options.file else _measured(options, work.step)
-    save(profile, work.target(PROFILE))
-    figures = {
-        "cpu": profile.machine.cpu,
-        "cores": profile.machine.cores,
-        "gpu": profile.gpu.name,
-        "gpu_source": profile.gpu.source,
-        "cpu_gpu_ratio": profile.cpu_gpu_ratio,
-        "gpu_fraction": profile.gpu_fraction,
-        "points": len(profile.points),
-    }
-    return Found(measured=figures)
+# --- 1: profile ----------------------------------------------------------------------------------------------
 
 
-def _measured(options: Profiling, step: Step) -> Profile:
+def profile_machine(context: PhaseContext) -> PhaseOutput:
+    """Measure this machine, or take the profile that the user brought."""
+    options = context.options.profiling
+    profile = load_profile(options.file) if options.file else _measure(options, context.progress)
+    save_profile(profile, context.output_path(PROFILE))
+    return PhaseOutput(
+        measured={
+            "cpu": profile.machine.cpu,
+            "cores": profile.machine.cores,
+            "gpu": profile.gpu.name,
+            "gpu_source": profile.gpu.source,
+            "cpu_gpu_ratio": profile.cpu_gpu_ratio,
+            "gpu_fraction": profile.gpu_fraction,
+            "points": len(profile.points),
+        }
+    )
+
+
+def _measure(options: Profiling, progress: Progress) -> Profile:
     with silent():
         profiler = HardwareProfiler(
             options.device,
             quick=options.brief,
             kernels=options.kernels,
             threads=options.threads,
-            progress=lambda done, total, _what: step(done, total),
+            progress=lambda done, total, _what: progress(done, total),
         )
         return profiler.profile_range(options.sizes)
 
 
-def _brought(options: Options) -> tuple[str, ...]:
-    return (options.profiling.file,) if options.profiling.file else ()
+PROFILE_PHASE = Phase(
+    "profiling",
+    "hardware profiling",
+    ("profiling",),
+    (PROFILE,),
+    profile_machine,
+    user_files=lambda options: (options.profiling.file,) if options.profiling.file else (),
+)
 
 
-PROFILING = Phase("profiling", "hardware profiling", ("profiling",), (PROFILE,), measure_machine, brought=_brought)
+# --- 2: generate ---------------------------------------------------------------------------------------------
 
 
-LESSON = 50  # tasks between two lessons of `hybrid_ml`
+def generate_workloads(context: PhaseContext) -> PhaseOutput:
+    """Write the tasks to train on and the tasks to schedule."""
+    options = context.options
+    facts = {}
+    traces = {
+        TRAINING_TRACE: (options.workload.num_tasks, TRAINING_SEED),
+        TEST_TRACE: (options.workload.test_tasks, TEST_SEED),
+    }
+    for place, (count, offset) in track(traces.items(), context.progress):
+        tasks = build_source(context, count).tasks(options.seed + offset, context.cluster)
+        csv_format.write(tasks, context.output_path(place))
+        facts[place] = summarise(tasks)
+    return PhaseOutput(facts)
 
 
-def fit_model(work: Work) -> Found:
-    """Write the model alone, for `OnlineScheduler`, and as a start of `hybrid_ml`."""
-    options = work.options.training
+def build_source(context: PhaseContext, num_tasks: int) -> Source:
+    """Return the source of tasks of the preset, on the profiled machine if that is simulated."""
+    options = context.options
+    profile = context.input_path(PROFILE) if options.machine == "profile" else None
+    return Source.of(options.workload.preset, num_tasks, None, options.workload.load, profile)
+
+
+GENERATE_PHASE = Phase(
+    "workload",
+    "workload generation",
+    (*COMMON, "workload"),
+    (TRAINING_TRACE, TEST_TRACE),
+    generate_workloads,
+)
+
+
+# --- 3: train ------------------------------------------------------------------------------------------------
+
+
+def train_model(context: PhaseContext) -> PhaseOutput:
+    """Train the model; write it alone, for `OnlineScheduler`, and as the start of `hybrid_ml`."""
+    options = context.options.training
     trainer = OfflineTrainer(
         options.model,
-        mode=work.options.mode,
-        cluster=work.cluster,
+        mode=context.options.mode,
+        cluster=context.cluster,
         n_estimators=options.n_estimators,
         max_depth=options.max_depth,
-        random_state=work.options.seed,
+        random_state=context.options.seed,
     )
-    workload = WorkloadGenerator.load(work.source(TRAINING_TRACE))
-    found = trainer.run_full_pipeline(workload, work.target(MODEL))
+    workload = WorkloadGenerator.load(context.input_path(TRAINING_TRACE))
+    metrics = trainer.run_full_pipeline(workload, context.output_path(MODEL))
     policy = HybridML()
-    policy.use(start_of(trainer, workload.tasks, work.options.seed))
-    policy.save(work.target(FOREST))
-    return Found({"model": options.model, **found})
+    policy.set_model(_build_start(trainer, workload.tasks, context.options.seed))
+    policy.save(context.output_path(FOREST))
+    return PhaseOutput({"model": options.model, **metrics})
 
 
-def start_of(trainer: OfflineTrainer, tasks: Tasks | None, seed: int) -> Models:
-    """Return the trained model with times beside it, as `hybrid_ml` starts from it.
+def _build_start(trainer: OfflineTrainer, tasks: Tasks | None, seed: int) -> ForestModels:
+    """Return the trained model with a forest of durations, as `hybrid_ml` starts from it.
 
-    It counts as so many lessons as the tasks would have given online: the hasty first ones, on a handful of tasks
-    each, would only make a good start worse.
+    It counts as if it had been retrained online on these tasks: the first retrainings use few tasks, and would make a
+    good start worse.
     """
-    known = Tasks.of(tasks or ())
+    known = Tasks.from_iterable(tasks or ())
     times = class_times(known, trainer.cluster)
     runs = rejections(known, times, trainer.cluster) == RAN
-    models = with_times(trainer.model, task_features(known)[runs], times[runs], trainer.cluster, seed % 2**32)
-    return replace(models, retrains=len(known) // LESSON)
+    models = add_duration_forest(
+        trainer.model, task_features(known)[runs], times[runs], trainer.cluster, seed % 2**32
+    )
+    return replace(models, retrains=len(known) // RETRAIN_INTERVAL)
 
 
-FITTING = Phase(
+TRAIN_PHASE = Phase(
     "training",
     "offline training",
     (*COMMON, "training"),
     (MODEL, f"{MODEL}.json", FOREST, f"{FOREST}.json"),
-    fit_model,
-    reads=(TRAINING_TRACE,),
+    train_model,
+    inputs=(TRAINING_TRACE,),
 )
 
 
-DECIDED = ("task_id", "gpu_fraction", "gpu_id", "start", "finish", "energy", "cost")
-KNOWN = ("arrival_time", "size", "compute_intensity", "memory_required", "duration_estimate")
+# --- 4: schedule ---------------------------------------------------------------------------------------------
 
 
-def schedule_online(work: Work) -> Found:
-    """Write the decisions, then the agent."""
-    work.step(0, 2)
-    facts = _decide(work)
-    work.step(1, 2)
-    facts["agent_tasks"] = _pretrain(work)
-    return Found(facts)
+def schedule_online(context: PhaseContext) -> PhaseOutput:
+    """Schedule the test tasks with the model, then pretrain the agent."""
+    context.progress(0, 2)
+    facts = _schedule_tasks(context)
+    context.progress(1, 2)
+    facts["agent_tasks"] = _pretrain_agent(context)
+    return PhaseOutput(facts)
 
 
-def _decide(work: Work) -> dict[str, Any]:
-    options = work.options
+def _schedule_tasks(context: PhaseContext) -> dict[str, Any]:
+    options = context.options
     scheduler = OnlineScheduler(
-        MODEL_TYPES[options.training.model].load(work.source(MODEL)),
-        cluster=work.cluster,
+        MODEL_TYPES[options.training.model].load(context.input_path(MODEL)),
+        cluster=context.cluster,
         mode=options.mode,
         energy_weight=options.scheduling.energy_weight,
     )
-    tasks = reader.read(work.source(TEST_TRACE))
+    tasks = reader.read(context.input_path(TEST_TRACE))
     for task in tasks:
         scheduler.submit_task(task)
     decisions = scheduler.process_queue()
-    write_decisions(decisions, tasks, work.target(DECISIONS))
+    _write_decisions(decisions, tasks, context.output_path(DECISIONS))
     ran = [each for each in decisions if math.isfinite(each.finish)]
     return {
         "tasks": len(decisions),
@@ -212,69 +262,33 @@ def _decide(work: Work) -> dict[str, Any]:
     }
 
 
-def write_decisions(decisions: Sequence[SchedulingDecision], tasks: Iterable[Task], path: Path) -> None:
-    """Write one row per task: what was decided and came of it, then the task; all simulated, to the last bit."""
+def _write_decisions(decisions: Sequence[SchedulingDecision], tasks: Iterable[Task], path: Path) -> None:
+    """Write one row per task: the decision, its simulated placement, and the task; floats read back exactly."""
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow((*DECIDED, *KNOWN))
+        writer.writerow((*DECISION_COLUMNS, *TASK_COLUMNS))
         for task, each in zip(tasks, decisions, strict=True):
-            decided = [getattr(each, name) for name in DECIDED]
-            writer.writerow([*decided, *(getattr(task, name) for name in KNOWN)])
+            decided = [getattr(each, name) for name in DECISION_COLUMNS]
+            writer.writerow([*decided, *(getattr(task, name) for name in TASK_COLUMNS)])
 
 
-def _pretrain(work: Work) -> int:
-    wanted = work.options.scheduling.agent_tasks
+def _pretrain_agent(context: PhaseContext) -> int:
+    wanted = context.options.scheduling.agent_tasks
     if not wanted:
         return 0
-    tasks = reader.read(work.source(TRAINING_TRACE))
-    lessons = tasks.part(0, min(wanted, len(tasks)))
-    agent = RLAgent(model=NONE, seed=work.options.seed, energy_weight=work.options.scheduling.energy_weight)
-    agent.pretrain(lessons, work.cluster, mode=work.options.mode)
-    agent.save(work.target(AGENT))
-    return len(lessons)
+    tasks = reader.read(context.input_path(TRAINING_TRACE))
+    first = tasks.part(0, min(wanted, len(tasks)))
+    agent = RLAgent(model=NONE, seed=context.options.seed, energy_weight=context.options.scheduling.energy_weight)
+    agent.pretrain(first, context.cluster, mode=context.options.mode)
+    agent.save(context.output_path(AGENT))
+    return len(first)
 
 
-SCHEDULING = Phase(
+SCHEDULE_PHASE = Phase(
     "scheduling",
     "online scheduling",
     (*COMMON, "scheduling", "training.model"),
     (DECISIONS, AGENT, f"{AGENT}.json"),
     schedule_online,
-    reads=(TRAINING_TRACE, TEST_TRACE, MODEL),
-)
-
-
-def source_of(work: Work, num_tasks: int) -> Source:
-    """Return the source of so many tasks of the preset, on the measured machine if that is simulated."""
-    options = work.options
-    profile = work.source(PROFILE) if options.machine == "profile" else None
-    return Source.of(options.workload.preset, num_tasks, None, options.workload.load, profile)
-
-
-def draw_workloads(work: Work) -> Found:
-    """Write both traces."""
-    options, cluster = work.options, work.cluster
-    facts = {}
-    parts = {
-        TRAINING_TRACE: (options.workload.num_tasks, TRAINING_SEED),
-        TEST_TRACE: (options.workload.test_tasks, TEST_SEED),
-    }
-    for number, (place, (count, offset)) in enumerate(parts.items()):
-        work.step(number, len(parts))
-        tasks = _drawn(work, count, options.seed + offset, cluster)
-        csv_format.write(tasks, work.target(place))
-        facts[place] = statistics(tasks)
-    return Found(facts)
-
-
-def _drawn(work: Work, count: int, seed: int, cluster: Cluster) -> Tasks:
-    return source_of(work, count).tasks(seed, cluster)
-
-
-DRAWING = Phase(
-    "workload",
-    "workload generation",
-    (*COMMON, "workload"),
-    (TRAINING_TRACE, TEST_TRACE),
-    draw_workloads,
+    inputs=(TRAINING_TRACE, TEST_TRACE, MODEL),
 )

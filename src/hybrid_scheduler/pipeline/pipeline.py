@@ -1,78 +1,84 @@
-"""Walks the five phases: finished ones are left alone, those whose inputs have changed are done again."""
+"""Runs the five phases in order: finished ones are kept, those whose inputs have changed are run again."""
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from hybrid_scheduler.errors import InputError, unknown_name
 from hybrid_scheduler.files import sha256
-from hybrid_scheduler.pipeline.config import Options, flat
-from hybrid_scheduler.pipeline.evaluate import EVALUATING
-from hybrid_scheduler.pipeline.phases import DRAWING, FITTING, PROFILING, SCHEDULING, Found, Phase, Work
-from hybrid_scheduler.pipeline.workspace import Inputs, Record, Workspace, digests
+from hybrid_scheduler.pipeline.config import Options, flatten
+from hybrid_scheduler.pipeline.evaluate import EVALUATE_PHASE
+from hybrid_scheduler.pipeline.phases import (
+    GENERATE_PHASE,
+    PROFILE_PHASE,
+    SCHEDULE_PHASE,
+    TRAIN_PHASE,
+    Phase,
+    PhaseContext,
+    PhaseOutput,
+)
+from hybrid_scheduler.pipeline.workspace import Inputs, Record, Workspace, hash_files
 
-PHASES = (PROFILING, DRAWING, FITTING, SCHEDULING, EVALUATING)
-
-
-class Watcher(Protocol):
-    """Who follows a pipeline at work."""
-
-    def begin(self, number: int, phase: Phase, reason: str) -> None:
-        """Tell that a phase begins, and why it is done again if it was done before."""
-
-    def step(self, done: int, total: int) -> None:
-        """Tell how far the phase is."""
-
-    def kept(self, lines: list[str]) -> None:
-        """Tell where results of before are now."""
-
-    def end(self, number: int, phase: Phase, record: Record, fresh: bool) -> None:
-        """Tell that a phase is done: now (`fresh`), or before."""
+PHASES = (PROFILE_PHASE, GENERATE_PHASE, TRAIN_PHASE, SCHEDULE_PHASE, EVALUATE_PHASE)
 
 
-class Silence:
-    """A watcher that says nothing."""
+class Observer(Protocol):
+    """Follows a pipeline at work."""
 
     def begin(self, number: int, phase: Phase, reason: str) -> None:
-        """Say nothing."""
+        """Show that a phase begins; `reason` says why it is run again, and is empty the first time."""
 
     def step(self, done: int, total: int) -> None:
-        """Say nothing."""
+        """Show the progress of the phase."""
 
-    def kept(self, lines: list[str]) -> None:
-        """Say nothing."""
+    def note_moved(self, lines: list[str]) -> None:
+        """Show where earlier results were moved to."""
 
     def end(self, number: int, phase: Phase, record: Record, fresh: bool) -> None:
-        """Say nothing."""
+        """Show that a phase is done: now (`fresh`), or before."""
+
+
+class SilentObserver:
+    """Shows nothing."""
+
+    def begin(self, number: int, phase: Phase, reason: str) -> None:
+        """Show nothing."""
+
+    def step(self, done: int, total: int) -> None:
+        """Show nothing."""
+
+    def note_moved(self, lines: list[str]) -> None:
+        """Show nothing."""
+
+    def end(self, number: int, phase: Phase, record: Record, fresh: bool) -> None:
+        """Show nothing."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is asked of a run."""
+    """How to run the pipeline."""
 
     options: Options
     root: Path = Path()
-    start: str = ""  # phase from which on everything is done again
-    force: bool = False  # replace results of before instead of keeping them
+    start: str = ""  # phase from which on everything is run again
+    force: bool = False  # replace earlier results instead of moving them aside
 
 
-def run(plan: Plan, watcher: Watcher | None = None, phases: tuple[Phase, ...] = PHASES) -> list[Record]:
+def run(plan: Plan, observer: Observer | None = None, phases: tuple[Phase, ...] = PHASES) -> list[Record]:
     """Bring every phase up to date and return their records."""
-    first = _number_of(plan.start, phases) if plan.start else len(phases)
-    space, watch, records = Workspace(plan.root), watcher or Silence(), []
-    with space.alone():
+    first = _find_phase(plan.start, phases) if plan.start else len(phases)
+    workspace = Workspace(plan.root)
+    with workspace.lock():
         for phase in phases:
-            space.record(phase.name)  # a record that cannot be trusted is told before any work
-        for number, phase in enumerate(phases):
-            asked = "asked for by --from" if number >= first else ""
-            records.append(_up_to_date(plan, space, phase, number, asked, watch))
-    return records
+            workspace.read_record(phase.name)  # report a record that cannot be trusted before any work
+        runner = _Runner(plan, workspace, observer or SilentObserver())
+        return [runner.update(phase, number, forced=number >= first) for number, phase in enumerate(phases)]
 
 
-def _number_of(start: str, phases: tuple[Phase, ...]) -> int:
+def _find_phase(start: str, phases: tuple[Phase, ...]) -> int:
     names = [phase.name for phase in phases]
     if start.isdecimal() and 1 <= int(start) <= len(names):
         return int(start) - 1
@@ -81,73 +87,70 @@ def _number_of(start: str, phases: tuple[Phase, ...]) -> int:
     return names.index(start)
 
 
-def _up_to_date(plan: Plan, space: Workspace, phase: Phase, number: int, asked: str, watch: Watcher) -> Record:
-    inputs = inputs_of(plan, phase)
-    before = space.record(phase.name)
-    reason = asked or _stale(plan.root, phase, inputs, before)
-    if before and not reason:
-        watch.end(number, phase, before, False)
-        return before
-    watch.begin(number, phase, reason if before else "")
-    record = _done(plan, space, phase, inputs, watch)
-    watch.end(number, phase, record, True)
-    return record
+@dataclass(frozen=True)
+class _Runner:
+    plan: Plan
+    workspace: Workspace
+    observer: Observer
 
+    def update(self, phase: Phase, number: int, forced: bool) -> Record:
+        """Return the record of a phase, after running it if it is missing, stale or forced."""
+        inputs = self._hash_inputs(phase)
+        before = self.workspace.read_record(phase.name)
+        reason = "requested by --from" if forced else self._find_change(phase, inputs, before) if before else ""
+        if before and not reason:
+            self.observer.end(number, phase, before, False)
+            return before
+        self.observer.begin(number, phase, reason if before else "")
+        record = self._run(phase, inputs)
+        self.observer.end(number, phase, record, True)
+        return record
 
-def _stale(root: Path, phase: Phase, inputs: Inputs, before: Record | None) -> str:
-    """Say why a phase must be done again; a result that somebody else has changed is an error."""
-    if before is None:
-        return "it was not done yet"
-    now = digests(root, tuple(before.outputs))
-    for place, digest in before.outputs.items():
-        if place in now and now[place] != digest:
+    def _hash_inputs(self, phase: Phase) -> Inputs:
+        """Return everything that the results of a phase depend on, as it is now."""
+        options = self.plan.options
+        chosen = {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in flatten(options)
+            if any(name == each or name.startswith(f"{each}.") for each in phase.options)
+        }
+        user_files = {path: _hash_user_file(path) for path in phase.user_files(options)}
+        return Inputs(chosen, {**hash_files(self.plan.root, phase.list_inputs(options)), **user_files})
+
+    def _find_change(self, phase: Phase, inputs: Inputs, before: Record) -> str:
+        """Return why a phase must be run again, empty if it need not; an output that was altered is an error."""
+        now = hash_files(self.plan.root, tuple(before.outputs))
+        for place, digest in before.outputs.items():
+            if place in now and now[place] != digest:
+                raise InputError(
+                    f"{self.plan.root / place} is torn or not the file that phase '{phase.name}' wrote (its SHA-256 "
+                    f"differs): restore it, or do the phase again with --from {phase.name}"
+                )
+        missing = [place for place in before.outputs if place not in now]
+        return f"{missing[0]} is missing" if missing else inputs.differs(before.inputs)
+
+    def _run(self, phase: Phase, inputs: Inputs) -> Record:
+        begin = time.perf_counter()
+        with self.workspace.scratch(phase.name) as scratch:
+            output = self._call(phase, PhaseContext(self.plan.options, self.plan.root, scratch, self.observer.step))
+            outputs = hash_files(scratch, phase.outputs)
+            self.observer.note_moved(self.workspace.publish(phase.name, scratch, phase.outputs, self.plan.force))
+        measured = {**output.measured, "seconds": time.perf_counter() - begin}
+        record = Record(phase.name, inputs, outputs, output.facts, measured)
+        record.write(self.workspace.record_path(phase.name))
+        return record
+
+    def _call(self, phase: Phase, context: PhaseContext) -> PhaseOutput:
+        try:
+            return phase.run(context)
+        except OSError as error:
+            what = f"read or write {error.filename}" if error.filename else "read or write"
             raise InputError(
-                f"{root / place} is torn or not the file that phase '{phase.name}' wrote (its SHA-256 differs): "
-                f"restore it, or do the phase again with --from {phase.name}"
-            )
-    missing = [place for place in before.outputs if place not in now]
-    return f"{missing[0]} is missing" if missing else inputs.differs(before.inputs)
+                f"phase '{phase.name}' cannot {what} ({error.strerror or error}): check rights and space"
+            ) from None
 
 
-def _done(plan: Plan, space: Workspace, phase: Phase, inputs: Inputs, watch: Watcher) -> Record:
-    begin = time.perf_counter()
-    with space.scratch(phase.name) as made:
-        found = _worked(phase, Work(plan.options, plan.root, made, watch.step))
-        outputs = digests(made, phase.places)
-        watch.kept(space.publish(phase.name, made, phase.places, plan.force))
-    seconds = {"seconds": time.perf_counter() - begin}
-    record = Record(phase.name, inputs, outputs, found.facts, {**found.measured, **seconds})
-    record.write(space.record_path(phase.name))
-    return record
-
-
-def _worked(phase: Phase, work: Work) -> Found:
-    try:
-        return phase.run(work)
-    except OSError as error:
-        where = f" {error.filename}" if error.filename else ""
-        raise InputError(
-            f"phase '{phase.name}' cannot read or write{where} ({error.strerror or error}): check rights and space"
-        ) from None
-
-
-def inputs_of(plan: Plan, phase: Phase) -> Inputs:
-    """Return what the results of a phase follow from, as things stand."""
-    options = plan.options
-    chosen = {name: _plain(value) for name, value in flat(options) if _counts(name, phase)}
-    brought = {path: _digest(path) for path in phase.brought(options)}
-    return Inputs(chosen, {**digests(plan.root, phase.read_by(options)), **brought})
-
-
-def _counts(name: str, phase: Phase) -> bool:
-    return any(name == each or name.startswith(f"{each}.") for each in phase.options)
-
-
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
-
-
-def _digest(path: str) -> str:
+def _hash_user_file(path: str) -> str:
     try:
         return sha256(path)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""`OnlineScheduler` takes tasks one by one, decides with a trained model and keeps the devices' clocks."""
+"""`OnlineScheduler` takes tasks one by one and places them on a simulated cluster with a trained model."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from hybrid_scheduler.core.cluster import Cluster
 from hybrid_scheduler.core.metrics import device_utilisation
-from hybrid_scheduler.core.placements import Placements, joined
+from hybrid_scheduler.core.placements import Placements, concatenate_placements
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
 from hybrid_scheduler.core.tasks import Task, Tasks
 from hybrid_scheduler.learning.predictors import Predictor
@@ -16,7 +16,7 @@ from hybrid_scheduler.schedulers.hybrid_ml import HybridML
 
 @dataclass(frozen=True)
 class SchedulingDecision:
-    """What was decided for a task, and what became of it in simulated time."""
+    """The decision for a task and its simulated placement."""
 
     task_id: int
     gpu_fraction: float
@@ -28,7 +28,7 @@ class SchedulingDecision:
 
 
 class OnlineScheduler:
-    """Queue of submitted tasks before a simulated cluster; `model` predicts the GPU share."""
+    """A queue of submitted tasks in front of a simulated cluster; `model` predicts the GPU share."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class OnlineScheduler:
         self.machine = VirtualMultiGPU(num_gpus, cluster=cluster, mode=mode)
         self.policy = HybridML(energy_weight=energy_weight, online=online or model is None)
         if model is not None:
-            self.policy.use(model)
+            self.policy.set_model(model)
         self._waiting: list[Task] = []
         self._done: list[Placements] = []
 
@@ -55,7 +55,7 @@ class OnlineScheduler:
         """Schedule everything in the queue, in order of arrival; return the decisions in order of submission."""
         if not self._waiting:
             return []
-        placements = self.machine.step(Tasks.of(self._waiting), self.policy)
+        placements = self.machine.step(Tasks.from_iterable(self._waiting), self.policy)
         if self.policy.learn_every:
             self.policy.learn(placements)
         self._waiting = []
@@ -81,7 +81,7 @@ class OnlineScheduler:
         if not self._done or not len(gpus):
             shares = [0.0] * len(gpus)
         else:
-            whole = joined(self._done, self._done[0].tasks) if len(self._done) > 1 else self._done[0]
+            whole = concatenate_placements(self._done, self._done[0].tasks) if len(self._done) > 1 else self._done[0]
             shares = device_utilisation(whole)[gpus].tolist()
         result: dict[str, Any] = {f"gpu_{number}": {"utilization": share} for number, share in enumerate(shares)}
         result["average_utilization"] = sum(shares) / len(shares) if shares else 0.0

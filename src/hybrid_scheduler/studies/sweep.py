@@ -1,4 +1,4 @@
-"""A grid names what a sweep goes through: workloads × loads × clusters × seeds, each with all schedulers."""
+"""A sweep runs a comparison at every point of a grid, workloads × loads × clusters × seeds, and writes one table."""
 
 from __future__ import annotations
 
@@ -14,15 +14,20 @@ import yaml
 
 from hybrid_scheduler import __version__
 from hybrid_scheduler.core.cluster import Cluster
-from hybrid_scheduler.core.compiling import use_cores
+from hybrid_scheduler.core.compiler import limit_cores
 from hybrid_scheduler.core.simulator import MODES
 from hybrid_scheduler.errors import InputError, SchedulerError, unknown_name
-from hybrid_scheduler.files import sha256, written_whole
-from hybrid_scheduler.studies.compare import Comparison, compare
-from hybrid_scheduler.studies.pretraining import kept_model, missing_models
-from hybrid_scheduler.studies.results import environment, to_json
-from hybrid_scheduler.workers import Outcome, carried_out
+from hybrid_scheduler.files import atomic_write, sha256
+from hybrid_scheduler.processes import JobOutcome, run_jobs
+from hybrid_scheduler.studies.compare import Comparison, Progress, compare
+from hybrid_scheduler.studies.pretraining import find_missing_models, find_or_train_model
+from hybrid_scheduler.studies.results import describe_environment, to_json
 from hybrid_scheduler.workloads.source import Source
+
+RunJobs = Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[JobOutcome]]
+"""Runs a function on many jobs, in processes of this machine or on a Ray cluster, and yields their outcomes."""
+PARTS, RESULTS, TIMINGS, MANIFEST = "parts", "results.parquet", "timings.parquet", "manifest.json"
+KEYS = ("workload", "load", "cluster", "seed", "scheduler")
 
 
 @dataclass(frozen=True)
@@ -31,20 +36,20 @@ class Point:
 
     workload: str
     load: float | None
-    cluster: str  # as the grid calls it
+    cluster: str  # its name in the grid
     seed: int
     comparison: Comparison
 
     @property
     def digest(self) -> str:
-        """Name the point by all that shapes its result."""
+        """A hash of all that shapes the result of this point."""
         text = json.dumps(self.comparison.to_dict(), sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
 class Grid:
-    """What to go through; a file of a grid has these keys."""
+    """What a sweep runs through; these are the keys of a grid file."""
 
     schedulers: tuple[str, ...]
     workloads: tuple[str, ...] = ("mixed",)
@@ -56,22 +61,22 @@ class Grid:
 
     def points(self) -> list[Point]:
         """Return all comparisons, in the order of the grid."""
-        return list(self._points())
-
-    def _points(self) -> Iterator[Point]:
+        points = []
         for workload, load, (name, cluster), seed in product(self.workloads, self.loads, self.clusters, self.seeds):
             source = Source.of(workload, self.tasks, load=load)
-            yield Point(workload, load, name, seed, Comparison(source, self.schedulers, cluster, self.mode, (seed,)))
+            comparison = Comparison(source, self.schedulers, cluster, self.mode, (seed,))
+            points.append(Point(workload, load, name, seed, comparison))
+        return points
 
 
 def read_grid(path: str | Path) -> Grid:
-    """Read a grid from a YAML file; cluster files are looked for beside it."""
+    """Read a grid from a YAML file; paths of cluster files are relative to it."""
     try:
         data = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InputError(f"grid file {path} does not exist: check the path") from None
     except (yaml.YAMLError, ValueError, LookupError, AttributeError, RecursionError) as error:
-        # PyYAML's constructors let more than YAMLError through: impossible dates, numbers, truth values.
+        # PyYAML's constructors raise more than YAMLError: for impossible dates, numbers, truth values.
         mark = getattr(error, "problem_mark", None)
         raise InputError(
             f"grid file {path}{f' line {mark.line + 1}' if mark else ''} is no YAML: correct it"
@@ -79,12 +84,12 @@ def read_grid(path: str | Path) -> Grid:
     except OSError as error:
         raise InputError(f"grid file {path} cannot be read ({error.strerror}): check the path") from None
     try:
-        return _grid(data, Path(path).parent)
+        return _parse_grid(data, Path(path).parent)
     except SchedulerError as error:
         raise InputError(f"grid file {path}: {error}") from None
 
 
-def _grid(data: Any, beside: Path) -> Grid:
+def _parse_grid(data: Any, beside: Path) -> Grid:
     known = [each.name for each in fields(Grid)]
     if not isinstance(data, dict) or "schedulers" not in data:
         raise InputError(f"it holds a mapping with schedulers and, if wanted, {', '.join(known[1:])}")
@@ -94,19 +99,19 @@ def _grid(data: Any, beside: Path) -> Grid:
     mode = data.get("mode", "queued")
     if mode not in MODES:
         raise unknown_name("mode", str(mode), MODES)
-    clusters = _many("clusters", data.get("clusters", [{"gpus": 4}]))
+    clusters = _parse_list("clusters", data.get("clusters", [{"gpus": 4}]))
     return Grid(
-        tuple(_word("schedulers", each) for each in _many("schedulers", data["schedulers"])),
-        tuple(_word("workloads", each) for each in _many("workloads", data.get("workloads", "mixed"))),
-        tuple(_load(each) for each in _many("loads", data.get("loads", [None]))),
-        tuple(_cluster(each, beside) for each in clusters),
-        _seeds(data.get("seeds", 10)),
-        _tasks(data.get("tasks")),
+        tuple(_parse_name("schedulers", each) for each in _parse_list("schedulers", data["schedulers"])),
+        tuple(_parse_name("workloads", each) for each in _parse_list("workloads", data.get("workloads", "mixed"))),
+        tuple(_parse_load(each) for each in _parse_list("loads", data.get("loads", [None]))),
+        tuple(_parse_cluster(each, beside) for each in clusters),
+        _parse_seeds(data.get("seeds", 10)),
+        _parse_tasks(data.get("tasks")),
         mode,
     )
 
 
-def _many(key: str, value: Any) -> Sequence[Any]:
+def _parse_list(key: str, value: Any) -> Sequence[Any]:
     found = value if isinstance(value, list) else [value]
     if not found:
         raise InputError(f"{key} is empty: name at least one")
@@ -115,25 +120,25 @@ def _many(key: str, value: Any) -> Sequence[Any]:
     return found
 
 
-def _word(key: str, value: Any) -> str:
+def _parse_name(key: str, value: Any) -> str:
     if not isinstance(value, str):
         raise InputError(f"{key} has {value!r}, expected a name")
     return value
 
 
-def _load(value: Any) -> float | None:
+def _parse_load(value: Any) -> float | None:
     if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or not value > 0):
         raise InputError(f"loads has {value!r}, expected a number above 0")
     return None if value is None else float(value)
 
 
-def _tasks(value: Any) -> int | None:
+def _parse_tasks(value: Any) -> int | None:
     if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
         raise InputError(f"tasks is {value!r}, expected a whole number above 0")
     return value
 
 
-def _seeds(value: Any) -> tuple[int, ...]:
+def _parse_seeds(value: Any) -> tuple[int, ...]:
     several = list(range(value)) if isinstance(value, int) and not isinstance(value, bool) else value
     good = isinstance(several, list) and several and all(isinstance(each, int) and each >= 0 for each in several)
     if not good or len(set(several)) < len(several):
@@ -141,7 +146,7 @@ def _seeds(value: Any) -> tuple[int, ...]:
     return tuple(several)
 
 
-def _cluster(value: Any, beside: Path) -> tuple[str, Cluster]:
+def _parse_cluster(value: Any, beside: Path) -> tuple[str, Cluster]:
     if isinstance(value, str):
         return value, Cluster.from_yaml(beside / value)
     if not isinstance(value, dict) or set(value) - {"gpus", "memory"} or not isinstance(value.get("gpus"), int):
@@ -153,51 +158,45 @@ def _cluster(value: Any, beside: Path) -> tuple[str, Cluster]:
     return name, Cluster.default(value["gpus"], float(memory))
 
 
-Progress = Callable[[int, int], None]
-Carry = Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Outcome]]
-"""Does jobs somewhere and yields what became of each: processes of this machine, or a Ray cluster."""
-PARTS, RESULTS, TIMINGS, MANIFEST = "parts", "results.parquet", "timings.parquet", "manifest.json"
-PLACE = ("workload", "load", "cluster", "seed", "scheduler")
-
-
 @dataclass(frozen=True)
-class Finished:
-    """A finished sweep: where its table is, and how many of its points were there before."""
+class SweepSummary:
+    """A finished sweep: where its table is, and how many of its points were already there."""
 
     folder: Path
     points: int
     resumed: int
 
 
-def on_processes(count: int, time_limit: float) -> Carry:
-    """Do jobs in processes of this machine."""
-    return lambda work, jobs: carried_out(work, jobs, count, time_limit)
+def run_on_processes(count: int, time_limit: float) -> RunJobs:
+    """Return a runner of jobs in processes of this machine."""
+    return lambda work, jobs: run_jobs(work, jobs, count, time_limit)
 
 
-def run_sweep(grid: Grid, folder: str | Path, carry: Carry, progress: Progress | None = None) -> Finished:
-    """Run what is missing, then collect; the table depends on the grid alone, not on who did which point."""
+def run_sweep(grid: Grid, folder: str | Path, runner: RunJobs, progress: Progress | None = None) -> SweepSummary:
+    """Run the points that are missing and write the tables, which depend on the grid alone."""
     place, points = Path(folder), grid.points()
     _claim(place, points)
-    waiting = [point for point in points if not _part(place, point).exists()]
-    _give_lessons(waiting)
+    waiting = [point for point in points if not _part_path(place, point).exists()]
+    _train_models(waiting)
     resumed = len(points) - len(waiting)
     if progress:
         progress(resumed, len(points))
-    for done, outcome in enumerate(carry(run_point, waiting), start=resumed + 1):
+    for done, outcome in enumerate(runner(run_point, waiting), start=resumed + 1):
         point = waiting[outcome.number]
         if outcome.problem:
-            raise InputError(f"{_named(point)}: {outcome.problem}; finished points are kept, run it again to go on")
-        with written_whole(_part(place, point)) as scratch:
+            where = f"{point.workload}, load {point.load or 'as it is'}, {point.cluster}, seed {point.seed}"
+            raise InputError(f"{where}: {outcome.problem}; finished points are kept, run it again to continue")
+        with atomic_write(_part_path(place, point)) as scratch:
             scratch.write_text(json.dumps(outcome.value), encoding="utf-8")
         if progress:
             progress(done, len(points))
-    _collect(place, points)
-    return Finished(place, len(points), resumed)
+    _write_tables(place, points)
+    return SweepSummary(place, len(points), resumed)
 
 
 def run_point(point: Point) -> dict[str, Any]:
-    """Run one comparison on one core; a function of a module, so that other processes find it."""
-    use_cores(1)
+    """Run one comparison on one core; a module-level function, so that other processes can import it."""
+    limit_cores(1)
     outcome = compare(point.comparison).outcomes[0]
     return {
         "bound": outcome.bound.makespan,
@@ -207,7 +206,7 @@ def run_point(point: Point) -> dict[str, Any]:
 
 
 def _claim(place: Path, points: Sequence[Point]) -> None:
-    """Make the folder this sweep's, or find that it is; another sweep's is refused."""
+    """Mark the folder as that of this sweep; refuse one that holds another sweep or something else."""
     manifest = place / MANIFEST
     wanted = {"kind": "sweep", "version": __version__, "points": [point.digest for point in points]}
     if manifest.exists():
@@ -221,37 +220,33 @@ def _claim(place: Path, points: Sequence[Point]) -> None:
     elif place.exists() and any(place.iterdir()):
         raise InputError(f"{place} exists and holds no sweep: choose another folder")
     else:
-        with written_whole(manifest) as scratch:
-            scratch.write_text(to_json({**wanted, "environment": environment()}), encoding="utf-8")
+        with atomic_write(manifest) as scratch:
+            scratch.write_text(to_json({**wanted, "environment": describe_environment()}), encoding="utf-8")
 
 
-def _give_lessons(points: Sequence[Point]) -> None:
-    """Train agents once before many processes would each do so."""
+def _train_models(points: Sequence[Point]) -> None:
+    """Train learners once, before each of many processes would do so."""
     for point in points:
-        asked = point.comparison
-        for spec in missing_models(asked.schedulers, asked.cluster, asked.mode):
-            kept_model(spec, asked.cluster, asked.mode)
+        comparison = point.comparison
+        for spec in find_missing_models(comparison.schedulers, comparison.cluster, comparison.mode):
+            find_or_train_model(spec, comparison.cluster, comparison.mode)
 
 
-def _part(place: Path, point: Point) -> Path:
+def _part_path(place: Path, point: Point) -> Path:
     return place / PARTS / f"{point.digest}.json"
 
 
-def _named(point: Point) -> str:
-    return f"{point.workload}, load {point.load or 'as it is'}, {point.cluster}, seed {point.seed}"
-
-
-def _collect(place: Path, points: Sequence[Point]) -> None:
-    """Write the tables: measures, which are the same wherever they are made, and wall times, which are not."""
+def _write_tables(place: Path, points: Sequence[Point]) -> None:
+    """Write measures, which are the same on every machine, and wall times, which are not, to separate tables."""
     measures, timings = [], []
     for point in points:
-        part = _read_part(_part(place, point))
+        part = _read_part(_part_path(place, point))
         for spec, figures in part["measures"].items():
-            row = dict(zip(PLACE, (point.workload, point.load, point.cluster, point.seed, spec), strict=True))
+            row = dict(zip(KEYS, (point.workload, point.load, point.cluster, point.seed, spec), strict=True))
             measures.append({**row, "bound": part["bound"], **figures})
             timings.append({**row, "decision_seconds": part["decision_seconds"][spec]})
-    _write(place / RESULTS, measures)
-    _write(place / TIMINGS, timings)
+    _write_table(place / RESULTS, measures)
+    _write_table(place / TIMINGS, timings)
 
 
 def _read_part(path: Path) -> dict[str, Any]:
@@ -262,13 +257,13 @@ def _read_part(path: Path) -> dict[str, Any]:
         raise InputError(f"{path} is torn: remove it and run the sweep again") from None
 
 
-def _write(path: Path, rows: list[dict[str, Any]]) -> None:
+def _write_table(path: Path, rows: list[dict[str, Any]]) -> None:
     import pyarrow as pa
     from pyarrow import parquet
 
     columns = {name: [row[name] for row in rows] for name in rows[0]}
     columns["load"] = pa.array(columns["load"], pa.float64())
-    with written_whole(path) as scratch:
+    with atomic_write(path) as scratch:
         parquet.write_table(pa.table(columns), scratch)
 
 

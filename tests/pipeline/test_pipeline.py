@@ -10,15 +10,15 @@ import pytest
 from helpers_cli import files_in
 from hybrid_scheduler.errors import InputError, UnknownNameError
 from hybrid_scheduler.pipeline.phases import Phase
-from hybrid_scheduler.pipeline.pipeline import Plan, Silence, run
+from hybrid_scheduler.pipeline.pipeline import Plan, SilentObserver, run
 from hybrid_scheduler.pipeline.workspace import Workspace
 from small_pipeline import Counted, options
 
 NAMES = ("profiling", "workload", "training", "scheduling", "evaluation")
 
 
-class Heard(Silence):
-    """A watcher that remembers why phases were done again, and what was kept."""
+class Recording(SilentObserver):
+    """An observer that remembers why phases were run again, and what was moved."""
 
     def __init__(self) -> None:
         self.reasons: dict[str, str] = {}
@@ -27,7 +27,7 @@ class Heard(Silence):
     def begin(self, number: int, phase: Phase, reason: str) -> None:
         self.reasons[phase.name] = reason
 
-    def kept(self, lines: list[str]) -> None:
+    def note_moved(self, lines: list[str]) -> None:
         self.lines += lines
 
 
@@ -78,22 +78,22 @@ def test_what_a_killed_phase_left_behind_is_thrown_away(tmp_path: Path, counted:
 def test_a_phase_killed_while_its_results_move_into_place_is_done_again(tmp_path: Path, counted: Counted) -> None:
     run(Plan(options(), tmp_path), phases=counted.phases)
     (tmp_path / "data/pipeline/training.json").unlink()  # the record is the last thing that is written
-    heard = Heard()
-    run(Plan(options(), tmp_path), heard, counted.phases)
+    observer = Recording()
+    run(Plan(options(), tmp_path), observer, counted.phases)
     assert counted.done == {name: 1 + (name == "training") for name in NAMES}
-    assert heard.lines == []  # the same bytes: nothing is lost, nothing is kept twice
+    assert observer.lines == []  # the same bytes: nothing is lost, nothing is kept twice
 
 
 def test_a_changed_option_redoes_its_phase_and_those_that_depend_on_it(tmp_path: Path, counted: Counted) -> None:
     run(Plan(options(), tmp_path), phases=counted.phases)
     counted.words["training"] = "other trees"
-    heard = Heard()
-    run(Plan(options(training={"n_estimators": 7}), tmp_path), heard, counted.phases)
-    assert heard.reasons == {
+    observer = Recording()
+    run(Plan(options(training={"n_estimators": 7}), tmp_path), observer, counted.phases)
+    assert observer.reasons == {
         "training": "training.n_estimators is 7, was 100",
         "scheduling": "data/training.txt is another one",
     }  # scheduling wrote the same bytes as before, so evaluation stands
-    assert heard.lines == ["data/training.txt of before is now data/earlier/1/data/training.txt"]
+    assert observer.lines == ["data/training.txt of before is now data/earlier/1/data/training.txt"]
     assert (tmp_path / "data/earlier/1/data/training.txt").read_text() == "training"
 
 
@@ -115,9 +115,9 @@ def test_an_unknown_phase_is_told_with_the_nearest_one(tmp_path: Path, counted: 
 def test_results_that_somebody_else_put_there_are_kept_and_named(tmp_path: Path, counted: Counted) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "data/workload.txt").write_text("mine")
-    heard = Heard()
-    run(Plan(options(), tmp_path), heard, counted.phases)
-    assert heard.lines == ["data/workload.txt of before is now data/earlier/1/data/workload.txt"]
+    observer = Recording()
+    run(Plan(options(), tmp_path), observer, counted.phases)
+    assert observer.lines == ["data/workload.txt of before is now data/earlier/1/data/workload.txt"]
     assert (tmp_path / "data/earlier/1/data/workload.txt").read_text() == "mine"
 
 
@@ -135,9 +135,9 @@ def test_a_folder_of_an_earlier_run_is_kept_whole_and_earlier_runs_are_numbered(
 def test_force_replaces(tmp_path: Path, counted: Counted) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "data/workload.txt").write_text("mine")
-    heard = Heard()
-    run(Plan(options(), tmp_path, force=True), heard, counted.phases)
-    assert heard.lines == []
+    observer = Recording()
+    run(Plan(options(), tmp_path, force=True), observer, counted.phases)
+    assert observer.lines == []
     assert (tmp_path / "data/workload.txt").read_text() == "workload"
     assert not (tmp_path / "data/earlier").exists()
 
@@ -145,9 +145,9 @@ def test_force_replaces(tmp_path: Path, counted: Counted) -> None:
 def test_a_missing_result_is_made_again(tmp_path: Path, counted: Counted) -> None:
     run(Plan(options(), tmp_path), phases=counted.phases)
     (tmp_path / "data/workload.txt").unlink()
-    heard = Heard()
-    run(Plan(options(), tmp_path), heard, counted.phases)
-    assert heard.reasons == {"workload": "data/workload.txt is missing"}
+    observer = Recording()
+    run(Plan(options(), tmp_path), observer, counted.phases)
+    assert observer.reasons == {"workload": "data/workload.txt is missing"}
 
 
 def test_a_result_that_was_changed_is_an_error_until_its_phase_is_asked_for(tmp_path: Path, counted: Counted) -> None:
@@ -190,15 +190,15 @@ def test_another_version_does_everything_again(tmp_path: Path, counted: Counted)
         document = json.loads(path.read_text())
         document["inputs"]["version"] = "0.0.1"
         path.write_text(json.dumps(document))
-    heard = Heard()
-    run(Plan(options(), tmp_path), heard, counted.phases)
-    assert set(heard.reasons) == set(NAMES)
-    assert heard.reasons["profiling"].startswith("version 0.0.1 made it")
+    observer = Recording()
+    run(Plan(options(), tmp_path), observer, counted.phases)
+    assert set(observer.reasons) == set(NAMES)
+    assert observer.reasons["profiling"].startswith("version 0.0.1 made it")
 
 
 def test_a_second_pipeline_in_the_folder_is_kept_out(tmp_path: Path, counted: Counted) -> None:
     with (
-        Workspace(tmp_path).alone(),
+        Workspace(tmp_path).lock(),
         pytest.raises(InputError, match="another pipeline is at work"),
     ):
         run(Plan(options(), tmp_path), phases=counted.phases)

@@ -13,7 +13,7 @@ from hybrid_scheduler.core import Cluster
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.studies.suite import Instance
 from hybrid_scheduler.workloads.formats import reader
-from hybrid_scheduler.workloads.source import Source, digest_of
+from hybrid_scheduler.workloads.source import Source, compute_digest
 from workloads.formats.samples import SAMPLES, alibaba_files, csv_file, swf_file
 
 
@@ -29,7 +29,7 @@ def test_import_accounts_for_rows_and_columns_and_writes_tasks_and_machines(tmp_
     assert f"wrote {tmp_path / 'tasks.cluster.yaml'}: 4 nodes, 14 devices" in done.out
     assert max(map(len, done.out.splitlines()[3:-3])) <= 80
     direct = reader.read_all([pods, nodes])
-    assert digest_of(reader.read(tmp_path / "tasks.parquet")) == digest_of(direct.tasks)
+    assert compute_digest(reader.read(tmp_path / "tasks.parquet")) == compute_digest(direct.tasks)
     assert Cluster.from_yaml(tmp_path / "tasks.cluster.yaml") == direct.cluster
 
 
@@ -42,7 +42,7 @@ def test_every_sample_is_imported_into_a_table_that_means_the_same(name: str, tm
     said = json.loads(done.out)
     assert said["format"] == name
     assert said["rows"] == said["used"] + sum(said["skipped"].values())
-    assert digest_of(reader.read(out)) == digest_of(reader.read_all(paths).tasks)
+    assert compute_digest(reader.read(out)) == compute_digest(reader.read_all(paths).tasks)
     assert (out.with_name("tasks.cluster.yaml")).exists() == (said["cluster_file"] is not None)
 
 

@@ -15,7 +15,7 @@ from hybrid_scheduler import registry
 from hybrid_scheduler.cli.main import app
 from hybrid_scheduler.workloads import WorkloadGenerator
 
-RACE = ("compare", "mixed", "-n", "60", "-s", "eft,round_robin,oracle")
+COMPARE = ("compare", "mixed", "-n", "60", "-s", "eft,round_robin,oracle")
 PNG = b"\x89PNG\r\n\x1a\n"
 NEEDED = {
     "makespan",
@@ -48,7 +48,7 @@ def _document(*words: str) -> Any:
 
 
 def test_json_is_one_strict_document_with_workload_bound_and_schedulers() -> None:
-    document = _document(*RACE, "--seeds", "1", "--json")
+    document = _document(*COMPARE, "--seeds", "1", "--json")
     assert document["workload"]["source"] == "mixed"
     assert document["workload"]["num_tasks"] == 60
     assert document["bound"]["makespan"] > 0
@@ -60,20 +60,20 @@ def test_json_is_one_strict_document_with_workload_bound_and_schedulers() -> Non
 
 
 def test_json_ratios_are_the_makespan_over_the_bound_and_never_below_one() -> None:
-    document = _document(*RACE, "--seeds", "1", "--json")
+    document = _document(*COMPARE, "--seeds", "1", "--json")
     for figures in document["schedulers"].values():
         assert figures["makespan_over_bound"] == figures["makespan"] / document["bound"]["makespan"]
         assert figures["makespan_over_bound"] >= 1.0
 
 
 def test_json_has_no_interval_for_one_seed() -> None:
-    document = _document(*RACE, "--seeds", "7,", "--json")
+    document = _document(*COMPARE, "--seeds", "7,", "--json")
     assert document["seeds"] == [7]
     assert all("intervals" not in figures for figures in document["schedulers"].values())
 
 
 def test_json_of_several_seeds_has_an_interval_around_every_mean() -> None:
-    document = _document(*RACE, "--seeds", "3", "--json")
+    document = _document(*COMPARE, "--seeds", "3", "--json")
     assert document["seeds"] == [0, 1, 2]
     for figures in document["schedulers"].values():
         assert set(figures["intervals"]) >= NEEDED
@@ -84,14 +84,14 @@ def test_json_of_several_seeds_has_an_interval_around_every_mean() -> None:
 
 
 def test_json_of_several_seeds_averages_the_bounds_of_the_seeds() -> None:
-    document = _document(*RACE, "--seeds", "3", "--json")
+    document = _document(*COMPARE, "--seeds", "3", "--json")
     bounds = [_document("bound", "-n", "60", "--seed", str(seed), "--json")["bound"]["makespan"] for seed in range(3)]
     assert [each["makespan"] for each in document["bound"]["by_seed"]] == bounds
     assert document["bound"]["makespan"] == pytest.approx(sum(bounds) / 3, rel=1e-15)
 
 
 def test_the_same_command_prints_the_same_numbers_but_for_the_wall_clock() -> None:
-    first, second = (_document(*RACE, "--seeds", "2", "--json") for _ in range(2))
+    first, second = (_document(*COMPARE, "--seeds", "2", "--json") for _ in range(2))
     for document in (first, second):
         for figures in document["schedulers"].values():
             assert figures.pop("measured")["decision_seconds"] > 0
@@ -179,9 +179,9 @@ def test_long_names_of_policies_are_shortened_so_that_the_table_fits(tmp_path: P
 
 
 def test_the_table_is_ranked_and_says_what_the_seeds_say() -> None:
-    finished = hms(*RACE, "--seeds", "3")
+    finished = hms(*COMPARE, "--seeds", "3")
     names = [line.split()[0] for line in _table(finished.out)[2:]]
-    document = _document(*RACE, "--seeds", "3", "--json")
+    document = _document(*COMPARE, "--seeds", "3", "--json")
     means = {name: figures["makespan_over_bound"] for name, figures in document["schedulers"].items()}
     assert names == sorted(means, key=lambda name: means[name])
     assert f"{means[names[0]]:.3f} [" in finished.out
@@ -206,7 +206,7 @@ def test_every_policy_is_listed_with_what_it_decides_by() -> None:
 
 
 def test_plot_writes_a_png(tmp_path: Path) -> None:
-    finished = hms(*RACE, "--seeds", "2", "--plot", "figures/race.png")
+    finished = hms(*COMPARE, "--seeds", "2", "--plot", "figures/race.png")
     assert finished.code == 0
     assert (tmp_path / "figures" / "race.png").read_bytes().startswith(PNG)
     assert finished.out.endswith("wrote figures/race.png\n")
@@ -215,12 +215,12 @@ def test_plot_writes_a_png(tmp_path: Path) -> None:
 
 def test_plot_replaces_an_older_figure_whole(tmp_path: Path) -> None:
     (tmp_path / "race.png").write_text("old", encoding="utf-8")
-    assert hms(*RACE, "--seeds", "1", "--plot", "race.png").code == 0
+    assert hms(*COMPARE, "--seeds", "1", "--plot", "race.png").code == 0
     assert (tmp_path / "race.png").read_bytes().startswith(PNG)
 
 
 def test_plot_and_json_together_still_print_one_document(tmp_path: Path) -> None:
-    document = _document(*RACE, "--seeds", "1", "--plot", "race.png", "--out", "run", "--json")
+    document = _document(*COMPARE, "--seeds", "1", "--plot", "race.png", "--out", "run", "--json")
     assert set(document["schedulers"]) == {"eft", "round_robin", "oracle"}
     assert (tmp_path / "race.png").exists()
     assert (tmp_path / "run" / "manifest.json").exists()
@@ -253,7 +253,7 @@ def test_out_on_a_folder_with_something_in_it_is_refused_and_left_as_it_is(tmp_p
     (tmp_path / "run" / "precious.txt").write_text("mine", encoding="utf-8")
     before = files_in(tmp_path)
     refused(
-        hms(*RACE, "--seeds", "1", "--out", "run", "--plot", "race.png"),
+        hms(*COMPARE, "--seeds", "1", "--out", "run", "--plot", "race.png"),
         "run exists and is not empty",
         "choose another folder",
     )
@@ -271,7 +271,7 @@ def test_out_on_a_full_folder_is_refused_before_any_task_is_simulated(tmp_path: 
 
 def test_out_on_an_empty_folder_is_filled(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
-    assert hms(*RACE, "--seeds", "1", "--out", "run").code == 0
+    assert hms(*COMPARE, "--seeds", "1", "--out", "run").code == 0
     assert set(files_in(tmp_path / "run")) == {"manifest.json", "measures.csv", "result.json"}
 
 
@@ -279,7 +279,9 @@ def test_out_on_an_empty_folder_is_filled(tmp_path: Path) -> None:
 def test_compare_refuses_a_place_that_cannot_be_written_and_leaves_nothing(option: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("a file is no folder", encoding="utf-8")
     before = files_in(tmp_path)
-    refused(hms(*RACE, "--seeds", "1", option, "file/inside.png"), "cannot write file/inside.png", "choose another")
+    refused(
+        hms(*COMPARE, "--seeds", "1", option, "file/inside.png"), "cannot write file/inside.png", "choose another"
+    )
     assert files_in(tmp_path) == before
 
 
@@ -305,7 +307,7 @@ def test_help_ends_well_and_fits_80_columns(words: list[str]) -> None:
 
 def test_no_command_prints_the_help() -> None:
     finished = hms()
-    assert "Race policies on the same tasks" in finished.out + finished.err
+    assert "Compare policies on the same tasks" in finished.out + finished.err
 
 
 def test_version_prints_the_version_of_the_package() -> None:

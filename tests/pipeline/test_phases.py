@@ -1,4 +1,4 @@
-"""The whole pipeline, small: files where they belong, same seed same bytes, killed and gone on with."""
+"""The whole pipeline, small: files where they belong, same seed same bytes, killed and continued."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_the_command_of_the_comparison_makes_the_same_comparison(copied: Path) -
 def test_the_end_tells_each_phase_its_time_and_who_won(finished: Path) -> None:
     out = (finished / "out.txt").read_text()
     assert "hardware profiling" in out
-    assert "200 tasks to learn from, 50 to schedule" in out
+    assert "200 tasks to train on, 50 to schedule" in out
     assert "makespan / bound" in out
     assert "offline_forest" in out
     assert "5 of 5 phases" in out
@@ -206,7 +206,7 @@ def test_a_changed_policy_file_is_raced_again(copied: Path) -> None:
         Path("mine.py").write_text(f"def mine(task, view):\n    return {device}.0, {device}\n", encoding="utf-8")
         done = hms("pipeline")
         assert done.code == 0, done.err
-    assert "evaluation          is done again: mine.py is another one" in done.out
+    assert "evaluation          is run again: mine.py is another one" in done.out
 
 
 def test_a_profile_can_be_brought_along(copied: Path) -> None:

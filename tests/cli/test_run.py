@@ -11,7 +11,7 @@ import pytest
 from helpers_cli import hms, refused
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.reports import gallery
-from hybrid_scheduler.reports.material import RunMaterial, load_material
+from hybrid_scheduler.reports.data import RunData, load_report_data
 
 
 @pytest.fixture(scope="module")
@@ -56,8 +56,8 @@ def test_figures_and_reports_say_measured_and_on_what(kept: tuple[Path, str], tm
     assert "Measured on cpu (emulated), gpu0 (emulated)" in page
     assert "Everything here is simulated" not in page
     assert "certified" not in page
-    material = load_material(folder)
-    assert isinstance(material, RunMaterial)
+    material = load_report_data(folder)
+    assert isinstance(material, RunData)
     one = material.replay  # read, not run again
     assert {spec: each.makespan for spec, each in one.placements.items()} == {
         spec: pytest.approx(material.result.outcomes[0].measures[spec]["makespan"]) for spec in one.placements

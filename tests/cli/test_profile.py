@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from helpers_cli import files_in, hms, refused
-from hybrid_scheduler.profiling.profile_file import load_profile, save
+from hybrid_scheduler.profiling.profile_file import load_profile, save_profile
 from profiles import cpu_only, with_gpu
 
 SMALL = ("profile", "--quick", "--sizes", "16,32,64", "--device", "cpu")
@@ -44,7 +44,7 @@ def test_json_is_the_file() -> None:
 
 
 def test_a_measured_gpu_is_printed_with_its_links(tmp_path: Path) -> None:
-    save(with_gpu(), "gpu.json")
+    save_profile(with_gpu(), "gpu.json")
     finished = hms("compare", "--profile", "gpu.json", "-s", "eft,greedy", "--seeds", "2", "-n", "50")
     assert finished.code == 0, finished.err
     assert "machine of gpu.json: CPU measured; GPU measured" in finished.out
@@ -52,7 +52,7 @@ def test_a_measured_gpu_is_printed_with_its_links(tmp_path: Path) -> None:
 
 
 def test_the_kernels_are_raced_unless_a_preset_is_named() -> None:
-    save(cpu_only(), "cpu.json")
+    save_profile(cpu_only(), "cpu.json")
     for words, source in (((), "profile"), (("mixed",), "mixed")):
         finished = hms("compare", *words, "--profile", "cpu.json", "-s", "eft", "--seeds", "1", "-n", "50", "--json")
         document = json.loads(finished.out)
@@ -61,10 +61,10 @@ def test_the_kernels_are_raced_unless_a_preset_is_named() -> None:
 
 
 def test_a_run_on_a_profile_is_repeated_bit_for_bit() -> None:
-    save(cpu_only(), "cpu.json")
+    save_profile(cpu_only(), "cpu.json")
     assert hms("compare", "--profile", "cpu.json", "-s", "eft", "--seeds", "2", "-n", "50", "-o", "run").code == 0
     assert "repeated bit for bit" in hms("repeat", "run").out
-    save(cpu_only(scale=3e-9), "cpu.json")
+    save_profile(cpu_only(scale=3e-9), "cpu.json")
     refused(hms("repeat", "run"), "cpu.json", "SHA-256 differs")
 
 
@@ -102,7 +102,7 @@ def test_a_bad_profile_ends_in_one_line(text: str, says: str) -> None:
 
 
 def test_a_profile_and_a_cluster_contradict_each_other() -> None:
-    save(cpu_only(), "cpu.json")
+    save_profile(cpu_only(), "cpu.json")
     Path("c.yaml").write_text("nodes: [{cpu: 1}]", encoding="utf-8")
     refused(hms("compare", "--profile", "cpu.json", "--cluster", "c.yaml"), "give one of them")
     refused(hms("compare", "--profile", "absent.json"), "absent.json does not exist")
