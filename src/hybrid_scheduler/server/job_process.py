@@ -33,7 +33,7 @@ def run_job(channel: Channel, settings: dict[str, Any]) -> None:
 
 def summarize_result(result: Result) -> dict[str, Any]:
     """Return what is stored of a comparison: every measure of every seed, from which all else can be computed."""
-    best = result.ranking("mean_turnaround")[0]
+    best = result.judge("mean_turnaround").winner
     seeds = [_seed(outcome) for outcome in result.outcomes]
     return {
         "tasks": sum(each["tasks"] for each in seeds),
