@@ -22,6 +22,7 @@ BENCHMARKS = {
     "forest_decision": "learners:forest_decision",
     "dqn_decision": "learners:dqn_decision",
     "dqn_learning": "dqn_learning:dqn_learning",
+    "dqn_gradient": "dqn_learning:dqn_gradient",
     "live_decisions": "live_decisions:live_decisions",
     "recorder_vs_raw": "recorder:recorder_vs_raw",
     "engine_speed": "live:engine_speed",

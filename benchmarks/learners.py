@@ -9,9 +9,9 @@ import numpy as np
 from benchmarks.rows import Row, require, side_by_side
 from hybrid_scheduler import Cluster, WorkloadGenerator
 from hybrid_scheduler.core.physics import class_times
-from hybrid_scheduler.learning.dqn import Lessons, new_weights
+from hybrid_scheduler.learning.dqn import DQN, init_weights
 from hybrid_scheduler.learning.features import task_features
-from hybrid_scheduler.learning.labels import isolated_labels
+from hybrid_scheduler.learning.labels import label_isolated
 from hybrid_scheduler.learning.predictors import RandomForestPredictor
 
 ROWS = 2000
@@ -33,7 +33,7 @@ def forest_decision() -> list[Row]:
     tasks, cluster = WorkloadGenerator(1).generate_preset("mixed", ROWS), Cluster.default()
     rows = task_features(tasks)
     model = RandomForestPredictor()
-    model.fit(rows, isolated_labels(class_times(tasks, cluster), cluster), cv=0)
+    model.fit(rows, label_isolated(class_times(tasks, cluster), cluster), cv=0)
     scaled = ((rows - model.mean_) / model.scale_).astype(np.float32)
     session = onnxruntime.InferenceSession(to_onnx(model.model_, scaled[:1]).SerializeToString())
     forest, one, one_scaled = model.compiled_, rows[:1], scaled[:1]
@@ -64,9 +64,8 @@ def dqn_decision() -> list[Row]:
     from hybrid_scheduler.schedulers.rl_agent import FEATURES as SEEN
     from hybrid_scheduler.schedulers.rl_agent import dense
 
-    weights = new_weights(len(SEEN), seed=1)
-    lessons = Lessons(weights, 0.9, 1e-3, 128, 100)
-    lessons._start()
+    weights = init_weights(len(SEEN), seed=1)
+    network = DQN(weights)
     states = np.random.default_rng(0).normal(size=(1, 2, len(SEEN))).astype(np.float32)
     state, possible = torch.from_numpy(states), torch.ones(1, 2, dtype=torch.bool)
     hidden = tuple(np.zeros(n, np.float32) for n in (len(weights.b1), len(weights.b2), 2))
@@ -83,7 +82,7 @@ def dqn_decision() -> list[Row]:
 
     @torch.no_grad()
     def forward() -> object:
-        return lessons._q(lessons._live, state, possible)
+        return network(state, possible)
 
     theirs_says = forward().numpy()[0]  # type: ignore[attr-defined]  # a tensor
     ours_says = decide(states, weights, hidden)
