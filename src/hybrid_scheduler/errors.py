@@ -1,4 +1,4 @@
-"""Errors that a user can act on: one line that names the thing, the alternatives and the next step."""
+"""Errors for users: one line that names the thing, the alternatives and the next step."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from difflib import get_close_matches
 
 
 class SchedulerError(Exception):
-    """Something the user can put right; the message is one line and ends with what to do next."""
+    """An error that the user can correct; the message is one line and ends with the next step."""
 
 
 class InputError(SchedulerError, ValueError):
-    """A task, cluster, file or option that cannot be used."""
+    """An invalid task, cluster, file or option."""
 
 
 class RowError(InputError):
-    """A row of tasks that cannot be used; readers turn the row into a line of their file."""
+    """An invalid row of tasks; readers translate the row to a line of their file."""
 
     def __init__(self, row: int, message: str) -> None:
         self.row = row
@@ -24,15 +24,15 @@ class RowError(InputError):
 
 
 class UnknownNameError(SchedulerError, LookupError):
-    """A name that no registry, preset or setting knows."""
+    """A name that is in no registry, preset or setting."""
 
 
 class PolicyError(SchedulerError):
-    """A scheduler that answered with something which no device can do."""
+    """A scheduler with a decision that no device can execute, or one that cannot be compiled."""
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str], hint: str = "") -> UnknownNameError:
-    """Build the error for a mistyped name: what it looks like, what there is, where to read more."""
+    """Build the error for an unknown name: the closest match, the known names and a hint."""
     names = sorted(known)
     if not names:
         return UnknownNameError(

@@ -1,4 +1,4 @@
-"""Writing files so that nothing is ever half-written."""
+"""Atomic writes of files and folders, and checks before the work whose results they shall hold."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from hybrid_scheduler.errors import InputError
 
 
 @contextmanager
-def written_whole(path: str | Path) -> Iterator[Path]:
-    """Hand out a temporary path that replaces `path` only if the block ends well; makes missing folders."""
+def atomic_write(path: str | Path) -> Iterator[Path]:
+    """Yield a temporary path that replaces `path` if the block succeeds; creates missing folders."""
     target = Path(path)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -37,8 +37,8 @@ def written_whole(path: str | Path) -> Iterator[Path]:
 
 
 @contextmanager
-def written_apart(folder: str | Path) -> Iterator[Path]:
-    """Hand out a hidden file in a folder, which is made if it is missing; the file is gone when the block ends."""
+def scratch_file(folder: str | Path) -> Iterator[Path]:
+    """Yield a hidden file that is deleted after the block, in a folder that is created if it is missing."""
     try:
         Path(folder).mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=folder, prefix=".new.")
@@ -53,7 +53,7 @@ def written_apart(folder: str | Path) -> Iterator[Path]:
 
 @contextmanager
 def new_directory(path: str | Path) -> Iterator[Path]:
-    """Hand out a temporary folder that becomes `path` only if the block ends well; never replaces results."""
+    """Yield a temporary folder that becomes `path` if the block succeeds; never replaces results."""
     target = Path(path)
     require_new(target)
     try:
@@ -74,14 +74,14 @@ def new_directory(path: str | Path) -> Iterator[Path]:
 
 
 def require_new(path: str | Path) -> None:
-    """Refuse a folder that holds something; called before the work whose results it shall hold."""
+    """Raise an error if a folder is not empty."""
     target = Path(path)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise InputError(f"{target} exists and is not empty: choose another folder or remove it first")
 
 
 def require_absent(path: str | Path) -> None:
-    """Refuse a file that exists or cannot be written; called before the work whose results it shall hold."""
+    """Raise an error if a file exists or cannot be written."""
     target = Path(path)
     if target.exists():
         raise InputError(f"{target} exists: choose another path or remove it first")

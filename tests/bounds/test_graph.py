@@ -10,12 +10,12 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from hybrid_scheduler import registry
-from hybrid_scheduler.bounds.graph import best_window, heads_and_tails
+from hybrid_scheduler.bounds.graph import compute_heads_and_tails, find_best_window
 from hybrid_scheduler.bounds.makespan import Bound, lower_bound, verify_bound
 from hybrid_scheduler.core import Cluster, DeviceClass, Node, Tasks
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
 from hybrid_scheduler.core.tasks import edges_from_ids
-from hybrid_scheduler.studies.results import _bound_document, _bound_of
+from hybrid_scheduler.studies.results import _bound_document, _parse_bound
 from instances import TWO_NODES, instances, workload
 
 TWO_CPUS = Cluster((DeviceClass("cpu", kind="cpu"),), (Node({"cpu": 2}),))
@@ -56,7 +56,7 @@ def test_the_sweep_finds_the_best_of_all_heads_and_tails(seed: int, count: int) 
         for q in tails
         if ((heads >= h) & (tails >= q)).any()
     ]
-    found = best_window(heads, tails, work)
+    found = find_best_window(heads, tails, work)
     assert np.isclose(found.seconds, max(values))
     inside = (heads >= found.head) & (tails >= found.tail)
     assert inside.any()
@@ -71,7 +71,7 @@ def test_heads_count_arrivals_and_the_longest_chain_before() -> None:
         [0.0, 9.0, 0.0, 0.0],
         edges=edges_from_ids([0, 1, 2, 3], [[], [0], [0], [1, 2]]),
     )
-    heads, tails = heads_and_tails(tasks, np.array([1.0, 2.0, 3.0, 4.0]), np.ones(4, bool))
+    heads, tails = compute_heads_and_tails(tasks, np.array([1.0, 2.0, 3.0, 4.0]), np.ones(4, bool))
     assert heads.tolist() == [0.0, 9.0, 1.0, 11.0]
     assert tails.tolist() == [7.0, 4.0, 4.0, 0.0]
 
@@ -112,9 +112,9 @@ def test_a_tampered_window_is_refused(forge: object) -> None:
 def test_a_stored_window_is_read_back_whole() -> None:
     bound = lower_bound(fork_join(8), TWO_CPUS)
     document = _bound_document(1, bound)
-    assert _bound_of(document) == bound
+    assert _parse_bound(document) == bound
     del document["tail"]
-    assert _bound_of(document) == replace(bound, tail=0.0)
+    assert _parse_bound(document) == replace(bound, tail=0.0)
 
 
 def test_graphs_of_the_presets_are_bounded_more_sharply_than_by_chain_or_work_alone() -> None:

@@ -33,7 +33,7 @@ ONE_GPU = Cluster.default(gpus=1)
 class Noting(Scheduler):
     """Sends tasks where it is told and notes what it is shown."""
 
-    sighted = False
+    clairvoyant = False
 
     def __init__(self, decisions: list[tuple[float, int]]) -> None:
         self.decisions = decisions
@@ -89,7 +89,7 @@ def test_work_that_ends_early_frees_its_device_early() -> None:
 def test_beliefs_are_those_of_a_plain_account_of_every_queue(seed: int, gap: float) -> None:
     generator = np.random.default_rng(seed)
     tasks = noisy(workload("mixed", 60, seed=seed), TWO_NODES, seed)
-    tasks = tasks.arriving_at(np.cumsum(generator.exponential(gap, 60)) if gap else np.zeros(60))
+    tasks = tasks.with_arrival_times(np.cumsum(generator.exponential(gap, 60)) if gap else np.zeros(60))
     gpus = generator.choice(TWO_NODES.gpus, 60)
     policy = Noting(
         [(float(share), int(gpu)) for share, gpu in zip(generator.choice([0, 0.4, 1], 60), gpus, strict=True)]
@@ -148,7 +148,7 @@ def test_no_decision_depends_on_what_is_still_running(
     one, two = (run_on(name, tasks, cluster, each) for each in (times, other))
     assume(one.ran[row])
     seen = min(first_end(one, row), first_end(two, row))  # until then nobody can tell the two worlds apart
-    batched = registry.schedulers.create(name).plans
+    batched = registry.schedulers.create(name).batch_mode
     early = (one.start if batched else one.ready) < seen
     for column in DECISION:
         assert np.array_equal(getattr(one, column)[early], getattr(two, column)[early], equal_nan=True), column

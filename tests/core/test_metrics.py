@@ -9,11 +9,11 @@ from hybrid_scheduler.core import Tasks
 from hybrid_scheduler.core.metrics import (
     MEASURES,
     bootstrap,
+    bootstrap_paired,
     device_utilisation,
     idle_energy,
     load_balance,
     measure,
-    paired,
     win_counts,
 )
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
@@ -88,7 +88,7 @@ def test_one_value_is_its_own_interval() -> None:
 
 def test_paired_differences_cancel_what_seeds_share() -> None:
     luck = np.random.default_rng(2).normal(0, 10, 12)
-    difference = paired((luck + 1.0).tolist(), luck.tolist())
+    difference = bootstrap_paired((luck + 1.0).tolist(), luck.tolist())
     assert np.allclose([difference.low, difference.high], 1.0)
     assert difference.excludes_zero()
 

@@ -1,4 +1,4 @@
-"""The formulas of the model, figure by figure."""
+"""The formulas of the execution model, and the expected times that replace them for schedulers."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid_scheduler.core import Cluster, Tasks
-from hybrid_scheduler.core.physics import class_times, fastest
+from hybrid_scheduler.core.physics import apply_expected_times, best_split_times, class_times
+from hybrid_scheduler.core.simulator import VirtualMultiGPU
+from hybrid_scheduler.registry import schedulers
 from instances import TWO_NODES
+
+ONE_GPU = Cluster.default(gpus=1)
 
 
 @given(size=st.floats(1, 1e5), intensity=st.floats(0, 1), memory=st.floats(0, 1e5))
@@ -32,7 +36,7 @@ def test_a_given_duration_estimate_is_the_base_duration() -> None:
 def test_the_fastest_split_ends_on_both_sides_together() -> None:
     tasks = Tasks.build([10_000.0], [0.5], [1600.0])
     times = class_times(tasks, Cluster.default())
-    best = fastest(times, Cluster.default())[0]
+    best = best_split_times(times, Cluster.default())[0]
     share = best / times[0, 1]
     assert np.isclose((1 - share) * times[0, 0], best)
 
@@ -40,4 +44,27 @@ def test_the_fastest_split_ends_on_both_sides_together() -> None:
 def test_the_fastest_time_without_gpus_is_the_cpu_time() -> None:
     tasks = Tasks.build([10_000.0], [0.5], [1600.0])
     cluster = Cluster.default(gpus=0)
-    assert fastest(class_times(tasks, cluster), cluster).tolist() == [1.0]
+    assert best_split_times(class_times(tasks, cluster), cluster).tolist() == [1.0]
+
+
+def tasks_with(expected: dict[str, list[float]]) -> Tasks:
+    return Tasks.build(
+        size=[1000, 1000],
+        compute_intensity=[0.5, 0.5],
+        memory_required=[10, 10],
+        measured={"cpu": [1.0, 1.0], "gpu": [5.0, np.inf]},
+        expected=expected,
+    )
+
+
+def test_a_clairvoyant_scheduler_is_misled_by_wrong_expectations_and_pays_the_actual_time() -> None:
+    tasks = tasks_with({"cpu": [9.0, 9.0], "gpu": [2.0, np.nan]})
+    placements = VirtualMultiGPU(cluster=ONE_GPU).run(tasks, schedulers.create("eft"))
+    assert placements.gpu_fraction.tolist() == [1.0, 0.0]
+    assert placements.finish.tolist() == [5.0, 1.0]
+
+
+def test_what_a_class_cannot_run_is_known_whatever_is_expected() -> None:
+    tasks = tasks_with({"gpu": [np.inf, 0.1]})
+    times = apply_expected_times(tasks, ONE_GPU, class_times(tasks, ONE_GPU))
+    assert times[:, 1].tolist() == [5.0, np.inf]

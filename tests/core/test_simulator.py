@@ -9,7 +9,7 @@ import pytest
 
 from checks import check_schedule
 from hybrid_scheduler.core import Cluster, DeviceClass, Node, Task, Tasks
-from hybrid_scheduler.core.compiling import compiled
+from hybrid_scheduler.core.compiler import compiled
 from hybrid_scheduler.core.placements import NO_DEVICE, NO_MEMORY, NO_PARENT
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
 from hybrid_scheduler.core.tasks import edges_from_ids

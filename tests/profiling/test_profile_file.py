@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybrid_scheduler.errors import InputError, SchedulerError
-from hybrid_scheduler.profiling.calibration import cluster_of
+from hybrid_scheduler.profiling.calibration import build_cluster
 from hybrid_scheduler.profiling.profile import Profile
-from hybrid_scheduler.profiling.profile_file import SCHEMA, from_json, load_profile, save, to_json
+from hybrid_scheduler.profiling.profile_file import SCHEMA, dump_profile, load_profile, parse_profile, save_profile
 from profiles import cpu_only, with_gpu
 
-GOOD: dict[str, Any] = json.loads(to_json(with_gpu()))
+GOOD: dict[str, Any] = json.loads(dump_profile(with_gpu()))
 ODD = st.one_of(
     st.none(),
     st.booleans(),
@@ -32,13 +32,13 @@ ODD = st.one_of(
 
 @pytest.mark.parametrize("profile", [cpu_only(), with_gpu()], ids=["cpu", "gpu"])
 def test_a_profile_comes_back_as_it_was(profile: Profile, tmp_path: Path) -> None:
-    save(profile, tmp_path / "new" / "profile.json")
+    save_profile(profile, tmp_path / "new" / "profile.json")
     assert load_profile(tmp_path / "new" / "profile.json") == profile
     assert [each.name for each in (tmp_path / "new").iterdir()] == ["profile.json"]
 
 
 def test_the_file_tells_figures_sources_and_fit(tmp_path: Path) -> None:
-    document = json.loads(to_json(cpu_only()))
+    document = json.loads(dump_profile(cpu_only()))
     assert document["schema"] == SCHEMA
     assert document["ratio_source"] == "reference model, not measured"
     assert document["points"][0]["cpu"]["gflops"] == pytest.approx(2.0)
@@ -51,13 +51,13 @@ def test_the_file_tells_figures_sources_and_fit(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x", encoding="utf-8")
     with pytest.raises(InputError, match="choose another path"):
-        save(cpu_only(), tmp_path / "file" / "profile.json")
+        save_profile(cpu_only(), tmp_path / "file" / "profile.json")
     assert [each.name for each in tmp_path.iterdir()] == ["file"]
 
 
 def refusal(text: str) -> str:
     with pytest.raises(SchedulerError) as refused:
-        from_json(text)
+        parse_profile(text)
     assert "\n" not in str(refused.value)
     return str(refused.value)
 
@@ -102,9 +102,9 @@ def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
 
 
 @settings(deadline=None)
-@given(st.integers(0, len(to_json(cpu_only())) - 3))
+@given(st.integers(0, len(dump_profile(cpu_only())) - 3))
 def test_every_torn_file_is_refused(length: int) -> None:
-    refusal(to_json(cpu_only())[:length])
+    refusal(dump_profile(cpu_only())[:length])
 
 
 def places(value: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
@@ -133,7 +133,7 @@ def test_an_odd_entry_is_refused_in_one_line_or_harmless(way: tuple[str | int, .
 def outcome(text: str) -> str:
     """Return why a text is refused, nothing if it is taken: then it can be used and written again."""
     try:
-        cluster_of(from_json(to_json(from_json(text))))
+        build_cluster(parse_profile(dump_profile(parse_profile(text))))
     except SchedulerError as error:
         return str(error)
     return ""

@@ -11,7 +11,7 @@ import torch
 from hybrid_scheduler.errors import InputError, UnknownNameError
 from hybrid_scheduler.profiling import devices
 from hybrid_scheduler.profiling.devices import Device
-from hybrid_scheduler.profiling.kernels import KERNELS, Kernel, intensity_of
+from hybrid_scheduler.profiling.kernels import KERNELS, Kernel, normalise_intensity
 from hybrid_scheduler.profiling.profile import MEASURED, REFERENCE, TO_DEVICE, TO_HOST
 from hybrid_scheduler.profiling.profile_file import load_profile
 from hybrid_scheduler.profiling.profiler import HardwareProfiler
@@ -118,7 +118,7 @@ def test_other_mistakes_are_named() -> None:
 
 
 def test_intensity_rises_with_operations_per_byte() -> None:
-    found = {name: intensity_of(each.operations(1024), each.traffic(1024)) for name, each in KERNELS.items()}
+    found = {name: normalise_intensity(each.operations(1024), each.traffic(1024)) for name, each in KERNELS.items()}
     assert found["copy"] == 0
     assert found["copy"] < found["elementwise"] < found["fft"] < found["matmul"] < 1
 

@@ -9,9 +9,9 @@ from statistics import median
 import pytest
 
 from hybrid_scheduler.errors import InputError, UnknownNameError
-from hybrid_scheduler.profiling.calibration import HeldOut, calibrate, cluster_of, held_out, power_law
+from hybrid_scheduler.profiling.calibration import HoldOut, build_cluster, calibrate, cross_validate, fit_power_law
 from hybrid_scheduler.profiling.profile import TO_DEVICE
-from hybrid_scheduler.profiling.profile_file import from_json, to_json
+from hybrid_scheduler.profiling.profile_file import dump_profile, parse_profile
 from hybrid_scheduler.profiling.starpu import read_starpu
 from workloads.formats import real_data
 from workloads.formats.real_data import needs_data
@@ -20,14 +20,14 @@ DATA = real_data.DATA / "starpu_perfmodels"
 MACHINES = {"attila": 3, "idgraf": 8, "mirage": 3}
 
 
-def middle_error(tried: list[HeldOut], side: str, position: str) -> float:
+def middle_error(tried: list[HoldOut], side: str, position: str) -> float:
     return median(each.error for each in tried if (each.side, each.position) == (side, position))
 
 
 @needs_data
 @pytest.mark.parametrize("machine", MACHINES)
 def test_times_of_sizes_left_out_are_predicted(machine: str) -> None:
-    tried = held_out(read_starpu(DATA, machine))
+    tried = cross_validate(read_starpu(DATA, machine))
     assert middle_error(tried, "cpu", "inside") < 0.03
     assert middle_error(tried, "cpu", "outside") < 0.06
     assert middle_error(tried, "gpu", "inside") < 0.15
@@ -38,13 +38,13 @@ def test_times_of_sizes_left_out_are_predicted(machine: str) -> None:
 @pytest.mark.parametrize("machine", MACHINES)
 def test_a_real_machine_becomes_a_cluster(machine: str) -> None:
     profile = read_starpu(DATA, machine)
-    cluster = cluster_of(profile)
+    cluster = build_cluster(profile)
     assert cluster.shape == {"cpu": 12, "gpu": MACHINES[machine]}
     assert cluster.classes[1].bandwidth == pytest.approx(6000, rel=0.01)
     link = profile.link(TO_DEVICE)
     assert link
     assert 5e-6 < link.latency < 2e-5
-    assert from_json(to_json(profile)) == profile
+    assert parse_profile(dump_profile(profile)) == profile
 
 
 @needs_data
@@ -60,7 +60,7 @@ def test_every_second_of_many_sizes_predicts_the_others() -> None:
         rows = [row for row in csv.DictReader(file) if (row["machine"], row["codelet"]) == ("mirage", "log_arr")]
     timed = sorted((float(row["size_bytes"]), float(row["mean_us"])) for row in rows if float(row["size_bytes"]) > 0)
     assert len(timed) > 15
-    law = power_law(*zip(*timed[::2], strict=True))
+    law = fit_power_law(*zip(*timed[::2], strict=True))
     ratios = [law(size) / time for size, time in timed[1::2]]
     assert 0.3 < median(ratios) < 3
 
@@ -97,11 +97,11 @@ def test_figures_are_read_with_their_units(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("row", ["m,k,x,20,4,0,9,1000,10,8\n", "m,k,0,20,4,0,9,1000,10,8\n", "m,k,1\n"])
-def test_torn_figures_are_refused_in_one_line(tmp_path: Path, row: str) -> None:
+def test_damaged_figures_are_refused_in_one_line(tmp_path: Path, row: str) -> None:
     with pytest.raises(InputError, match=r"^[^\n]+$"):
         read_starpu(written(tmp_path, row), "m")
 
 
-def test_a_torn_bus_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="torn"):
+def test_a_damaged_bus_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="damaged"):
         read_starpu(written(tmp_path, "m,k,2000,20,4000000,0,9,1000,10,8\n", bandwidth="0\n"), "m")

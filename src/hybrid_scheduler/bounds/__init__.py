@@ -1,1 +1,1 @@
-"""Certified lower bounds of makespans, the exact optimum of small batches, and local search for short schedules."""
+"""Certified lower bounds of the makespan with their verifiers, exact optima of small batches, and local search."""

@@ -1,4 +1,4 @@
-"""The exact optimum of a small batch of whole tasks: which device takes which task (search, then HiGHS MILP)."""
+"""Exact optimum of a small batch of whole tasks: local search first, then a mixed-integer programme (HiGHS)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_array, csr_array
 
-from hybrid_scheduler.bounds.local_search import ends, shortest_schedule, start_prices
+from hybrid_scheduler.bounds.local_search import find_start_prices, finish_times, search_assignment
 from hybrid_scheduler.bounds.makespan import whole_task_bound
 from hybrid_scheduler.core.cluster import Cluster
 from hybrid_scheduler.core.physics import class_times, rejections
@@ -17,12 +17,12 @@ from hybrid_scheduler.core.tasks import Floats, Ints, Tasks
 from hybrid_scheduler.errors import InputError
 
 NODES = 50
-"""Most nodes of HiGHS's search tree: a limit that does not depend on how fast the machine is."""
+"""Most nodes of HiGHS's search tree: a limit that does not depend on the speed of the machine."""
 
 
 @dataclass(frozen=True)
 class Optimum:
-    """The best assignment found; `proved` says that no better one exists (within `gap`)."""
+    """The best assignment found; if `proved`, none is better by more than the gap that was asked for."""
 
     makespan: float
     lower_bound: float
@@ -31,13 +31,13 @@ class Optimum:
 
     @property
     def gap(self) -> float:
-        """How far the makespan may be from the best, as a share."""
+        """Relative distance of the makespan from the lower bound."""
         return self.makespan / self.lower_bound - 1.0 if self.lower_bound else 0.0
 
 
 @dataclass(frozen=True)
 class Effort:
-    """When to stop looking: at this gap, after these nodes of the search tree (0: no solver), after these seconds."""
+    """When to stop: at this gap, after so many nodes of the search tree (0: no solver) or seconds."""
 
     gap: float = 1e-4
     nodes: int = NODES
@@ -45,10 +45,10 @@ class Effort:
 
 
 def optimum(tasks: Tasks, cluster: Cluster, time_limit: float = 60.0, gap: float = 1e-4) -> Optimum:
-    """Return the shortest schedule of whole tasks that are all there at time 0 and wait for nobody.
+    """Return the shortest schedule of independent whole tasks that all arrive at time 0.
 
-    Local search from the prices comes first; if it ends within `gap` of the bound, that is proof enough. Else
-    HiGHS looks for a better one until it has proved the gap or the time is over.
+    Local search that ends within `gap` of the lower bound needs no further proof. Otherwise HiGHS looks for a better
+    schedule until it has proved the gap or the time limit is reached.
     """
     if tasks.has_edges or tasks.arrival_time.any():
         raise InputError(
@@ -62,41 +62,41 @@ def optimum(tasks: Tasks, cluster: Cluster, time_limit: float = 60.0, gap: float
     bound = whole_task_bound(tasks, cluster)
     prices = np.array([bound.prices[each.name] for each in cluster.classes])
     effort = Effort(gap, nodes=2**31 - 1, seconds=time_limit)
-    return _best(seconds, cluster.class_index, np.zeros(len(cluster.devices)), prices, bound.makespan, effort)
+    return _optimise(seconds, cluster.class_index, np.zeros(len(cluster.devices)), prices, bound.makespan, effort)
 
 
 def best_assignment(seconds: Floats, kind: Ints, start: Floats, effort: Effort) -> Optimum:
-    """Return the best assignment of a batch to devices that can begin at `start`, the earliest of them at 0."""
-    prices = start_prices(seconds, kind, start)
-    # A task ends where it is fastest at the earliest, and every device ends when it could begin or later.
+    """Return the best assignment of a batch to devices that are free from `start` on, the first of them at 0."""
+    prices = find_start_prices(seconds, kind, start)
+    # No task ends before its fastest device could end it, and no device ends before it could begin.
     by_device = np.where(np.isfinite(seconds), seconds, np.inf)[:, kind] + start
     least = max(float(by_device.min(axis=1).max()), float(start.max()))
-    return _best(seconds, kind, start, prices, least, effort)
+    return _optimise(seconds, kind, start, prices, least, effort)
 
 
-def _best(seconds: Floats, kind: Ints, start: Floats, prices: Floats, least: float, effort: Effort) -> Optimum:
-    device = shortest_schedule(seconds, kind, start, prices, least * (1.0 + effort.gap))
-    found = Optimum(float(ends(device, seconds, kind, start).max()), least, device, proved=False)
-    found = replace(found, lower_bound=max(least, _priced(seconds[:, kind], start, prices[kind], found.makespan)))
+def _optimise(seconds: Floats, kind: Ints, start: Floats, prices: Floats, least: float, effort: Effort) -> Optimum:
+    device = search_assignment(seconds, kind, start, prices, least * (1.0 + effort.gap))
+    found = Optimum(float(finish_times(device, seconds, kind, start).max()), least, device, proved=False)
+    found = replace(found, lower_bound=max(least, _work_bound(seconds[:, kind], start, prices[kind], found.makespan)))
     if found.gap > effort.gap and effort.nodes > 0:
-        found = _better(found, _solve(seconds[:, kind], start, found, effort), seconds, kind, start)
+        found = _merge_solution(found, _solve(seconds[:, kind], start, found, effort), seconds, kind, start)
     return replace(found, proved=found.gap <= effort.gap * (1 + 1e-9))
 
 
-def _priced(seconds: Floats, start: Floats, prices: Floats, makespan: float) -> float:
-    """Return the work bound of whole tasks by device: a shorter schedule runs nothing where it alone ends later."""
+def _work_bound(seconds: Floats, start: Floats, prices: Floats, makespan: float) -> float:
+    """Return the priced work bound by device, over the pairs that a schedule shorter than `makespan` can use."""
     possible = np.isfinite(seconds) & (seconds + start <= makespan * (1 + 1e-9))
     priced = np.where(possible, np.where(possible, seconds, 0.0) * prices, np.inf).min(axis=1).sum()
     return min(makespan, float((priced + prices @ start) / max(prices.sum(), 1e-300)))
 
 
-def _better(found: Optimum, result: Any, seconds: Floats, kind: Ints, start: Floats) -> Optimum:
-    """Take what the solver adds: a shorter schedule, a higher bound, or both."""
+def _merge_solution(found: Optimum, result: Any, seconds: Floats, kind: Ints, start: Floats) -> Optimum:
+    """Adopt what the solver adds: a shorter schedule, a higher bound, or both."""
     if result.mip_dual_bound is not None:
         found = replace(found, lower_bound=max(found.lower_bound, float(result.mip_dual_bound) * found.lower_bound))
     if result.x is not None:
         device = np.argmax(result.x[1:].reshape(len(seconds), len(kind)), axis=1)
-        makespan = float(ends(device, seconds, kind, start).max())
+        makespan = float(finish_times(device, seconds, kind, start).max())
         if makespan < found.makespan:
             found = replace(found, makespan=makespan, device=device)
     return replace(found, lower_bound=min(found.lower_bound, found.makespan))
@@ -105,7 +105,7 @@ def _better(found: Optimum, result: Any, seconds: Floats, kind: Ints, start: Flo
 def _solve(seconds: Floats, start: Floats, known: Optimum, effort: Effort) -> Any:
     """Minimise T over T and one 0/1 variable per (task, device), in units of the known bound."""
     tasks, devices = seconds.shape
-    # Nothing runs where it alone would end later than the schedule that is known: such places need no variable.
+    # Pairs of task and device that alone end after the known schedule cannot improve it.
     allowed = np.isfinite(seconds) & (seconds + start <= known.makespan * (1 + 1e-9))
     loads = np.where(allowed, seconds, 0.0) / known.lower_bound
     row, device = np.divmod(np.arange(tasks * devices), devices)

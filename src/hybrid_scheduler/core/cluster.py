@@ -1,10 +1,10 @@
-"""A cluster is a list of nodes; a node has devices; a device belongs to a class that gives its physics."""
+"""Clusters: nodes with devices, each of a class with its speed, memory, link, power and price."""
 
 from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,12 +18,12 @@ from hybrid_scheduler.errors import InputError, SchedulerError, unknown_name
 
 CPU, GPU = 0, 1
 KINDS = {"cpu": CPU, "gpu": GPU}
-MOST_NODES = 100_000
-MOST_NAMED = 8  # classes that are named one by one where a cluster is described in a line
+MAX_NODES = 100_000
+MAX_LISTED = 8  # classes that `describe` lists one by one
 
 
 def _is_number(value: Any) -> bool:
-    """Whether a value is a number that a float can hold; NaN is none."""
+    """Whether a value is a number that fits a float, other than NaN."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     return math.isnan(value) is False if isinstance(value, float) else abs(value) <= sys.float_info.max
@@ -31,7 +31,7 @@ def _is_number(value: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class DeviceClass:
-    """Devices that behave alike: seconds, joules and dollars of a task follow from these figures."""
+    """Devices of one type: the time, energy and cost of a task follow from these figures."""
 
     name: str
     kind: str = "gpu"
@@ -65,14 +65,14 @@ DEFAULT_GPU = DeviceClass("gpu", memory=8000.0, bandwidth=16000.0)
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A machine: how many devices of each class share its memory bus."""
+    """A machine: its number of devices by class."""
 
     devices: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """One device; its index counts through the cluster, node by node, CPUs before GPUs."""
+    """One device; indices run through the cluster node by node, CPUs before GPUs."""
 
     index: int
     name: str
@@ -82,7 +82,7 @@ class Device:
 
 @dataclass(frozen=True)
 class Cluster:
-    """Nodes with devices, checked when built."""
+    """Nodes with devices, validated when built."""
 
     classes: tuple[DeviceClass, ...]
     nodes: tuple[Node, ...]
@@ -102,8 +102,7 @@ class Cluster:
     def _check_node(self, number: int, node: Node) -> None:
         kinds = {each.name: each.kind for each in self.classes}
         for name, count in node.devices.items():
-            if name not in kinds:
-                raise unknown_name(f"device class in node {number}:", name, kinds, "list it under 'classes'")
+            _check_class_name(number, name, kinds)
             if not isinstance(count, int) or isinstance(count, bool) or count < 0:
                 raise InputError(f"node {number}: count of '{name}' is {count!r}, expected a whole number, 0 or more")
         if not any(kinds[name] == "cpu" and count for name, count in node.devices.items()):
@@ -127,22 +126,19 @@ class Cluster:
         nodes, classes = data.get("nodes") or [], data.get("classes") or {}
         if not isinstance(nodes, list) or not isinstance(classes, dict):
             raise InputError("in the cluster file 'nodes' is a list and 'classes' a mapping of names")
-        known = {"cpu": DEFAULT_CPU, "gpu": DEFAULT_GPU}
-        listed = {str(name): _class_from_dict(str(name), each, known.get(name)) for name, each in classes.items()}
-        built = tuple(node for number, entry in enumerate(nodes) for node in _nodes_from_entry(number, entry))
-        for number, node in enumerate(built):
+        builtin = {"cpu": DEFAULT_CPU, "gpu": DEFAULT_GPU}
+        listed = {str(name): _class_from_dict(str(name), each, builtin.get(name)) for name, each in classes.items()}
+        all_nodes = tuple(node for number, entry in enumerate(nodes) for node in _nodes_from_entry(number, entry))
+        for number, node in enumerate(all_nodes):
             for name in node.devices:
-                if name not in {**known, **listed}:
-                    raise unknown_name(
-                        f"device class in node {number}:", name, {**known, **listed}, "list it under 'classes'"
-                    )
-        used = {name for node in built for name in node.devices}
-        # Built-in classes come first unless they are listed too, so that a cluster comes back in its own order.
-        kept = [each for name, each in known.items() if name in used and name not in listed]
+                _check_class_name(number, name, {**builtin, **listed})
+        used = {name for node in all_nodes for name in node.devices}
+        # Built-in classes come first unless listed too, so that `to_dict` and back keeps the order.
+        kept = [each for name, each in builtin.items() if name in used and name not in listed]
         network = data.get("network", 1250.0)
         if not _is_number(network):
             raise InputError(f"network is {network!r}, expected MB/s above 0")
-        return cls((*kept, *listed.values()) or (DEFAULT_CPU,), built, float(network))
+        return cls((*kept, *listed.values()) or (DEFAULT_CPU,), all_nodes, float(network))
 
     @classmethod
     def from_yaml(cls, path: str | Path) -> Cluster:
@@ -152,7 +148,7 @@ class Cluster:
         except FileNotFoundError:
             raise InputError(f"cluster file {path} does not exist: check the path given with --cluster") from None
         except (yaml.YAMLError, UnicodeDecodeError, ValueError, LookupError, AttributeError, RecursionError) as error:
-            # PyYAML's constructors let more than YAMLError through: impossible dates, numbers, truth values.
+            # PyYAML's constructors also raise these, for impossible dates, numbers and truth values.
             where = getattr(error, "problem_mark", None)
             line = f" line {where.line + 1}" if where else ""
             raise InputError(f"cluster file {path}{line} is not valid YAML: correct it") from None
@@ -180,24 +176,20 @@ class Cluster:
     @cached_property
     def devices(self) -> tuple[Device, ...]:
         """All devices in index order."""
-        return tuple(self._number_devices())
-
-    def _number_devices(self) -> Iterator[Device]:
-        index = 0
+        found: list[Device] = []
+        by_kind = sorted(self.classes, key=lambda each: KINDS[each.kind])
         for number, node in enumerate(self.nodes):
             prefix = f"node{number}/" if len(self.nodes) > 1 else ""
-            cpus = [each for each in self.classes if each.kind == "cpu"]
-            gpus = [each for each in self.classes if each.kind == "gpu"]
-            for each in cpus + gpus:
+            for each in by_kind:
                 count = node.devices.get(each.name, 0)
                 for position in range(count):
                     suffix = "" if each.kind == "cpu" and count == 1 else str(position)
-                    yield Device(index, f"{prefix}{each.name}{suffix}", each, number)
-                    index += 1
+                    found.append(Device(len(found), f"{prefix}{each.name}{suffix}", each, number))
+        return tuple(found)
 
     @cached_property
     def class_index(self) -> Ints:
-        """Class number of every device."""
+        """Class index of every device."""
         numbers = {each.name: number for number, each in enumerate(self.classes)}
         return np.array([numbers[device.device_class.name] for device in self.devices], np.int64)
 
@@ -206,13 +198,9 @@ class Cluster:
         """Number of devices of every class."""
         return np.bincount(self.class_index, minlength=len(self.classes)).astype(np.int64)
 
-    @cached_property
-    def _columns(self) -> dict[str, Floats]:
-        return {}
-
     @property
     def shape(self) -> dict[str, int]:
-        """Number of devices by the name of their class."""
+        """Number of devices by class name."""
         return {each.name: int(count) for each, count in zip(self.classes, self.counts, strict=True)}
 
     @cached_property
@@ -226,20 +214,22 @@ class Cluster:
         return np.flatnonzero(self.is_gpu)
 
     def per_device(self, name: str) -> Floats:
-        """Return one figure of the device classes as a column over devices; a copy is the caller's to change."""
-        if name not in self._columns:
-            column = np.array([getattr(device.device_class, name) for device in self.devices], np.float64)
-            self._columns[name] = column
-        return self._columns[name].copy()
+        """Return one figure of the device classes as a new column over devices."""
+        return np.array([getattr(each, name) for each in self.classes], np.float64)[self.class_index]
 
     def describe(self) -> str:
         """Return one line such as '1 node: 1 cpu, 4 gpu'."""
         parts = [f"{n} {each.name}" for n, each in zip(self.counts, self.classes, strict=True) if n]
-        if len(parts) > MOST_NAMED:
+        if len(parts) > MAX_LISTED:
             cpus = sum(each.kind == "cpu" for each, n in zip(self.classes, self.counts, strict=True) if n)
             gpus = len(self.gpus)
             parts = [f"{len(self.devices) - gpus} CPUs of {cpus} classes", f"{gpus} GPUs of {len(parts) - cpus}"]
         return f"{len(self.nodes)} node{'s' if len(self.nodes) > 1 else ''}: {', '.join(parts)}"
+
+
+def _check_class_name(number: int, name: str, known: Collection[str]) -> None:
+    if name not in known:
+        raise unknown_name(f"device class in node {number}:", name, known, "list it under 'classes'")
 
 
 def _class_from_dict(name: str, options: Any, base: DeviceClass | None) -> DeviceClass:
@@ -265,6 +255,6 @@ def _nodes_from_entry(number: int, entry: Any) -> list[Node]:
                 raise unknown_name(f"key of node {number} beside devices:", str(key), ("devices", "count"))
     if not isinstance(devices, dict):
         raise InputError(f"node {number}: devices are {devices!r}, expected counts such as {{cpu: 1, gpu: 4}}")
-    if not isinstance(copies, int) or isinstance(copies, bool) or not 0 < copies <= MOST_NODES:
-        raise InputError(f"node {number}: count is {copies!r}, expected a whole number above 0, at most {MOST_NODES}")
+    if not isinstance(copies, int) or isinstance(copies, bool) or not 0 < copies <= MAX_NODES:
+        raise InputError(f"node {number}: count is {copies!r}, expected a whole number above 0, at most {MAX_NODES}")
     return [Node({str(name): count for name, count in devices.items()}) for _ in range(copies)]

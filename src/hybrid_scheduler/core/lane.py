@@ -1,31 +1,32 @@
-"""A lane turns tasks into placements: one scheduler on its own copy of the cluster."""
+"""A lane turns tasks into placements: one scheduler on its own simulated cluster."""
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from hybrid_scheduler.core.placements import Placements, joined
+from hybrid_scheduler.core.placements import Placements, concatenate_placements
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
 from hybrid_scheduler.core.tasks import Floats, Tasks
 
 if TYPE_CHECKING:
+    from hybrid_scheduler.schedulers.learner import Learner
     from hybrid_scheduler.schedulers.scheduler import Scheduler
 
 
 @dataclass
 class Lane:
-    """One scheduler on its own cluster: tasks in, placements out."""
+    """A scheduler and the cluster that it has to itself."""
 
     scheduler: Scheduler
     machine: VirtualMultiGPU
     seconds: float = 0.0  # wall time spent on decisions and simulated clocks
-    deaths: int = 0  # workers that died at a task, where tasks really run
+    deaths: int = 0  # workers that died while executing a task for real
 
     def run(self, tasks: Tasks, times: Floats | None = None) -> Placements:
-        """Walk a block of tasks; a scheduler that learns gets its placements every `learn_every` tasks."""
+        """Place a block of tasks; a learning scheduler gets its placements every `learn_every` tasks."""
         every = self.scheduler.learn_every
         if not every or tasks.has_edges or len(tasks) <= every:
             return self._step(tasks, times)
@@ -34,12 +35,12 @@ class Lane:
             self._step(tasks.part(first, last), None if times is None else times[first:last])
             for first, last in pairwise(cuts)
         ]
-        return joined(parts, tasks)
+        return concatenate_placements(parts, tasks)
 
     def _step(self, tasks: Tasks, times: Floats | None) -> Placements:
         begin = time.perf_counter()
         placements = self.machine.step(tasks, self.scheduler, times=times)
         self.seconds += time.perf_counter() - begin
         if self.scheduler.learn_every:
-            self.scheduler.learn(placements)
+            cast("Learner", self.scheduler).learn(placements)
         return placements

@@ -1,7 +1,7 @@
-"""THE loop: tasks in, placements out; `place` is the only function in which simulated time passes.
+"""THE loop: tasks in, placements out; `occupy` is the only function in which simulated time passes.
 
-Everything here is plain Python that Numba can also compile. `decide` is a placeholder: it becomes
-the policy's `choose` or `plan`, put in its place by `compiling.py`.
+Everything here is plain Python that Numba can also compile. `decide` is a placeholder: `compiler.py` binds the
+scheduler's `choose` or `plan` under that name.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ import numpy as np
 import numpy.typing as npt
 from numba.extending import register_jitable
 
-from hybrid_scheduler.core.clocks import Clocks, look, note
+from hybrid_scheduler.core.clocks import Clocks, enqueue, update_estimates
 from hybrid_scheduler.core.cluster import GPU
-from hybrid_scheduler.core.compiling import jitable
+from hybrid_scheduler.core.compiler import jitable
 from hybrid_scheduler.core.placements import RAN, SPILLED
 from hybrid_scheduler.core.tasks import Floats, Ints
-from hybrid_scheduler.core.view import TaskView, View, cpu_beside, earliest
+from hybrid_scheduler.core.view import TaskView, View, data_ready_time, least_loaded_node_cpu
 
 
 def decide(policy: Any, task: Any, view: View) -> Any:
-    """Stand for the policy's `choose` or `plan`, which takes this name's place when a loop is bound."""
-    raise NotImplementedError("bind a policy first: see compiling.py")
+    """Stand in for the scheduler's `choose` or `plan`, which replaces this name when a loop is bound."""
+    raise NotImplementedError("bind a scheduler first: see compiler.py")
 
 
-class Columns(NamedTuple):
-    """The tasks as the loop reads them."""
+class TaskColumns(NamedTuple):
+    """The tasks as the loop reads them: arrays and nothing else."""
 
     size: Floats
     compute_intensity: Floats
@@ -38,12 +38,12 @@ class Columns(NamedTuple):
     megabytes: Floats
     child_start: Ints
     children: Ints
-    seen: Floats  # times that the policy sees, one row for all if it sees none
-    expected: Floats  # times that the queues are believed by; those that really pass unless tasks carry others
-    true: Floats  # times that really pass
+    visible: Floats  # class times that the scheduler sees; one row of NaN for a non-clairvoyant one
+    expected: Floats  # class times that estimate the queues; the actual ones unless tasks carry others
+    actual: Floats  # class times that pass
 
 
-class Out(NamedTuple):
+class PlacementColumns(NamedTuple):
     """The placements as the loop writes them."""
 
     gpu_fraction: Floats
@@ -57,16 +57,16 @@ class Out(NamedTuple):
 
 
 class Queue(NamedTuple):
-    """Who is next: rows as they stand, rows in a given order, or the ready tasks of a graph as a heap."""
+    """The order of decisions: row by row, a fixed permutation, or the ready tasks of a graph as a heap."""
 
-    order: Ints  # empty: as they stand
+    order: Ints  # empty: row by row
     heap: Ints
-    missing: Ints  # parents that have not been placed yet
-    size: Ints  # one entry: how many rows the heap holds
+    missing: Ints  # number of parents that have not been placed yet
+    size: Ints  # one entry: number of rows in the heap
 
 
-class Fault(NamedTuple):
-    """An answer that no device can carry out."""
+class InvalidDecision(NamedTuple):
+    """A decision that no device can execute; row -1 means that there was none."""
 
     row: int
     gpu_fraction: float
@@ -74,7 +74,7 @@ class Fault(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Tasks that are ready together, for policies that look at several at once."""
+    """Tasks that are ready together, for schedulers that plan several at once."""
 
     row: Ints
     size: Floats
@@ -84,28 +84,20 @@ class Batch(NamedTuple):
     times: Floats
 
 
-def walk(  # both loops are called alike, so this one takes a window too
-    policy: Any,
-    tasks: Columns,
-    queue: Queue,
-    steps: int,
-    view: View,
-    clocks: Clocks,
-    out: Out,
-    queued: bool,
-    window: int,  # noqa: ARG001
-) -> Fault:
-    """Let the policy decide task by task in the order in which they become ready."""
-    believes = len(clocks.believed) > 0
+def simulate(
+    policy: Any, tasks: TaskColumns, queue: Queue, steps: int, view: View, clocks: Clocks, out: PlacementColumns
+) -> InvalidDecision:
+    """Decide and place task by task, in the order in which they become ready."""
+    has_estimates = len(clocks.estimated) > 0
     has_edges = len(tasks.parents) > 0
     moves_data = len(view.arrives) > 0
-    sighted = len(tasks.seen) == len(tasks.size)
+    clairvoyant = len(tasks.visible) == len(tasks.size)
     for step in range(steps):
         row = next_row(queue, step, out)
-        if believes:
-            look(out.ready[row], clocks)
+        if has_estimates:
+            update_estimates(out.ready[row], clocks)
         if moves_data:
-            find_arrivals(row, tasks, out, view)
+            find_data_arrivals(row, tasks, out, view)
         task = TaskView(
             row,
             tasks.size[row],
@@ -114,30 +106,29 @@ def walk(  # both loops are called alike, so this one takes a window too
             tasks.arrival_time[row],
             tasks.duration_estimate[row],
             out.ready[row],
-            tasks.seen[row if sighted else 0],
+            tasks.visible[row if clairvoyant else 0],
         )
         gpu_fraction, device = decide(policy, task, view)
-        if not is_possible(gpu_fraction, device, view):
-            return Fault(row, gpu_fraction, device)
-        place(row, gpu_fraction, device, tasks, view, clocks, out, queued)
+        if not is_valid(gpu_fraction, device, view):
+            return InvalidDecision(row, gpu_fraction, device)
+        place(row, gpu_fraction, device, tasks, view, clocks, out)
         if has_edges:
-            release(row, tasks, queue, out)
-    return Fault(-1, 0.0, 0)
+            release_children(row, tasks, queue, out)
+    return InvalidDecision(-1, 0.0, 0)
 
 
-def walk_batches(
+def simulate_batches(
     policy: Any,
-    tasks: Columns,
+    tasks: TaskColumns,
     queue: Queue,
     steps: int,
     view: View,
     clocks: Clocks,
-    out: Out,
-    queued: bool,
+    out: PlacementColumns,
     window: int,
-) -> Fault:
-    """Let the policy decide in batches: whatever is ready when a device really runs out of work."""
-    believes = len(clocks.believed) > 0
+) -> InvalidDecision:
+    """Decide in batches of at most `window` tasks: all that are ready when a device runs out of work."""
+    has_estimates = len(clocks.estimated) > 0
     has_edges = len(tasks.parents) > 0
     moves_data = len(view.arrives) > 0
     rows = np.empty(min(window, steps), np.int64)
@@ -149,37 +140,37 @@ def walk_batches(
         while count < len(rows) and step + count < steps and next_is_ready(queue, step + count, now, out):
             rows[count] = next_row(queue, step + count, out)
             count += 1
-        if believes:
-            look(now, clocks)
-        order, fractions, devices = decide(policy, batch_of(rows[:count], tasks, out), view)
+        if has_estimates:
+            update_estimates(now, clocks)
+        order, fractions, devices = decide(policy, gather_batch(rows[:count], tasks, out), view)
         for position in order:
             row = rows[position]
-            if not is_possible(fractions[position], devices[position], view):
-                return Fault(row, fractions[position], devices[position])
+            if not is_valid(fractions[position], devices[position], view):
+                return InvalidDecision(row, fractions[position], devices[position])
             if moves_data:
-                find_arrivals(row, tasks, out, view)
-            place(row, fractions[position], devices[position], tasks, view, clocks, out, queued)
+                find_data_arrivals(row, tasks, out, view)
+            place(row, fractions[position], devices[position], tasks, view, clocks, out)
             if has_edges:
-                release(row, tasks, queue, out)
+                release_children(row, tasks, queue, out)
         step += count
-    return Fault(-1, 0.0, 0)
+    return InvalidDecision(-1, 0.0, 0)
 
 
 @register_jitable
-def batch_of(rows: Ints, tasks: Columns, out: Out) -> Batch:
-    """Gather the rows of a batch."""
+def gather_batch(rows: Ints, tasks: TaskColumns, out: PlacementColumns) -> Batch:
+    """Collect the columns of a batch."""
     return Batch(
         rows,
         tasks.size[rows],
         tasks.compute_intensity[rows],
         tasks.memory_required[rows],
         out.ready[rows],
-        tasks.seen[rows] if len(tasks.seen) == len(tasks.size) else tasks.seen[np.zeros_like(rows)],
+        tasks.visible[rows] if len(tasks.visible) == len(tasks.size) else tasks.visible[np.zeros_like(rows)],
     )
 
 
 @jitable
-def is_possible(gpu_fraction: float, device: int, view: View) -> bool:
+def is_valid(gpu_fraction: float, device: int, view: View) -> bool:
     """Whether a decision names an existing device that can take that share."""
     if not (gpu_fraction >= 0.0 and gpu_fraction <= 1.0):
         return False
@@ -190,36 +181,36 @@ def is_possible(gpu_fraction: float, device: int, view: View) -> bool:
 
 @jitable
 def place(
-    row: int, gpu_fraction: float, device: int, tasks: Columns, view: View, clocks: Clocks, out: Out, queued: bool
+    row: int, gpu_fraction: float, device: int, tasks: TaskColumns, view: View, clocks: Clocks, out: PlacementColumns
 ) -> None:
-    """Run a task where the policy said, or where it fits, and move the clocks of its devices."""
-    times = tasks.true[row]
+    """Run a task where the scheduler chose, or else where it fits."""
+    times = tasks.actual[row]
     memory = tasks.memory_required[row]
-    whole = gpu_fraction == view.kind[device]  # all of it on the device that was named
-    if whole and takes(1.0, device, times, memory, view):
-        run_whole(row, device, tasks, view, clocks, out, queued)
+    whole = gpu_fraction == view.kind[device]  # all of it on the chosen device
+    if whole and fits(1.0, device, times, memory, view):
+        run_whole(row, device, tasks, view, clocks, out)
         return
     share = gpu_fraction
-    cpu = device if view.kind[device] != GPU else cpu_beside(view, device)
-    if share > 0.0 and not takes(share, device, times, memory, view):
+    cpu = device if view.kind[device] != GPU else least_loaded_node_cpu(view, device)
+    if share > 0.0 and not fits(share, device, times, memory, view):
         share = 0.0
         out.status[row] = SPILLED
     if share == 1.0:
-        run_whole(row, device, tasks, view, clocks, out, queued)
-    elif not takes(1.0 - share, cpu, times, memory, view):
+        run_whole(row, device, tasks, view, clocks, out)
+    elif not fits(1.0 - share, cpu, times, memory, view):
         out.status[row] = SPILLED
-        run_whole(row, anywhere(times, memory, view), tasks, view, clocks, out, queued)
+        run_whole(row, first_free_device(times, memory, view), tasks, view, clocks, out)
     elif share == 0.0:
-        run_whole(row, cpu, tasks, view, clocks, out, queued)
+        run_whole(row, cpu, tasks, view, clocks, out)
     else:
-        run_split(row, share, device, cpu, tasks, view, clocks, out, queued)
+        run_split(row, share, device, cpu, tasks, view, clocks, out)
 
 
 @jitable
-def run_whole(row: int, device: int, tasks: Columns, view: View, clocks: Clocks, out: Out, queued: bool) -> None:
-    """Run a whole task on one device; without a branch on its kind, which a processor guesses wrong too often."""
-    start, end = occupy(row, device, 1.0, tasks, view, clocks, out, queued)
-    on_gpu = view.kind[device] == GPU
+def run_whole(row: int, device: int, tasks: TaskColumns, view: View, clocks: Clocks, out: PlacementColumns) -> None:
+    """Run a whole task on one device."""
+    start, end = occupy(row, device, 1.0, tasks, view, clocks, out)
+    on_gpu = view.kind[device] == GPU  # selected, not branched on: the branch predictor misses too often
     out.gpu_fraction[row] = 1.0 if on_gpu else 0.0
     out.gpu[row] = device if on_gpu else -1
     out.cpu[row] = -1 if on_gpu else device
@@ -230,11 +221,11 @@ def run_whole(row: int, device: int, tasks: Columns, view: View, clocks: Clocks,
 
 @jitable
 def run_split(
-    row: int, share: float, gpu: int, cpu: int, tasks: Columns, view: View, clocks: Clocks, out: Out, queued: bool
+    row: int, share: float, gpu: int, cpu: int, tasks: TaskColumns, view: View, clocks: Clocks, out: PlacementColumns
 ) -> None:
-    """Run a share on a GPU and the rest on a CPU, side by side."""
-    gpu_start, gpu_end = occupy(row, gpu, share, tasks, view, clocks, out, queued)
-    cpu_start, cpu_end = occupy(row, cpu, 1.0 - share, tasks, view, clocks, out, queued)
+    """Run a share on a GPU and the rest on a CPU, independently of each other."""
+    gpu_start, gpu_end = occupy(row, gpu, share, tasks, view, clocks, out)
+    cpu_start, cpu_end = occupy(row, cpu, 1.0 - share, tasks, view, clocks, out)
     out.gpu_fraction[row] = share
     out.gpu[row], out.cpu[row] = gpu, cpu
     out.gpu_start[row], out.cpu_start[row] = gpu_start, cpu_start
@@ -243,52 +234,52 @@ def run_split(
 
 @jitable
 def occupy(
-    row: int, device: int, share: float, tasks: Columns, view: View, clocks: Clocks, out: Out, queued: bool
+    row: int, device: int, share: float, tasks: TaskColumns, view: View, clocks: Clocks, out: PlacementColumns
 ) -> tuple[float, float]:
-    """Let a device work on a share of a task as soon as it really can; return start and end."""
+    """Run a share of a task on a device as soon as it is free; return start and end."""
     kind = view.device_class[device]
-    possible = earliest(out.ready[row], view, device)
-    start = max(possible, clocks.free[device])
-    end = start + share * tasks.true[row, kind]
-    if queued:
+    ready = data_ready_time(out.ready[row], view, device)
+    start = max(ready, clocks.free[device])
+    end = start + share * tasks.actual[row, kind]
+    if view.queued:
         clocks.free[device] = end
-        if len(clocks.believed) > 0:
-            note(device, possible, start, end, share * tasks.expected[row, kind], clocks)
+        if len(clocks.estimated) > 0:
+            enqueue(device, ready, start, end, share * tasks.expected[row, kind], clocks)
     return start, end
 
 
 @jitable
-def takes(share: float, device: int, times: Floats, memory: float, view: View) -> bool:
+def fits(share: float, device: int, times: Floats, memory: float, view: View) -> bool:
     """Whether a device can run a share of the task and hold its memory."""
     return share * memory <= view.memory[device] and np.isfinite(times[view.device_class[device]])
 
 
 @jitable
-def anywhere(times: Floats, memory: float, view: View) -> int:
+def first_free_device(times: Floats, memory: float, view: View) -> int:
     """Return the device that is free first among those that can run the whole task."""
     best = -1
     for device in range(len(view.free)):
-        if takes(1.0, device, times, memory, view) and (best < 0 or view.free[device] < view.free[best]):
+        if fits(1.0, device, times, memory, view) and (best < 0 or view.free[device] < view.free[best]):
             best = device
     return best
 
 
 @jitable
-def find_arrivals(row: int, tasks: Columns, out: Out, view: View) -> None:
-    """Find when the parents' data can be on each device; nothing moves within a device."""
+def find_data_arrivals(row: int, tasks: TaskColumns, out: PlacementColumns, view: View) -> None:
+    """Find when the parents' data can be on each device; data on the same device does not move."""
     for device in range(len(view.free)):
         latest = 0.0
         for edge in range(tasks.parent_start[row], tasks.parent_start[row + 1]):
             parent = tasks.parents[edge]
-            # The output of a split task is put together on its CPU.
+            # The output of a split task is assembled on its CPU.
             home = out.gpu[parent] if out.gpu_fraction[parent] == 1.0 else out.cpu[parent]
-            latest = max(latest, out.finish[parent] + move_time(tasks.megabytes[edge], home, device, view))
+            latest = max(latest, out.finish[parent] + transfer_time(tasks.megabytes[edge], home, device, view))
         view.arrives[device] = latest
 
 
 @jitable
-def move_time(megabytes: float, home: int, device: int, view: View) -> float:
-    """Return seconds to move data from one device to another: the slowest link on the way decides."""
+def transfer_time(megabytes: float, home: int, device: int, view: View) -> float:
+    """Return the seconds to move data between two devices over the slowest link on the way."""
     if home == device:
         return 0.0
     slowest = min(view.bandwidth[home], view.bandwidth[device])
@@ -298,8 +289,8 @@ def move_time(megabytes: float, home: int, device: int, view: View) -> float:
 
 
 @jitable
-def release(row: int, tasks: Columns, queue: Queue, out: Out) -> None:
-    """Tell the children of a placed task; those that wait for nobody else become ready."""
+def release_children(row: int, tasks: TaskColumns, queue: Queue, out: PlacementColumns) -> None:
+    """Make the children of a placed task ready that wait for no other parent."""
     for edge in range(tasks.child_start[row], tasks.child_start[row + 1]):
         child = tasks.children[edge]
         out.ready[child] = max(out.ready[child], out.finish[row])
@@ -309,24 +300,24 @@ def release(row: int, tasks: Columns, queue: Queue, out: Out) -> None:
 
 
 @jitable
-def next_row(queue: Queue, step: int, out: Out) -> int:
-    """Return the row to decide on now."""
+def next_row(queue: Queue, step: int, out: PlacementColumns) -> int:
+    """Return the row to decide next."""
     if len(queue.heap) > 0:
         return pop(queue, out.ready)
     return queue.order[step] if len(queue.order) > 0 else step
 
 
 @jitable
-def next_is_ready(queue: Queue, step: int, now: float, out: Out) -> bool:
-    """Whether the next row is there and ready at time `now`."""
+def next_is_ready(queue: Queue, step: int, now: float, out: PlacementColumns) -> bool:
+    """Whether there is a next row and it is ready at time `now`."""
     if len(queue.heap) > 0:
         return queue.size[0] > 0 and out.ready[queue.heap[0]] <= now
     return out.ready[queue.order[step] if len(queue.order) > 0 else step] <= now
 
 
 @jitable
-def before(one: int, other: int, ready: Floats) -> bool:
-    """Whether a row comes before another: earlier ready, then lower row."""
+def precedes(one: int, other: int, ready: Floats) -> bool:
+    """Whether a row comes before another: by ready time, then by row."""
     return ready[one] < ready[other] or (ready[one] == ready[other] and one < other)
 
 
@@ -335,7 +326,7 @@ def push(queue: Queue, row: int, ready: Floats) -> None:
     """Add a row to the heap."""
     heap, at = queue.heap, queue.size[0]
     queue.size[0] += 1
-    while at > 0 and before(row, heap[(at - 1) // 2], ready):
+    while at > 0 and precedes(row, heap[(at - 1) // 2], ready):
         heap[at] = heap[(at - 1) // 2]
         at = (at - 1) // 2
     heap[at] = row
@@ -343,7 +334,7 @@ def push(queue: Queue, row: int, ready: Floats) -> None:
 
 @jitable
 def pop(queue: Queue, ready: Floats) -> int:
-    """Take the earliest row from the heap."""
+    """Remove and return the earliest row of the heap."""
     heap = queue.heap
     first = heap[0]
     queue.size[0] -= 1
@@ -352,9 +343,9 @@ def pop(queue: Queue, ready: Floats) -> int:
     at = 0
     child = 1
     while child < size:
-        if child + 1 < size and before(heap[child + 1], heap[child], ready):
+        if child + 1 < size and precedes(heap[child + 1], heap[child], ready):
             child += 1
-        if before(row, heap[child], ready):
+        if precedes(row, heap[child], ready):
             break
         heap[at] = heap[child]
         at = child

@@ -1,4 +1,4 @@
-"""What is measured about placements, and what several seeds say together."""
+"""Measures of placements, and statistics over several seeds."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from hybrid_scheduler.core.placements import Placements
 from hybrid_scheduler.core.tasks import Floats
 
 SLOWDOWN_FLOOR = 0.01
-"""Seconds below which a task's own time does not count in its slowdown (bounded slowdown)."""
+"""Execution times below this many seconds count as this many (bounded slowdown)."""
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure's unit, what it says, and whether less of it is better."""
+    """Unit and meaning of a measure, and whether lower values are better."""
 
     unit: str
     meaning: str
@@ -49,7 +49,7 @@ MEASURES: dict[str, Measure] = {
 
 
 def measure(placements: Placements, bound: float = float("nan")) -> dict[str, float]:
-    """Return all measures of one run; `regret` is left to the comparison, which has the oracle."""
+    """Return all measures of one run but `regret`, which needs the oracle's run."""
     ran = placements.ran
     count = int(ran.sum())
     makespan = placements.makespan
@@ -84,25 +84,22 @@ def _mean(values: Floats) -> float:
 
 
 def device_utilisation(placements: Placements) -> Floats:
-    """Return the busy share of every device until the makespan; above 1 in the isolated race, where tasks overlap."""
+    """Return the busy share of every device until the makespan; above 1 in isolated mode, where tasks overlap."""
     makespan = placements.makespan
     return placements.busy / makespan if makespan else np.zeros(len(placements.busy))
 
 
 def idle_energy(placements: Placements) -> Floats:
-    """Return the joules every device draws while it is idle before the makespan."""
+    """Return the joules that every device draws while idle before the makespan."""
     idle = np.maximum(placements.makespan - placements.busy, 0.0)
     joules: Floats = idle * placements.cluster.per_device("idle_watts")
     return joules
 
 
 def load_balance(placements: Placements) -> float:
-    """Return mean / max of the GPUs' busy time; 1 is even, and so is no work at all."""
+    """Return mean / max of the GPUs' busy times; 1 if the load is even or there is none."""
     busy = placements.busy[placements.cluster.is_gpu]
     return float(busy.mean() / busy.max()) if len(busy) and busy.max() > 0 else 1.0
-
-
-# --- several seeds -------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -129,39 +126,37 @@ def bootstrap(values: Sequence[float], resamples: int = 2000, seed: int = 0) -> 
     return Interval(mean, float(low), float(high))
 
 
-def paired(values: Sequence[float], baseline: Sequence[float]) -> Interval:
-    """Return the interval of the differences seed by seed: common random numbers cancel the luck of the draw."""
+def bootstrap_paired(values: Sequence[float], baseline: Sequence[float]) -> Interval:
+    """Return the interval of the differences seed by seed, which cancels the variance between seeds."""
     return bootstrap(np.subtract(values, baseline).tolist())
 
 
-def unpaired(values: Sequence[float], baseline: Sequence[float], resamples: int = 2000, seed: int = 0) -> Interval:
-    """Return the interval of the difference of two means that have nothing in common: each is resampled alone."""
+def bootstrap_unpaired(
+    values: Sequence[float], baseline: Sequence[float], resamples: int = 2000, seed: int = 0
+) -> Interval:
+    """Return the interval of the difference of the means of two independent samples."""
     ours, theirs = np.asarray(values, np.float64), np.asarray(baseline, np.float64)
     mean = float(ours.mean() - theirs.mean())
     if min(len(ours), len(theirs)) < 2 or not np.isfinite(mean):
         return Interval(mean, mean, mean)
-    draw = np.random.default_rng(seed)
-    means = [each[draw.integers(0, len(each), (resamples, len(each)))].mean(axis=1) for each in (ours, theirs)]
+    generator = np.random.default_rng(seed)
+    means = [each[generator.integers(0, len(each), (resamples, len(each)))].mean(axis=1) for each in (ours, theirs)]
     low, high = np.percentile(means[0] - means[1], [2.5, 97.5])
     return Interval(mean, float(low), float(high))
 
 
 def sign_test(values: Sequence[float], baseline: Sequence[float]) -> float:
-    """Return the chance of wins and losses at least this uneven if neither were better (two-sided; ties left out)."""
+    """Return the two-sided p-value of the sign test; ties are left out."""
     gaps = np.subtract(values, baseline)
     wins, losses = int((gaps < 0).sum()), int((gaps > 0).sum())
-    tosses, fewer = wins + losses, min(wins, losses)
-    tail = float(sum(math.comb(tosses, number) for number in range(fewer + 1)) / 2**tosses)
+    trials, fewer = wins + losses, min(wins, losses)
+    tail = float(sum(math.comb(trials, number) for number in range(fewer + 1)) / 2**trials)
     return min(1.0, 2.0 * tail)
 
 
 def win_counts(by_scheduler: Mapping[str, Sequence[float]]) -> dict[str, dict[str, int]]:
-    """Return on how many seeds each scheduler had the smaller value than each other one."""
+    """Return on how many seeds each scheduler had a smaller value than each other one."""
     return {
-        one: {
-            other: int(np.sum(np.asarray(values) < np.asarray(others)))
-            for other, others in by_scheduler.items()
-            if other != one
-        }
+        one: {other: int(np.less(values, others).sum()) for other, others in by_scheduler.items() if other != one}
         for one, values in by_scheduler.items()
     }

@@ -1,6 +1,6 @@
-"""The formulas: how long a whole task takes on a class of devices, and which tasks no device can run.
+"""The execution model: how long a task takes on a device class, and which tasks no device can run.
 
-Nothing else in the package knows them. Shares are linear: a share f of a task takes f times its time.
+These formulas appear nowhere else. Shares are linear: a share f of a task takes f times its time.
 """
 
 from __future__ import annotations
@@ -9,84 +9,78 @@ from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from hybrid_scheduler.core.cluster import Cluster
-from hybrid_scheduler.core.compiling import in_threads
+from hybrid_scheduler.core.compiler import jit, run_in_threads
 from hybrid_scheduler.core.placements import NO_DEVICE, NO_MEMORY, NO_PARENT, RAN
 from hybrid_scheduler.core.tasks import Floats, Ints, Tasks
 from hybrid_scheduler.errors import InputError
 
 
 def class_times(tasks: Tasks, cluster: Cluster) -> Floats:
-    """Return seconds of every whole task on every class; measured times replace the formulas."""
+    """Return the seconds of every whole task on every class; measured times override the formulas."""
     classes = cluster.classes
     times = np.empty((len(tasks), len(classes)))
-    figures = _figures(cluster)
+    # Speed-up slope, 1 / speed and 1 / bandwidth of every class; CPUs need no transfer.
+    rows = [
+        (each.speedup_slope, 1.0 / each.speed, 1.0 / each.bandwidth)
+        if each.kind == "gpu"
+        else (0.0, 1.0 / each.speed, 0.0)
+        for each in classes
+    ]
+    figures = np.array(rows, np.float64)
 
     def fill(first: int, last: int) -> None:
         part = slice(first, last)
         base, intensity, memory = tasks.duration_estimate, tasks.compute_intensity, tasks.memory_required
-        _fill(times[part], base[part], intensity[part], memory[part], figures)
+        _fill_times(times[part], base[part], intensity[part], memory[part], figures)
 
-    in_threads(fill, len(tasks))
+    run_in_threads(fill, len(tasks))
     for column, each in enumerate(classes):
         if each.name in tasks.measured:
             measured = tasks.measured[each.name]
             times[:, column] = np.where(np.isnan(measured), times[:, column], measured)
     if tasks.measured and not any(each.name in tasks.measured for each in classes):
         raise InputError(
-            f"the tasks carry measured times of {_some(tasks.measured)}, the cluster has "
-            f"{_some(each.name for each in classes)}: name the cluster's classes like the measurements"
+            f"the tasks carry measured times of {_list_names(tasks.measured)}, the cluster has "
+            f"{_list_names(each.name for each in classes)}: name the cluster's classes like the measurements"
         )
     return times
 
 
-def _some(names: Iterable[str], most: int = 6) -> str:
-    """Write names in one line, of many the first."""
+def _list_names(names: Iterable[str], most: int = 6) -> str:
     known = list(names)
     return ", ".join(known[:most]) + (f" and {len(known) - most} more" if len(known) > most else "")
 
 
-def expected_times(tasks: Tasks, cluster: Cluster, true: Floats) -> Floats:
-    """Return the class times that are known before a task runs: the true ones, unless it carries others.
+def apply_expected_times(tasks: Tasks, cluster: Cluster, actual: Floats) -> Floats:
+    """Return the class times known before a task runs: the expected ones if it carries any, else the actual ones.
 
-    What a class cannot run is known beforehand: no expectation makes an infinite time finite or the reverse.
+    Which classes can run a task is known: expected times never turn an infinite time into a finite one or back.
     """
     given = [(column, each.name) for column, each in enumerate(cluster.classes) if each.name in tasks.expected]
     if not given:
-        return true
-    times = true.copy()
+        return actual
+    times = actual.copy()
     for column, name in given:
         expected = tasks.expected[name]
-        usable = np.isfinite(expected) & np.isfinite(true[:, column])
+        usable = np.isfinite(expected) & np.isfinite(actual[:, column])
         times[usable, column] = expected[usable]
     return times
 
 
-def _figures(cluster: Cluster) -> Floats:
-    """Speed-up slope, 1 / speed and 1 / bandwidth of every class; CPUs transfer nothing."""
-    rows = [
-        (each.speedup_slope, 1.0 / each.speed, 1.0 / each.bandwidth)
-        if each.kind == "gpu"
-        else (0.0, 1.0 / each.speed, 0.0)
-        for each in cluster.classes
-    ]
-    return np.array(rows, np.float64)
-
-
-@njit(cache=True, error_model="numpy", nogil=True)
-def _fill(times: Floats, base: Floats, intensity: Floats, memory: Floats, figures: Floats) -> None:
+@jit
+def _fill_times(times: Floats, base: Floats, intensity: Floats, memory: Floats, figures: Floats) -> None:
     for i in range(len(base)):
         for c in range(len(figures)):
             slope, per_speed, per_bandwidth = figures[c]
             times[i, c] = base[i] * per_speed / (1.0 + slope * intensity[i]) + memory[i] * per_bandwidth
 
 
-def fastest(times: Floats, cluster: Cluster) -> Floats:
-    """Return the shortest possible seconds of every task: split between the best CPU and the best GPU.
+def best_split_times(times: Floats, cluster: Cluster) -> Floats:
+    """Return the shortest possible seconds of every task, split between its best CPU and its best GPU.
 
-    The shares are chosen so that both end together: t_cpu·t_gpu/(t_cpu + t_gpu).
+    Both shares end together after t_cpu·t_gpu/(t_cpu + t_gpu).
     """
     present = cluster.counts > 0
     is_gpu = np.array([each.kind == "gpu" for each in cluster.classes])
@@ -100,20 +94,20 @@ def fastest(times: Floats, cluster: Cluster) -> Floats:
 
 
 def rejections(tasks: Tasks, times: Floats, cluster: Cluster) -> npt.NDArray[np.uint8]:
-    """Say for every task whether some device can run it whole (`RAN`) or why none can."""
+    """Return for every task `RAN` if some device can run it whole, else the reason why none can."""
     memory = np.array([each.memory for each in cluster.classes])
     if not tasks.measured and tasks.memory_required.max(initial=0.0) <= memory[cluster.counts > 0].max():
         return np.full(len(tasks), RAN, np.uint8)  # the usual case: every task fits some device
-    status: npt.NDArray[np.uint8] = _unfit(tasks.memory_required, times, memory, cluster.counts)
+    status = _check_fit(tasks.memory_required, times, memory, cluster.counts)
     if tasks.has_edges and status.any():
         for row in tasks.topological:
-            if status[row] == RAN and status[tasks.edges.of(row)].any():
+            if status[row] == RAN and status[tasks.edges.neighbours(row)].any():
                 status[row] = NO_PARENT
     return status
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
-def _unfit(need: Floats, times: Floats, memory: Floats, counts: Ints) -> npt.NDArray[np.uint8]:
+@jit
+def _check_fit(need: Floats, times: Floats, memory: Floats, counts: Ints) -> npt.NDArray[np.uint8]:
     status = np.empty(len(need), np.uint8)
     for i in range(len(need)):
         status[i] = NO_DEVICE

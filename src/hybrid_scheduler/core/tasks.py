@@ -1,10 +1,11 @@
-"""A task is work that arrives; `Tasks` holds many of them as columns, checked once and trusted afterwards."""
+"""Tasks and their dependencies: `Task` is one record, `Tasks` many as columns, validated when built."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,14 +19,15 @@ DURATION_SCALE = 1e-6
 """Seconds per unit of N^1.5: `k` of the base duration."""
 DURATION_EXPONENT = 1.5
 MEASURED, EXPECTED, FEATURE = "time_", "expected_", "feature_"
-"""How the names of columns in files begin that hold measured times, expected times and further features."""
+"""Prefixes of file columns that hold measured times, expected times and custom features."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One task, as a person writes it down; `measured` maps device classes to seconds of the whole task.
+    """One task: work of a given size and memory that arrives at a point in time.
 
-    `expected` maps them to what is believed beforehand, where that differs; `features` are further facts known then.
+    `measured` maps device classes to seconds of the whole task, `expected` to the estimates that schedulers see
+    where these differ. `features` are further numbers known before the task runs.
     """
 
     task_id: int
@@ -42,23 +44,23 @@ class Task:
 
 @dataclass(frozen=True)
 class Edges:
-    """Which task waits for which, as rows: the parents of row i are `parents[start[i]:start[i + 1]]`."""
+    """The dependency graph in compressed sparse rows: row i depends on `parents[start[i]:start[i + 1]]`."""
 
     start: Ints
     parents: Ints
     megabytes: Floats
 
-    def of(self, row: int) -> Ints:
-        """Return the rows that row `row` waits for."""
+    def neighbours(self, row: int) -> Ints:
+        """Return the rows that `row` points to: its parents or, in the transposed graph, its children."""
         return self.parents[self.start[row] : self.start[row + 1]]
 
     @property
     def child(self) -> Ints:
-        """The waiting row of every edge."""
+        """The dependent row of every edge."""
         return np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
 
-    def turned(self) -> Edges:
-        """Return the same edges seen from the parents: rows become children."""
+    def transpose(self) -> Edges:
+        """Return the edges reversed, listed by parent."""
         order = np.argsort(self.parents, kind="stable")
         counts = np.bincount(self.parents, minlength=len(self.start) - 1)
         start = np.concatenate([[0], np.cumsum(counts)])
@@ -66,16 +68,16 @@ class Edges:
 
 
 def no_edges(count: int) -> Edges:
-    """Return the edges of `count` independent tasks."""
+    """Return the empty graph over `count` independent tasks."""
     return Edges(np.zeros(count + 1, np.int64), np.empty(0, np.int64), np.empty(0))
 
 
 def base_duration(
     size: Floats, intensity: Floats, scale: float = DURATION_SCALE, exponent: float = DURATION_EXPONENT
 ) -> Floats:
-    """Return the base duration k·N^1.5/(I + 0.5) in seconds; a machine's own k and exponent may take their place."""
-    with np.errstate(all="ignore"):  # what cannot be used is found by the check of the columns
-        if exponent == DURATION_EXPONENT:  # N·√N is faster than a power, and its bits are those of kept runs
+    """Return k·N^1.5/(I + 0.5) in seconds; a calibrated machine has its own `scale` k and `exponent`."""
+    with np.errstate(all="ignore"):  # invalid values are reported by the validation of the columns
+        if exponent == DURATION_EXPONENT:  # N·√N is faster than a power, and stored runs hold exactly these bits
             base: Floats = scale * size * np.sqrt(size) / (intensity + 0.5)
         else:
             base = scale * size**exponent / (intensity + 0.5)
@@ -86,8 +88,8 @@ def base_duration(
 class Tasks:
     """Tasks as columns, one row per task, in any order of arrival.
 
-    `measured` are the seconds by device class that really pass, `expected` those that policies are told instead;
-    `features` are further columns that models may learn from.
+    `measured` holds actual seconds by device class, `expected` the estimates shown to schedulers instead, and
+    `features` custom columns for models to learn from. NaN means "not given".
     """
 
     size: Floats
@@ -115,7 +117,7 @@ class Tasks:
         expected: Mapping[str, npt.ArrayLike] | None = None,
         features: Mapping[str, npt.ArrayLike] | None = None,
     ) -> Tasks:
-        """Check the columns and build tasks; NaN or missing duration estimates follow the formula."""
+        """Validate the columns and build tasks; missing or NaN duration estimates follow `base_duration`."""
         sizes = _column("size", size)
         count = len(sizes)
         intensity = _column("compute_intensity", compute_intensity, count)
@@ -139,15 +141,15 @@ class Tasks:
         return tasks
 
     @classmethod
-    def of(cls, tasks: Tasks | Iterable[Task]) -> Tasks:
-        """Turn a list of `Task` into columns; columns pass through."""
+    def from_iterable(cls, tasks: Tasks | Iterable[Task]) -> Tasks:
+        """Turn `Task` records into columns; columns pass through."""
         if isinstance(tasks, Tasks):
             return tasks
         rows = list(tasks)
         nan = float("nan")
 
-        def gathered(kind: str) -> dict[str, list[float]]:
-            given = [getattr(task, kind) for task in rows]
+        def collect(group: str) -> dict[str, list[float]]:
+            given = [getattr(task, group) for task in rows]
             names = sorted({name for each in given for name in each})
             return {name: [each.get(name, nan) for each in given] for name in names}
 
@@ -159,9 +161,9 @@ class Tasks:
             task_id=[task.task_id for task in rows],
             duration_estimate=[nan if t.duration_estimate is None else t.duration_estimate for t in rows],
             edges=edges_from_ids([task.task_id for task in rows], [task.dependencies for task in rows]),
-            measured=gathered("measured"),
-            expected=gathered("expected"),
-            features=gathered("features"),
+            measured=collect("measured"),
+            expected=collect("expected"),
+            features=collect("features"),
         )
 
     def __len__(self) -> int:
@@ -177,22 +179,22 @@ class Tasks:
             compute_intensity=float(self.compute_intensity[row]),
             memory_required=float(self.memory_required[row]),
             arrival_time=float(self.arrival_time[row]),
-            dependencies=tuple(int(i) for i in self.task_id[self.edges.of(row)]) if self.has_edges else (),
+            dependencies=tuple(self.task_id[self.edges.neighbours(row)].tolist()),
             duration_estimate=float(self.duration_estimate[row]),
-            measured=_known(self.measured, row),
-            expected=_known(self.expected, row),
-            features=_known(self.features, row),
+            measured=_drop_nan(self.measured, row),
+            expected=_drop_nan(self.expected, row),
+            features=_drop_nan(self.features, row),
         )
 
     @property
     def has_edges(self) -> bool:
-        """Whether any task waits for another."""
+        """Whether any task depends on another."""
         return len(self.edges.parents) > 0
 
     @cached_property
     def children(self) -> Edges:
-        """The edges seen from the parents."""
-        return self.edges.turned()
+        """The edges listed by parent."""
+        return self.edges.transpose()
 
     @cached_property
     def topological(self) -> Ints:
@@ -201,46 +203,38 @@ class Tasks:
 
     @cached_property
     def in_order(self) -> bool:
-        """Whether the rows stand in order of arrival."""
+        """Whether the rows are sorted by arrival."""
         earlier, later, block = self.arrival_time[:-1], self.arrival_time[1:], 65_536
-        # In blocks: no large temporary array, and an early answer if they do not.
+        # Block by block: no large temporary array, and an early exit if they are not.
         return all(np.all(earlier[k : k + block] <= later[k : k + block]) for k in range(0, len(earlier), block))
 
-    def arriving_at(self, arrival_time: npt.ArrayLike) -> Tasks:
+    def with_arrival_times(self, arrival_time: npt.ArrayLike) -> Tasks:
         """Return the same tasks with other arrival times."""
-        moved = replace(self, arrival_time=_column("arrival_time", arrival_time, len(self)))
-        _check(moved)
-        return moved
+        tasks = replace(self, arrival_time=_column("arrival_time", arrival_time, len(self)))
+        _check(tasks)
+        return tasks
 
     def part(self, first: int, last: int) -> Tasks:
-        """Return independent tasks `first` … `last - 1` as tasks of their own."""
+        """Return the independent tasks in rows `first` … `last - 1`."""
         if self.has_edges:
             raise InputError("tasks with dependencies cannot be cut into parts: simulate them whole")
-        return self._taken(slice(first, last))
+        return self._take(slice(first, last))
 
-    def in_order_of(self, rows: Ints) -> Tasks:
-        """Return independent tasks as they stand in `rows`, which may leave some out."""
+    def select(self, rows: Ints) -> Tasks:
+        """Return the independent tasks in `rows`, in that order."""
         if self.has_edges:
             raise InputError("tasks with dependencies cannot be put into another order: use them as they stand")
-        return self._taken(rows)
+        return self._take(rows)
 
-    def _taken(self, rows: slice | Ints) -> Tasks:
-        def each(columns: Mapping[str, Floats]) -> dict[str, Floats]:
-            return {name: column[rows] for name, column in columns.items()}
-
-        return replace(
-            self,
-            size=self.size[rows],
-            compute_intensity=self.compute_intensity[rows],
-            memory_required=self.memory_required[rows],
-            arrival_time=self.arrival_time[rows],
-            task_id=self.task_id[rows],
-            duration_estimate=self.duration_estimate[rows],
-            edges=no_edges(len(self.size[rows])),
-            measured=each(self.measured),
-            expected=each(self.expected),
-            features=each(self.features),
-        )
+    def _take(self, rows: slice | Ints) -> Tasks:
+        taken: dict[str, Any] = {"edges": no_edges(len(self.size[rows]))}
+        for each in fields(self):
+            column = getattr(self, each.name)
+            if isinstance(column, Mapping):
+                taken[each.name] = {name: values[rows] for name, values in column.items()}
+            elif not isinstance(column, Edges):
+                taken[each.name] = column[rows]
+        return Tasks(**taken)
 
 
 def edges_from_ids(
@@ -248,18 +242,18 @@ def edges_from_ids(
     dependencies: Sequence[Sequence[int]],
     megabytes: Sequence[Sequence[float]] | None = None,
 ) -> Edges:
-    """Turn lists of parents' ids into edges between rows; an unknown parent is an error that names it."""
-    row_of = {task_id: row for row, task_id in enumerate(task_ids)}
+    """Build the edges from lists of parents' ids, each with the megabytes that it passes on."""
+    row_by_id = {task_id: row for row, task_id in enumerate(task_ids)}
     start, parents, weights = [0], [], []
     for row, ids in enumerate(dependencies):
         for position, parent in enumerate(ids):
-            if parent not in row_of:
+            if parent not in row_by_id:
                 raise RowError(
                     row,
                     f"task {task_ids[row]} depends on task {parent}, which does not exist: "
                     "add that task or remove the dependency",
                 )
-            parents.append(row_of[parent])
+            parents.append(row_by_id[parent])
             weights.append(megabytes[row][position] if megabytes else 0.0)
         start.append(len(parents))
     return Edges(np.array(start, np.int64), np.array(parents, np.int64), np.array(weights, np.float64))
@@ -268,20 +262,20 @@ def edges_from_ids(
 def topological_order(edges: Edges, task_id: Ints) -> Ints:
     """Return rows with parents before children (Kahn); a cycle is an error that names a task on it."""
     count = len(edges.start) - 1
-    turned = edges.turned()
-    first, children = turned.start.tolist(), turned.parents.tolist()  # lists: the walk takes them one by one
+    reverse = edges.transpose()
+    first, children = reverse.start.tolist(), reverse.parents.tolist()  # lists are faster to index one by one
     missing = np.diff(edges.start).tolist()
     order: list[int] = [row for row in range(count) if not missing[row]]
-    for row in order:  # grows while it is walked
+    for row in order:  # grows during the iteration
         for child in children[first[row] : first[row + 1]]:
             missing[child] -= 1
             if not missing[child]:
                 order.append(child)
     if len(order) < count:
-        stuck, passed = next(row for row in range(count) if missing[row]), set[int]()
-        while stuck not in passed:  # back along parents that wait too, until one comes again: it is on the cycle
-            passed.add(stuck)
-            stuck = int(next(parent for parent in edges.of(stuck) if missing[parent] > 0))
+        stuck, visited = next(row for row in range(count) if missing[row]), set[int]()
+        while stuck not in visited:  # follow unordered parents until one repeats: that one is on the cycle
+            visited.add(stuck)
+            stuck = int(next(parent for parent in edges.neighbours(stuck) if missing[parent] > 0))
         raise RowError(
             stuck,
             f"dependencies form a cycle through task {task_id[stuck]}: remove one dependency on the cycle",
@@ -290,7 +284,7 @@ def topological_order(edges: Edges, task_id: Ints) -> Ints:
 
 
 def _column(name: str, values: npt.ArrayLike, count: int | None = None) -> Floats:
-    # Writable: pandas hands out read-only columns, for which Numba would compile every loop once more or not at all.
+    # Writable: pandas returns read-only columns, for which Numba would compile every loop again or not at all.
     column = np.require(values, np.float64, ["C", "W"])
     if column.ndim != 1 or (count is not None and len(column) != count):
         raise InputError(f"column '{name}' has shape {column.shape}, expected ({count or 'n'},): one value a task")
@@ -301,7 +295,7 @@ def _columns(prefix: str, given: Mapping[str, npt.ArrayLike] | None, count: int)
     return {name: _column(f"{prefix}{name}", values, count) for name, values in (given or {}).items()}
 
 
-def _known(columns: Mapping[str, Floats], row: int) -> dict[str, float]:
+def _drop_nan(columns: Mapping[str, Floats], row: int) -> dict[str, float]:
     return {name: float(column[row]) for name, column in columns.items() if not np.isnan(column[row])}
 
 

@@ -1,6 +1,6 @@
-"""What a policy sees: the task at hand and the devices' backlog, and small helpers to reason about them.
+"""What a scheduler sees, the task and the devices' backlog, and helpers to reason about them.
 
-All helpers work alike in compiled and in plain Python policies.
+All helpers work in compiled and in plain Python schedulers alike.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hybrid_scheduler.core.cluster import GPU, KINDS, Cluster
-from hybrid_scheduler.core.compiling import jitable
+from hybrid_scheduler.core.compiler import jitable
 from hybrid_scheduler.core.tasks import Floats, Ints
 
 
@@ -23,15 +23,15 @@ class TaskView(NamedTuple):
     memory_required: float
     arrival_time: float
     duration_estimate: float
-    ready_time: float  # it has arrived and its parents have ended
-    times: Floats  # whole-task seconds by device class; NaN for a policy that is not `sighted`
+    ready_time: float  # when it has arrived and its parents have finished
+    times: Floats  # whole-task seconds by device class; NaN for a non-clairvoyant scheduler
 
 
 class View(NamedTuple):
     """The devices, one entry each: when they will be free and what they are."""
 
-    free: Floats  # when the work queued so far will have ended, as far as that can be known
-    arrives: Floats  # when the data of the task's parents can be there; empty if no data moves
+    free: Floats  # end of the work queued so far, estimated where it is not known
+    arrives: Floats  # when the data of the task's parents can be on the device; empty if no data moves
     kind: Ints  # 0 CPU, 1 GPU
     device_class: Ints
     node: Ints
@@ -41,18 +41,18 @@ class View(NamedTuple):
     dollars: Floats
     gpus: Ints  # indices of the GPUs
     first_cpu: Ints  # index of the first CPU of the device's node
-    cpu_count: Ints  # how many CPUs that node has
+    cpu_count: Ints  # number of CPUs of that node
     network: float  # MB/s between nodes
-    queued: bool  # False in the isolated race, where every device is always free
+    queued: bool  # False in isolated mode, where every device is always free
 
 
-def view_of(cluster: Cluster, queued: bool = True) -> View:
+def build_view(cluster: Cluster, queued: bool = True) -> View:
     """Return a view of the cluster with every device free."""
     count = len(cluster.devices)
     node = np.array([device.node for device in cluster.devices], np.int64)
     kind = np.array([KINDS[device.device_class.kind] for device in cluster.devices], np.int64)
-    cpus_of_node = np.bincount(node[kind != GPU], minlength=len(cluster.nodes)).astype(np.int64)
-    first_of_node = np.searchsorted(node, np.arange(len(cluster.nodes))).astype(np.int64)
+    node_cpus = np.bincount(node[kind != GPU], minlength=len(cluster.nodes)).astype(np.int64)
+    node_first = np.searchsorted(node, np.arange(len(cluster.nodes))).astype(np.int64)
     return View(
         free=np.zeros(count),
         arrives=np.empty(0),
@@ -64,34 +64,28 @@ def view_of(cluster: Cluster, queued: bool = True) -> View:
         watts=cluster.per_device("watts"),
         dollars=cluster.per_device("dollars_per_second"),
         gpus=cluster.gpus.astype(np.int64),
-        first_cpu=first_of_node[node],
-        cpu_count=cpus_of_node[node],
+        first_cpu=node_first[node],
+        cpu_count=node_cpus[node],
         network=float(cluster.network),
         queued=queued,
     )
 
 
 @jitable
-def soonest(ready: float, view: View, device: int) -> float:
-    """Return when a device can start something that is ready then, its data on the device."""
-    return max(earliest(ready, view, device), view.free[device])
-
-
-@jitable
-def earliest(ready: float, view: View, device: int) -> float:
-    """Return when something that is ready then could start on a free device: its data has to be there."""
+def data_ready_time(ready: float, view: View, device: int) -> float:
+    """Return when a task that is ready at `ready` also has its parents' data on a device."""
     return max(ready, view.arrives[device]) if len(view.arrives) > 0 else ready
 
 
 @jitable
 def start_on(task: TaskView, view: View, device: int) -> float:
     """Return when the task could start on a device."""
-    return soonest(task.ready_time, view, device)
+    return max(data_ready_time(task.ready_time, view, device), view.free[device])
 
 
 @jitable
 def finish_on(task: TaskView, view: View, device: int) -> float:
-    """Return when the whole task would end on a device by the times that the policy sees; inf if it does not fit."""
+    """Return when the whole task would finish on a device by the visible times; inf if it does not fit."""
     finish = start_on(task, view, device) + task.times[view.device_class[device]]
     return finish if task.memory_required <= view.memory[device] else np.inf
 
@@ -103,8 +97,8 @@ def can_run(task: TaskView, view: View, device: int) -> bool:
 
 
 @jitable
-def cpu_beside(view: View, device: int) -> int:
-    """Return the CPU that takes the other share of a task on `device`: the first free one of its node."""
+def least_loaded_node_cpu(view: View, device: int) -> int:
+    """Return the CPU of the device's node that is free first; it takes the CPU share of a split task."""
     first = view.first_cpu[device]
     best = first
     for cpu in range(first + 1, first + view.cpu_count[device]):

@@ -1,1 +1,1 @@
-"""Measures this machine and fits the model's physics to what was measured."""
+"""Measures a machine and calibrates the execution model to it."""

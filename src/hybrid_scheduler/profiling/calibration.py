@@ -1,4 +1,7 @@
-"""Robust fits of three small laws; medians instead of squares, so that one bad time cannot bend them."""
+"""Calibration: fits the execution model to a profile by robust regression.
+
+Medians instead of squares: a single outlier does not bend a fit.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from hybrid_scheduler.core.cluster import DEFAULT_CPU, DEFAULT_GPU, Cluster, DeviceClass, Node
+from hybrid_scheduler.core.cluster import DEFAULT_CPU, DEFAULT_GPU, Cluster, Node
 from hybrid_scheduler.core.tasks import Floats
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.profiling.profile import MEASURED, REFERENCE, TO_DEVICE, Point, Profile
 from hybrid_scheduler.profiling.timing import Timing
 
 SLOPES = np.concatenate([[0.0], np.geomspace(0.01, 1000.0, 501)])
-"""Speed-up slopes that are tried; neighbours differ by 2.3 %."""
-APART = 0.3
-"""Range of intensities below which they say nothing about a slope."""
+"""Speed-up slopes of the grid search; neighbours differ by 2.3 %."""
+MIN_RANGE = 0.3
+"""Smallest range of intensities from which a slope can be fitted."""
+REFERENCE_GPUS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,29 +45,30 @@ class SpeedupLaw:
 
     speed: float
     slope: float
-    slope_fitted: bool = False  # False: the intensities were too much alike, the slope is the reference model's
+    slope_fitted: bool = False  # False: the intensities are too similar, the slope is the reference model's
     error: float = 0.0
     worst: float = 0.0
     points: int = 0
 
 
 def relative_errors(predicted: Floats, actual: Floats) -> Floats:
-    """Return how far predictions are off, as a factor minus 1: twice and half as much are both 1."""
+    """Return the errors of predictions as a factor minus 1: both twice and half the actual value are 1."""
     errors: Floats = np.expm1(np.abs(np.log(predicted / actual)))
     return errors
 
 
-def power_law(x: Sequence[float], y: Sequence[float]) -> PowerLaw:
-    """Fit a power law through logarithms: the median slope of all pairs (Theil–Sen), then the median level."""
+def fit_power_law(x: Sequence[float], y: Sequence[float]) -> PowerLaw:
+    """Fit a power law in logarithms: the median slope of all pairs (Theil–Sen), then the median level."""
     xs, ys = np.log(_positive(x)), np.log(_positive(y))
-    exponent = _median_slope(xs, ys)
+    slopes = _pair_slopes(xs, ys)
+    exponent = float(np.median(slopes)) if len(slopes) else 1.0  # a single size: assume proportional
     level = float(np.median(ys - exponent * xs))
     errors = np.expm1(np.abs(level + exponent * xs - ys))
     return PowerLaw(float(np.exp(level)), exponent, float(np.median(errors)), float(errors.max()), len(xs))
 
 
-def shared_power_law(groups: Sequence[tuple[Floats, Floats]]) -> PowerLaw:
-    """Fit one power law to several groups: slopes are taken within groups, the level over all of them."""
+def fit_shared_power_law(groups: Sequence[tuple[Floats, Floats]]) -> PowerLaw:
+    """Fit one power law to several groups: slopes within groups, the level over all of them."""
     slopes = [_pair_slopes(np.log(x), np.log(y)) for x, y in groups]
     exponent = float(np.median(np.concatenate(slopes))) if any(len(each) for each in slopes) else 1.0
     x, y = (np.concatenate([group[side] for group in groups]) for side in (0, 1))
@@ -72,39 +77,34 @@ def shared_power_law(groups: Sequence[tuple[Floats, Floats]]) -> PowerLaw:
     return PowerLaw(float(np.exp(level)), exponent, float(np.median(errors)), float(errors.max()), len(x))
 
 
-def speedup_law(intensity: Sequence[float], speedup: Sequence[float], slope: float) -> SpeedupLaw:
+def fit_speedup_law(intensity: Sequence[float], speedup: Sequence[float], slope: float) -> SpeedupLaw:
     """Fit speed · (1 + slope · intensity) by the smallest sum of absolute logarithmic errors.
 
-    `slope` is taken as it is if the intensities are too much alike to fit one.
+    `slope` is kept if the intensities are too similar to fit one.
     """
     xs, logs = np.asarray(intensity, np.float64), np.log(_positive(speedup))
     if len(xs) != len(logs):
         raise InputError(f"there are {len(xs)} intensities and {len(logs)} speed-ups: give one of each a point")
-    fitted = float(np.ptp(xs)) >= APART
+    fitted = float(np.ptp(xs)) >= MIN_RANGE
     slopes = SLOPES if fitted else np.array([slope])
     shapes = np.log1p(np.outer(slopes, xs))
     levels = np.median(logs - shapes, axis=1)  # the best speed for each slope
-    misses = np.abs(shapes + levels[:, None] - logs)
-    best = int(np.argmin(misses.sum(axis=1)))
-    errors = np.expm1(misses[best])
+    residuals = np.abs(shapes + levels[:, None] - logs)
+    best = int(np.argmin(residuals.sum(axis=1)))
+    errors = np.expm1(residuals[best])
     speed = float(np.exp(levels[best]))
     return SpeedupLaw(speed, float(slopes[best]), fitted, float(np.median(errors)), float(errors.max()), len(xs))
 
 
-def line(x: Sequence[float], y: Sequence[float]) -> tuple[float, float, float]:
+def fit_line(x: Sequence[float], y: Sequence[float]) -> tuple[float, float, float]:
     """Fit y = start + slope · x with start ≥ 0 and slope > 0; return start, slope and the median relative error."""
     xs, ys = _positive(x), _positive(y)
     slopes = _pair_slopes(xs, ys)
     slope = float(np.median(slopes)) if len(slopes) else 0.0
     start = float(np.median(ys - slope * xs))
-    if slope <= 0 or start < 0:  # noise: a line through the origin is what is left
+    if slope <= 0 or start < 0:  # too noisy: fall back to a line through the origin
         start, slope = 0.0, float(np.median(ys / xs))
     return start, slope, float(np.median(relative_errors(start + slope * xs, ys)))
-
-
-def _median_slope(xs: Floats, ys: Floats) -> float:
-    slopes = _pair_slopes(xs, ys)
-    return float(np.median(slopes)) if len(slopes) else 1.0  # one size: twice the size, twice the time
 
 
 def _pair_slopes(xs: Floats, ys: Floats) -> Floats:
@@ -122,19 +122,18 @@ def _positive(values: Sequence[float]) -> Floats:
     return column
 
 
-REFERENCE_GPUS = 4
-REFERENCE_SPEEDUP = SpeedupLaw(DEFAULT_GPU.speed, DEFAULT_GPU.speedup_slope)
 Side = Callable[[Point], Timing | None]
+SIDES: dict[str, Side] = {"cpu": lambda point: point.cpu, "gpu": lambda point: point.gpu}
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """Fitted figures of the physics; `sources` says which of them were measured."""
+    """Fitted figures of the execution model; `sources` says which of them were measured."""
 
-    duration: PowerLaw  # base = scale · N^exponent / (intensity + 0.5), one law for all kernels
+    duration: PowerLaw  # scale · N^exponent / (intensity + 0.5), one law for all kernels
     speedup: SpeedupLaw
     bandwidth: float  # MB/s to the device
-    latency: float  # s of a transfer, however small
+    latency: float  # s of the smallest transfer
     bandwidth_error: float
     cpu_laws: dict[str, PowerLaw]  # kernel by kernel: seconds = scale · N^exponent
     gpu_laws: dict[str, PowerLaw]
@@ -146,51 +145,52 @@ class Calibration:
 
 
 def calibrate(profile: Profile) -> Calibration:
-    """Fit the physics to a profile; what was not measured stays as the reference model has it."""
+    """Fit the execution model to a profile; what was not measured is the reference model's."""
     link = profile.link(TO_DEVICE)
-    gpu_laws = _laws(profile, lambda point: point.gpu)
+    gpu_laws = _fit_kernels(profile, "gpu")
     source = MEASURED if gpu_laws else REFERENCE
     return Calibration(
-        duration=shared_power_law([_group(profile, name) for name in profile.kernels]),
-        speedup=_speedup(profile) if gpu_laws else REFERENCE_SPEEDUP,
+        duration=fit_shared_power_law([_normalise_times(profile, name) for name in profile.kernels]),
+        speedup=_fit_speedup(profile) if gpu_laws else SpeedupLaw(DEFAULT_GPU.speed, DEFAULT_GPU.speedup_slope),
         bandwidth=link.bandwidth if link else DEFAULT_GPU.bandwidth,
         latency=link.latency if link else 0.0,
         bandwidth_error=link.error if link else 0.0,
-        cpu_laws=_laws(profile, lambda point: point.cpu),
+        cpu_laws=_fit_kernels(profile, "cpu"),
         gpu_laws=gpu_laws,
         sources={"duration": MEASURED, "speedup": source, "bandwidth": MEASURED if link else REFERENCE},
     )
 
 
-def _group(profile: Profile, kernel: str) -> tuple[Floats, Floats]:
-    """Sizes of a kernel and what is left of its times when the model's share of intensity is taken out."""
-    points = list(profile.of_kernel(kernel))
+def _normalise_times(profile: Profile, kernel: str) -> tuple[Floats, Floats]:
+    """Return a kernel's sizes and its CPU times without the model's factor of intensity."""
+    points = profile.select_kernel(kernel)
     sizes = np.array([each.size for each in points])
     return sizes, np.array([each.cpu.seconds * (each.compute_intensity + 0.5) for each in points])
 
 
-def _laws(profile: Profile, side: Side) -> dict[str, PowerLaw]:
-    laws = {}
-    for name in profile.kernels:
-        timed = [(point.size, timing.seconds) for point in profile.of_kernel(name) if (timing := side(point))]
-        if timed:
-            sizes, seconds = zip(*timed, strict=True)
-            laws[name] = power_law(sizes, seconds)
-    return laws
+def _fit_kernels(profile: Profile, side: str) -> dict[str, PowerLaw]:
+    times = {name: _list_times(profile, name, side) for name in profile.kernels}
+    return {name: fit_power_law(*zip(*pairs, strict=True)) for name, pairs in times.items() if pairs}
 
 
-def _speedup(profile: Profile) -> SpeedupLaw:
+def _list_times(profile: Profile, kernel: str, side: str) -> list[tuple[float, float]]:
+    """Return size and seconds of every measurement of a kernel on one side."""
+    points = profile.select_kernel(kernel)
+    return [(each.size, timing.seconds) for each in points if (timing := SIDES[side](each))]
+
+
+def _fit_speedup(profile: Profile) -> SpeedupLaw:
     both = [(each, each.gpu) for each in profile.points if each.gpu]
-    known = [pair for pair in both if pair[0].operations is not None] or both
-    return speedup_law(
-        [point.compute_intensity for point, _ in known],
-        [point.cpu.seconds / gpu.seconds for point, gpu in known],
+    pairs = [pair for pair in both if pair[0].operations is not None] or both
+    return fit_speedup_law(
+        [point.compute_intensity for point, _ in pairs],
+        [point.cpu.seconds / gpu.seconds for point, gpu in pairs],
         DEFAULT_GPU.speedup_slope,
     )
 
 
-def cluster_of(profile: Profile, gpus: int | None = None) -> Cluster:
-    """Return the machine of a profile as a cluster; a GPU that was not measured is the reference model's."""
+def build_cluster(profile: Profile, gpus: int | None = None) -> Cluster:
+    """Build the cluster of a profile; a GPU that was not measured is the reference model's."""
     fitted = calibrate(profile)
     count = profile.gpu.count if profile.gpu_measured else REFERENCE_GPUS
     gpu = replace(
@@ -199,59 +199,54 @@ def cluster_of(profile: Profile, gpus: int | None = None) -> Cluster:
         speedup_slope=fitted.speedup.slope,
         bandwidth=fitted.bandwidth,
         memory=profile.gpu.memory_mb or DEFAULT_GPU.memory,
-        watts=_watts(profile, lambda point: point.gpu, DEFAULT_GPU),
+        watts=_median_watts(profile, "gpu", DEFAULT_GPU.watts),
     )
-    cpu = replace(DEFAULT_CPU, watts=_watts(profile, lambda point: point.cpu, DEFAULT_CPU))
+    cpu = replace(DEFAULT_CPU, watts=_median_watts(profile, "cpu", DEFAULT_CPU.watts))
     return Cluster((cpu, gpu), (Node({"cpu": profile.cpu.count, "gpu": count if gpus is None else gpus}),))
 
 
-def _watts(profile: Profile, side: Side, default: DeviceClass) -> float:
-    """Median watts of the kernels whose joules were metered, else the model's."""
-    timings = [timing for point in profile.points if (timing := side(point)) and timing.joules is not None]
+def _median_watts(profile: Profile, side: str, default: float) -> float:
+    """Return the median power of the kernels whose energy was metered, else the default."""
+    timings = [timing for point in profile.points if (timing := SIDES[side](point))]
     watts = [timing.joules / timing.seconds for timing in timings if timing.joules is not None]
-    return float(np.median(watts)) if watts else default.watts
+    return float(np.median(watts)) if watts else default
 
 
 @dataclass(frozen=True, slots=True)
-class HeldOut:
-    """A time that the law did not see: fitted on the kernel's other sizes, predicted, compared."""
+class HoldOut:
+    """A measured time and its prediction by a law fitted to the kernel's other sizes."""
 
     kernel: str
     side: str  # cpu or gpu
     size: float
-    position: str  # inside: between sizes that were fitted; outside: beyond them
+    position: str  # inside or outside the range of the fitted sizes
     seconds: float
     predicted: float
 
     @property
     def error(self) -> float:
-        """How far the prediction is off, as a factor minus 1."""
+        """Relative error of the prediction, as a factor minus 1."""
         return float(relative_errors(np.array([self.predicted]), np.array([self.seconds]))[0])
 
 
-def held_out(profile: Profile) -> list[HeldOut]:
-    """Leave out each size of each kernel in turn, fit the others and predict it; kernels with three sizes or more."""
-    sides: dict[str, Side] = {"cpu": lambda point: point.cpu, "gpu": lambda point: point.gpu}
+def cross_validate(profile: Profile) -> list[HoldOut]:
+    """Predict each size of each kernel from its other sizes; kernels with three sizes or more."""
     return [
         each
         for name in profile.kernels
-        for side, timing_of in sides.items()
-        for each in _leave_one_out(name, side, _timed(profile, name, timing_of))
+        for side in SIDES
+        for each in _leave_one_out(name, side, sorted(_list_times(profile, name, side)))
     ]
 
 
-def _timed(profile: Profile, kernel: str, side: Side) -> list[tuple[float, float]]:
-    return sorted((each.size, timing.seconds) for each in profile.of_kernel(kernel) if (timing := side(each)))
-
-
-def _leave_one_out(kernel: str, side: str, timed: list[tuple[float, float]]) -> list[HeldOut]:
-    if len({size for size, _ in timed}) < 3:
+def _leave_one_out(kernel: str, side: str, times: list[tuple[float, float]]) -> list[HoldOut]:
+    if len({size for size, _ in times}) < 3:
         return []
     found = []
-    smallest, largest = timed[0][0], timed[-1][0]
-    for size, seconds in timed:
-        others = [pair for pair in timed if pair[0] != size]
-        law = power_law([each for each, _ in others], [each for _, each in others])
+    smallest, largest = times[0][0], times[-1][0]
+    for size, seconds in times:
+        others = [pair for pair in times if pair[0] != size]
+        law = fit_power_law([each for each, _ in others], [each for _, each in others])
         position = "inside" if smallest < size < largest else "outside"
-        found.append(HeldOut(kernel, side, size, position, seconds, law(size)))
+        found.append(HoldOut(kernel, side, size, position, seconds, law(size)))
     return found

@@ -1,4 +1,4 @@
-"""Devices that torch may know besides the CPU, behind one interface: CUDA (ROCm too), Apple's MPS, Intel's XPU."""
+"""What this machine has: GPUs that torch finds (CUDA or ROCm, MPS, XPU), CPU, memory, system, libraries."""
 
 from __future__ import annotations
 
@@ -16,58 +16,57 @@ from hybrid_scheduler.errors import unknown_name
 
 DEVICE_TYPES = ("auto", "cpu", "cuda", "mps", "xpu")
 GPU_TYPES = DEVICE_TYPES[2:]
-
-
-def _nothing_to_wait_for() -> None:
-    """Return at once: calls on the CPU are done when they return."""
+CPUINFO = Path("/proc/cpuinfo")
+LIBRARIES = ("numpy", "torch")
+MACOS_CPU = ("/usr/sbin/sysctl", "-n", "machdep.cpu.brand_string")
 
 
 @dataclass(frozen=True)
 class Device:
-    """Where kernels run: torch's name of the place and how to wait until it has done its work."""
+    """A torch device: its name in torch, and how to wait until it has finished its work."""
 
     type: str
     name: str
     place: str = "cpu"
     count: int = 1
     memory_mb: float | None = None
-    settle: Callable[[], None] = _nothing_to_wait_for
+    settle: Callable[[], None] = lambda: None  # calls on the CPU are complete when they return
 
 
 CPU_DEVICE = Device("cpu", "CPU")
 
 
-def _of_accelerator(kind: str, module: Any) -> Device | None:
-    """CUDA and XPU have the same interface in torch."""
+def _find_accelerator(kind: str, module: Any) -> Device | None:
+    """Return the first CUDA or XPU device: both have the same interface in torch."""
     if module is None or not module.is_available():
         return None
-    figures = module.get_device_properties(0)
-    memory = float(figures.total_memory // 1_000_000)
-    return Device(kind, str(figures.name), f"{kind}:0", int(module.device_count()), memory, module.synchronize)
+    properties = module.get_device_properties(0)
+    memory = float(properties.total_memory // 1_000_000)
+    return Device(kind, str(properties.name), f"{kind}:0", int(module.device_count()), memory, module.synchronize)
 
 
-def _of_mps(torch: Any) -> Device | None:
+def _find_mps(torch: Any) -> Device | None:
     backend = getattr(torch.backends, "mps", None)
     if backend is None or not backend.is_available():
         return None
-    # The GPU shares the machine's memory; torch says how much of it it may take.
+    # The GPU shares the machine's memory; torch knows how much of it a process may take.
     memory = float(torch.mps.recommended_max_memory() // 1_000_000)
     return Device("mps", "Apple GPU (Metal)", "mps", 1, memory, torch.mps.synchronize)
 
 
 def _probe(kind: str, torch: Any) -> Device | None:
-    return _of_mps(torch) if kind == "mps" else _of_accelerator(kind, getattr(torch, kind, None))
+    return _find_mps(torch) if kind == "mps" else _find_accelerator(kind, getattr(torch, kind, None))
 
 
-def check_type(device_type: str) -> None:
-    """Refuse a device type that does not exist."""
+def check_device_type(device_type: str) -> None:
+    """Raise an error for a device type that does not exist."""
     if device_type not in DEVICE_TYPES:
         raise unknown_name("device type", str(device_type), DEVICE_TYPES)
 
 
 def find_gpu(device_type: str, torch: Any) -> tuple[Device | None, str]:
-    """Return the GPU of a type (`auto`: the first there is), or None and why there is none."""
-    check_type(device_type)
+    """Return the GPU of a type (`auto`: the first of any), or None and the reason."""
+    check_device_type(device_type)
     if device_type == "cpu":
         return None, "only the CPU was asked for"
     wanted = GPU_TYPES if device_type == "auto" else (device_type,)
@@ -76,13 +75,8 @@ def find_gpu(device_type: str, torch: Any) -> tuple[Device | None, str]:
     return found, "" if found else f"torch {torch.__version__} finds no {names} device"
 
 
-CPUINFO = Path("/proc/cpuinfo")
-LIBRARIES = ("numpy", "torch")
-MACOS_CPU = ("/usr/sbin/sysctl", "-n", "machdep.cpu.brand_string")
-
-
 def cpu_name(cpuinfo: Path = CPUINFO) -> str:
-    """Return the name of the CPU's model."""
+    """Return the CPU's model name."""
     if cpuinfo.is_file():
         found = re.search(r"^(?:model name|Model|cpu model)\s*:\s*(.+)$", cpuinfo.read_text("utf-8", "replace"), re.M)
         if found:
@@ -94,14 +88,14 @@ def cpu_name(cpuinfo: Path = CPUINFO) -> str:
     return platform.processor() or platform.machine()
 
 
-def cores() -> int:
-    """Return how many cores this process may use."""
+def usable_cores() -> int:
+    """Return the number of cores that this process may use."""
     usable = getattr(os, "sched_getaffinity", None)  # absent on macOS and Windows
     return len(usable(0)) if usable else os.cpu_count() or 1
 
 
 def memory_mb() -> float | None:
-    """Return the machine's memory in MB, None where the system does not tell."""
+    """Return the machine's memory in MB, None if unknown."""
     try:
         return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 1_000_000)
     except (AttributeError, ValueError, OSError):
@@ -109,25 +103,25 @@ def memory_mb() -> float | None:
 
 
 def load_average() -> float | None:
-    """Return how many processes wanted to run during the last minute: above the cores, times are too long."""
+    """Return the load of the last minute, None if unknown; above the number of cores, measured times are too long."""
     try:
         return round(os.getloadavg()[0], 2)
     except (AttributeError, OSError):
         return None
 
 
-def system() -> str:
-    """Return the operating system and the leading numbers of its release; the rest may hold names."""
+def system_name() -> str:
+    """Return the operating system and the version of its release, without suffixes that may hold names."""
     numbers = re.match(r"\d+(\.\d+)*", platform.release())
     return " ".join(filter(None, (platform.system(), numbers[0] if numbers else "", platform.machine())))
 
 
-def libraries() -> dict[str, str]:
-    """Return versions of Python and of the libraries that did the work."""
+def library_versions() -> dict[str, str]:
+    """Return the versions of Python and of the libraries that run the kernels."""
     found = {"python": platform.python_version()}
     for name in LIBRARIES:
         try:
             found[name] = version(name)
         except PackageNotFoundError:
-            continue  # then it did none of the work
+            continue
     return found

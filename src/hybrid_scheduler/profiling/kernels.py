@@ -1,7 +1,6 @@
-"""The kernels: what is run on an array of N × N floats, how many operations and bytes that takes.
+"""The benchmark kernels: their work on an array of N × N floats, and the operations and bytes that it takes.
 
-Size N always means N² elements, so that the sizes of all kernels mean the same memory. The same code runs on every
-device that torch knows; the CPU is one of them.
+Size N always means N² elements, so equal sizes mean equal memory. The same code runs on every torch device.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ FLOAT = 4
 FILTERS, FILTER_EDGE = 16, 5
 PER_ROW = 16  # non-zeros in a row of the sparse matrix
 RIDGE = 10.0
-"""Operations per byte at which intensity is 1/2: between what CPUs (about 5) and GPUs (about 20) need to be busy."""
+"""Operations per byte at which intensity is 1/2, between the ridge points of CPUs (about 5) and GPUs (about 20)."""
 
 Call = Callable[[], object]
 Build = Callable[[int, str], Call]
@@ -30,7 +29,7 @@ Figures = TypeVar("Figures", float, Floats)
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A kind of work; `build(size, place)` puts its arrays on a device and returns the call to time."""
+    """A kernel; `build(size, place)` allocates its arrays on a device and returns the call to time."""
 
     name: str
     summary: str
@@ -40,14 +39,14 @@ class Kernel:
     unit: str = "flop"
 
 
-def intensity_of(operations: Figures, traffic: Figures) -> Figures:
-    """Return the compute intensity of the model, 0 to 1, from operations per byte; a column of columns."""
+def normalise_intensity(operations: Figures, traffic: Figures) -> Figures:
+    """Return the compute intensity of the execution model, 0 to 1, from operations and bytes."""
     per_byte = operations / traffic
     return per_byte / (per_byte + RIDGE)
 
 
 def random_array(place: str, *shape: int) -> torch.Tensor:
-    """Return numbers from 0 to 1, the same on every device."""
+    """Return random numbers from 0 to 1, the same on every device."""
     import torch
 
     return torch.rand(*shape, generator=torch.Generator().manual_seed(0)).to(place)
@@ -128,9 +127,9 @@ KERNELS: dict[str, Kernel] = {
             lambda n: 2.0 * FILTERS * FILTER_EDGE**2 * n**2,
             lambda n: (1.0 + FILTERS) * FLOAT * n**2,
         ),
-        # Values in and out, and an index of eight bytes for each.
+        # Traffic: values in and out, and an index of eight bytes for each.
         Kernel("sort", "N² values, with their indices", _sort, _n_log_n, lambda n: 16.0 * n**2, "comparison"),
-        # A value and two indices of eight bytes for each non-zero, and the two vectors.
+        # Traffic: a value and two indices of eight bytes for each non-zero, and the two vectors.
         Kernel(
             "sparse",
             f"matrix of N² non-zeros, {PER_ROW} in a row, times a vector",

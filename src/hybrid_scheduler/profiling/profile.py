@@ -1,9 +1,8 @@
-"""A profile: what was measured of a machine, kernel by kernel, and what was not."""
+"""A profile: the measured times of a machine, kernel by kernel, and what was not measured."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -12,7 +11,7 @@ from hybrid_scheduler.core.cluster import DEFAULT_CPU, DEFAULT_GPU, Cluster, Nod
 from hybrid_scheduler.core.physics import class_times
 from hybrid_scheduler.core.tasks import Floats, Tasks
 from hybrid_scheduler.errors import InputError, unknown_name
-from hybrid_scheduler.profiling.kernels import intensity_of
+from hybrid_scheduler.profiling.kernels import normalise_intensity
 from hybrid_scheduler.profiling.timing import Timing
 
 MEASURED = "measured"
@@ -22,18 +21,18 @@ TO_DEVICE, TO_HOST = "host_to_device", "device_to_host"
 UNKNOWN_INTENSITY = 0.5
 DATA_IN_PLACE = Cluster((DEFAULT_CPU, replace(DEFAULT_GPU, bandwidth=math.inf)), (Node({"cpu": 1, "gpu": 1}),))
 HEADLINE = "matmul"
-"""The kernel whose times the guide compares."""
+"""The kernel that the CPU/GPU ratio refers to."""
 
 
 def _require(name: str, value: float, above_zero: bool = True) -> None:
-    # Far beyond any machine, and near enough to 1 that sums and ratios of such numbers stay finite.
+    # Beyond any machine, yet sums and ratios of such numbers stay finite.
     if not (1e-30 < value < 1e30 or (value == 0 and not above_zero)):
         raise InputError(f"{name} is {value!r}, expected a number {'above 0' if above_zero else '0 or more'}")
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One kernel at one size: times on the CPU and, if it was measured, on a GPU, data in place."""
+    """One kernel at one size: its times on the CPU and, if measured, on a GPU with the data in place."""
 
     kernel: str
     size: float
@@ -42,7 +41,7 @@ class Point:
     unit: str
     cpu: Timing
     gpu: Timing | None = None
-    gpu_reason: str = ""  # why there is no time of a GPU that is there
+    gpu_reason: str = ""  # why an existing GPU has no time
 
     def __post_init__(self) -> None:
         _require("size", self.size)
@@ -52,13 +51,13 @@ class Point:
 
     @property
     def megabytes(self) -> float:
-        """Memory of all arrays: what a GPU must be sent and sends back."""
+        """Memory of all arrays, which a GPU receives and sends back."""
         return self.traffic / 1e6
 
     @property
     def compute_intensity(self) -> float:
-        """The model's intensity, from operations per byte."""
-        return UNKNOWN_INTENSITY if self.operations is None else intensity_of(self.operations, self.traffic)
+        """Compute intensity of the execution model, 0 to 1."""
+        return UNKNOWN_INTENSITY if self.operations is None else normalise_intensity(self.operations, self.traffic)
 
     def rates(self, timing: Timing) -> dict[str, float | None]:
         """Return GFLOP/s (None unless floating-point operations were counted) and GB/s of a time."""
@@ -83,7 +82,7 @@ class Transfer:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """How fast host and device exchange data: seconds = latency + megabytes / bandwidth."""
+    """A link between host and device: seconds = latency + megabytes / bandwidth."""
 
     direction: str
     bandwidth: float  # MB/s
@@ -95,25 +94,25 @@ class Link:
         _require("latency", self.latency, above_zero=False)
 
     def seconds(self, megabytes: float) -> float:
-        """Return how long a transfer takes."""
+        """Return the duration of a transfer."""
         return self.latency + megabytes / self.bandwidth
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """The computer, described without saying whose it is."""
+    """The computer, without the names of its host or users."""
 
     cpu: str
     cores: int
     memory_mb: float | None
     system: str
     libraries: dict[str, str] = field(default_factory=dict)
-    load_average: float | None = None  # of the minute before
+    load_average: float | None = None  # of the last minute before the measurement
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """One side of the machine: CPU or GPU; how many devices, and whether its times were measured."""
+class Processor:
+    """The CPUs or the GPUs of the machine, and whether their times were measured."""
 
     name: str
     count: int
@@ -123,7 +122,7 @@ class Part:
     threads: int | None = None  # of a kernel on the CPU
     clock: str = WALL
     memory_mb: float | None = None
-    energy: str = ""  # which meter counted joules, or why none did
+    energy: str = ""  # the energy meter, or why there is none
 
     def __post_init__(self) -> None:
         if self.memory_mb is not None:
@@ -136,11 +135,11 @@ class Part:
 
 @dataclass(frozen=True)
 class Profile:
-    """All that is known of one machine."""
+    """Everything that was measured of one machine."""
 
     machine: Machine
-    cpu: Part
-    gpu: Part
+    cpu: Processor
+    gpu: Processor
     points: tuple[Point, ...]
     transfers: tuple[Transfer, ...] = ()
     links: tuple[Link, ...] = ()
@@ -154,21 +153,21 @@ class Profile:
 
     @property
     def gpu_measured(self) -> bool:
-        """Whether times of a GPU are real."""
+        """Whether the GPU times were measured."""
         return self.gpu.source == MEASURED
 
     @property
     def sources(self) -> dict[str, str]:
-        """Where the times of each side come from."""
+        """Origin of the times of CPU and GPU."""
         return {"cpu": self.cpu.source, "gpu": self.gpu.source}
 
     def link(self, direction: str) -> Link | None:
-        """Return the link of a direction, if it was measured."""
+        """Return the link of a direction, None if it was not measured."""
         return next((each for each in self.links if each.direction == direction), None)
 
     @cached_property
     def tasks(self) -> Tasks:
-        """The points as tasks: their base duration is the measured time on the CPU."""
+        """The points as tasks whose base duration is the measured CPU time."""
         return Tasks.build(
             size=[each.size for each in self.points],
             compute_intensity=[each.compute_intensity for each in self.points],
@@ -178,13 +177,13 @@ class Profile:
 
     @cached_property
     def reference_seconds(self) -> Floats:
-        """Seconds of every point on the model's own GPU, data in place; a stand-in, measured by nobody."""
+        """Seconds of every point on the reference GPU with the data in place: modelled, not measured."""
         times: Floats = class_times(self.tasks, DATA_IN_PLACE)[:, 1]
         return times
 
     @property
     def cpu_gpu_ratio(self) -> float:
-        """Seconds on the CPU over seconds on the GPU: matrix multiplication, mean (geometric) over the sizes."""
+        """CPU seconds over GPU seconds of matrix multiplication, geometric mean over the sizes."""
         chosen = [row for row, each in enumerate(self.points) if each.kernel == HEADLINE] or range(len(self.points))
         pairs = [(self.points[row].cpu.seconds, self._gpu_seconds(row)) for row in chosen]
         logs = [math.log(cpu / gpu) for cpu, gpu in pairs if gpu is not None]
@@ -198,12 +197,12 @@ class Profile:
 
     @property
     def gpu_fraction(self) -> float:
-        """Share of the work for the GPU so that both sides end together."""
+        """Share of the work for the GPU at which both sides end together."""
         return self.cpu_gpu_ratio / (1.0 + self.cpu_gpu_ratio)
 
     @property
     def sizes(self) -> list[float]:
-        """Sizes that were measured."""
+        """The measured sizes in ascending order."""
         return sorted({each.size for each in self.points})
 
     @property
@@ -211,19 +210,19 @@ class Profile:
         """Names of the kernels, in order of measurement."""
         return list(dict.fromkeys(each.kernel for each in self.points))
 
-    def of_kernel(self, name: str) -> Iterator[Point]:
+    def select_kernel(self, name: str) -> list[Point]:
         """Return the points of a kernel."""
-        return (each for each in self.points if each.kernel == name)
+        return [each for each in self.points if each.kernel == name]
 
     def __getitem__(self, key: str) -> Any:
-        """Return an entry of the profile's document by its name, such as `cpu_gpu_ratio`."""
+        """Return an entry of the profile's document by name, such as `cpu_gpu_ratio`."""
         document = self.to_dict()
         if key not in document:
             raise unknown_name("entry of the profile", key, document)
         return document[key]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data: what was measured, and the figures that follow from it."""
+        """Return plain data: the measurements and the figures derived from them."""
         document = asdict(self)
         for row, (entry, point) in enumerate(zip(document["points"], self.points, strict=True)):
             entry["compute_intensity"] = point.compute_intensity

@@ -1,4 +1,4 @@
-"""Tasks are checked once: what is wrong is named with its row; what is right comes back bit by bit."""
+"""Tasks are validated once: an error names the row; valid columns come back bit-identical."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_ids_are_counted_from_0_unless_given() -> None:
 
 
 def test_no_tasks_are_tasks_too() -> None:
-    tasks = Tasks.of([])
+    tasks = Tasks.from_iterable([])
     assert len(tasks) == 0
     assert list(tasks) == []
     assert tasks.in_order
@@ -109,26 +109,26 @@ def test_a_list_of_tasks_becomes_columns_and_comes_back_the_same() -> None:
         Task(2, 0.1 + 0.2, 1.0, 0.0, 0.0, (5,), 1 / 3, {"gpu": 0.1}),
         Task(9, 1e-3, 0.0, 5.5, 0.75, (2, 5), 7.0, {}),
     ]
-    tasks = Tasks.of(rows)
+    tasks = Tasks.from_iterable(rows)
     assert list(tasks) == rows
     assert tasks[1] == rows[1]
     assert tasks.task_id.tolist() == [5, 2, 9]
-    assert [tasks.edges.of(row).tolist() for row in range(3)] == [[], [0], [1, 0]]
+    assert [tasks.edges.neighbours(row).tolist() for row in range(3)] == [[], [0], [1, 0]]
     assert sorted(tasks.measured) == ["cpu", "gpu"]
 
 
 def test_columns_pass_through_unchanged() -> None:
     tasks = Tasks.build(**GOOD)
-    assert Tasks.of(tasks) is tasks
+    assert Tasks.from_iterable(tasks) is tasks
 
 
 def test_a_generator_of_tasks_is_taken_too() -> None:
-    tasks = Tasks.of(Task(number, 1.0 + number, 0.5, 1.0) for number in range(4))
+    tasks = Tasks.from_iterable(Task(number, 1.0 + number, 0.5, 1.0) for number in range(4))
     assert tasks.size.tolist() == [1.0, 2.0, 3.0, 4.0]
 
 
 def test_a_task_without_a_duration_gets_the_formula() -> None:
-    assert Tasks.of([Task(0, 100.0, 0.5, 1.0)])[0].duration_estimate == pytest.approx(1e-3, rel=1e-15)
+    assert Tasks.from_iterable([Task(0, 100.0, 0.5, 1.0)])[0].duration_estimate == pytest.approx(1e-3, rel=1e-15)
 
 
 def test_a_task_cannot_be_changed() -> None:
@@ -139,7 +139,7 @@ def test_a_task_cannot_be_changed() -> None:
 @pytest.mark.parametrize("task_id", [2**63, -(2**63) - 1])
 def test_an_id_that_no_column_can_hold_is_refused(task_id: int) -> None:
     with pytest.raises(InputError, match="task_id"):
-        Tasks.of([Task(task_id, 1.0, 0.5, 1.0)])
+        Tasks.from_iterable([Task(task_id, 1.0, 0.5, 1.0)])
 
 
 # --- edges ---------------------------------------------------------------------------------------------------
@@ -147,24 +147,24 @@ def test_an_id_that_no_column_can_hold_is_refused(task_id: int) -> None:
 
 def test_an_unknown_parent_is_named_with_its_child() -> None:
     with pytest.raises(RowError, match=r"row 1: task 7 depends on task 99, which does not exist: add that task"):
-        Tasks.of([Task(5, 1.0, 0.5, 1.0), Task(7, 1.0, 0.5, 1.0, dependencies=(5, 99))])
+        Tasks.from_iterable([Task(5, 1.0, 0.5, 1.0), Task(7, 1.0, 0.5, 1.0, dependencies=(5, 99))])
 
 
 def test_a_cycle_is_named_by_a_task_on_it_or_behind_it() -> None:
     with pytest.raises(RowError, match=r"cycle through task (3|4|5): remove one dependency"):
-        Tasks.of([Task(k, 1.0, 0.5, 1.0, dependencies=(3 + (k - 2) % 3,)) for k in (3, 4, 5)])
+        Tasks.from_iterable([Task(k, 1.0, 0.5, 1.0, dependencies=(3 + (k - 2) % 3,)) for k in (3, 4, 5)])
 
 
 def test_a_task_named_in_a_cycle_is_on_the_cycle_and_not_only_behind_it() -> None:
     behind = Task(1, 1.0, 0.5, 1.0, dependencies=(2,))
     cycle = [Task(2, 1.0, 0.5, 1.0, dependencies=(3,)), Task(3, 1.0, 0.5, 1.0, dependencies=(2,))]
     with pytest.raises(RowError, match=r"cycle through task (2|3)"):
-        Tasks.of([behind, *cycle])
+        Tasks.from_iterable([behind, *cycle])
 
 
 def test_a_task_that_waits_for_itself_is_a_cycle() -> None:
     with pytest.raises(RowError, match="cycle through task 4"):
-        Tasks.of([Task(4, 1.0, 0.5, 1.0, dependencies=(4,))])
+        Tasks.from_iterable([Task(4, 1.0, 0.5, 1.0, dependencies=(4,))])
 
 
 def test_edges_know_parents_children_and_weights() -> None:
@@ -173,8 +173,8 @@ def test_edges_know_parents_children_and_weights() -> None:
     assert edges.parents.tolist() == [0, 0, 1]
     assert edges.child.tolist() == [1, 2, 2]
     assert edges.megabytes.tolist() == [1.5, 2.5, 3.5]
-    turned = edges.turned()
-    assert [turned.of(row).tolist() for row in range(3)] == [[1, 2], [2], []]
+    turned = edges.transpose()
+    assert [turned.neighbours(row).tolist() for row in range(3)] == [[1, 2], [2], []]
     assert turned.megabytes.tolist() == [1.5, 2.5, 3.5]
 
 
@@ -182,7 +182,7 @@ def test_tasks_with_edges_cannot_be_cut_and_others_can() -> None:
     tasks = Tasks.build(**GOOD, task_id=[4, 2], measured={"gpu": [1.0, math.nan]})
     part = tasks.part(1, 2)
     assert list(part) == [tasks[1]]
-    graph = Tasks.of([Task(0, 1.0, 0.5, 1.0), Task(1, 1.0, 0.5, 1.0, dependencies=(0,))])
+    graph = Tasks.from_iterable([Task(0, 1.0, 0.5, 1.0), Task(1, 1.0, 0.5, 1.0, dependencies=(0,))])
     with pytest.raises(InputError, match="dependencies cannot be cut"):
         graph.part(0, 1)
 
@@ -190,7 +190,7 @@ def test_tasks_with_edges_cannot_be_cut_and_others_can() -> None:
 def test_other_arrival_times_change_nothing_else() -> None:
     tasks = Tasks.build(**GOOD, arrival_time=[5.0, 1.0])
     assert not tasks.in_order
-    moved = tasks.arriving_at([1.0, 5.0])
+    moved = tasks.with_arrival_times([1.0, 5.0])
     assert moved.in_order
     assert [dataclasses.replace(each, arrival_time=0.0) for each in moved] == [
         dataclasses.replace(each, arrival_time=0.0) for each in tasks
@@ -200,7 +200,7 @@ def test_other_arrival_times_change_nothing_else() -> None:
 @pytest.mark.parametrize("arrival", [[-1.0, 2.0], [math.nan, 1.0], [math.inf, 1.0]])
 def test_other_arrival_times_are_checked_like_the_first_ones(arrival: list[float]) -> None:
     with pytest.raises(InputError, match="row 0: arrival_time is"):
-        Tasks.build(**GOOD).arriving_at(arrival)
+        Tasks.build(**GOOD).with_arrival_times(arrival)
 
 
 @st.composite
@@ -234,10 +234,10 @@ def test_in_topological_order_every_parent_comes_before_its_children(
 @given(graphs())
 def test_edges_turned_twice_are_the_same_edges(graph: tuple[list[int], list[list[int]]]) -> None:
     edges = edges_from_ids(*graph)
-    twice = edges.turned().turned()
+    twice = edges.transpose().transpose()
     assert twice.start.tolist() == edges.start.tolist()
-    assert [sorted(twice.of(row).tolist()) for row in range(len(graph[0]))] == [
-        sorted(edges.of(row).tolist()) for row in range(len(graph[0]))
+    assert [sorted(twice.neighbours(row).tolist()) for row in range(len(graph[0]))] == [
+        sorted(edges.neighbours(row).tolist()) for row in range(len(graph[0]))
     ]
 
 
@@ -275,7 +275,7 @@ def test_one_edge_back_from_a_descendant_is_found_as_a_cycle(
 )
 def test_any_numbers_become_checked_tasks_or_an_error_for_the_user(rows: list[Task]) -> None:
     try:
-        tasks = Tasks.of(rows)
+        tasks = Tasks.from_iterable(rows)
     except SchedulerError:
         return
     assert np.all((tasks.size > 0) & np.isfinite(tasks.size))
@@ -290,4 +290,30 @@ def test_edges_between_rows_are_plain_columns() -> None:
     tasks = Tasks.build(**GOOD, edges=edges)
     assert tasks.has_edges
     assert tasks.topological.tolist() == [0, 1]
-    assert tasks.children.of(0).tolist() == [1]
+    assert tasks.children.neighbours(0).tolist() == [1]
+
+
+def test_expected_times_and_features_survive_rows_and_parts() -> None:
+    tasks = Tasks.build(
+        **GOOD,
+        measured={"cpu": [1.0, 1.0], "gpu": [5.0, np.inf]},
+        expected={"cpu": [9.0, np.nan]},
+        features={"loads": [3.0, 4.0]},
+    )
+    again = Tasks.from_iterable(list(tasks))
+    assert np.array_equal(again.expected["cpu"], [9.0, np.nan], equal_nan=True)
+    assert again.part(1, 2).features["loads"].tolist() == [4.0]
+    assert again.select(np.array([1, 0])).features["loads"].tolist() == [4.0, 3.0]
+    assert tasks[1] == Task(1, 200.0, 1.0, 10.0, 0.0, (), tasks[1].duration_estimate,
+                            {"cpu": 1.0, "gpu": np.inf}, {}, {"loads": 4.0})  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("expected", "features", "words"),
+    [({"cpu": [1.0, -1.0]}, {}, "expected_cpu is -1"), ({}, {"loads": [1.0, np.inf]}, "feature_loads is inf")],
+)
+def test_columns_that_make_no_sense_are_named(
+    expected: dict[str, list[float]], features: dict[str, list[float]], words: str
+) -> None:
+    with pytest.raises(RowError, match=words):
+        Tasks.build(**GOOD, expected=expected, features=features)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hybrid_scheduler.core import compiling as module
-from hybrid_scheduler.core.compiling import cache_directory, compiled, fingerprint, is_compiled
+from hybrid_scheduler.core import compiler as module
+from hybrid_scheduler.core.compiler import cache_directory, compiled, fingerprint, is_compiled
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
 from hybrid_scheduler.core.view import TaskView, View, least_loaded_gpu
 from hybrid_scheduler.errors import PolicyError

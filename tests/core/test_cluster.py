@@ -1,4 +1,4 @@
-"""A cluster is checked when built, comes back the same from plain data, and numbers its devices."""
+"""A cluster is validated when built, survives a round trip through plain data, and numbers its devices."""
 
 from __future__ import annotations
 
@@ -270,3 +270,10 @@ def test_any_bytes_are_a_cluster_or_an_error_for_the_user(scratch: Path, content
 @example({"nodes": [{"cpu": 1, 1: 2}], "classes": {1: {"speed": 2}}})
 def test_any_yaml_is_a_cluster_or_an_error_for_the_user(scratch: Path, data: Any) -> None:
     _reads_or_refuses(scratch, yaml.safe_dump(data).encode())
+
+
+def test_many_classes_are_counted_and_few_are_named() -> None:
+    gpus = tuple(DeviceClass(f"g{number}") for number in range(9))
+    many = Cluster((DEFAULT_CPU, *gpus), tuple(Node({"cpu": 1, each.name: 2}) for each in gpus))
+    assert many.describe() == "9 nodes: 9 CPUs of 1 classes, 18 GPUs of 9"
+    assert Cluster.default().describe() == "1 node: 1 cpu, 4 gpu"
