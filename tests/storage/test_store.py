@@ -116,9 +116,9 @@ async def test_runs_are_listed_by_kind_and_those_that_go_on_apart(store: Store) 
     assert [each.id for each in await store.runs()] == [second, first, live]
     assert [each.id for each in await store.runs(kind="comparison")] == [second, first]
     assert [each.id for each in await store.runs(second, kind="comparison")] == [first]
-    assert [each.id for each in await store.running_runs("comparison")] == [first, second]
+    assert [each.id for each in await store.active_runs("comparison")] == [first, second]
     await store.end_run(first)
-    assert [each.id for each in await store.running_runs("comparison")] == [second]
+    assert [each.id for each in await store.active_runs("comparison")] == [second]
 
 
 async def test_tasks_of_several_runs_are_counted_at_once(store: Store) -> None:

@@ -54,7 +54,7 @@ class BatchMeans:
 
 def batch_means_query(run_id: int, plan: BatchPlan) -> Select[Any]:
     """Return the query for the rows of `BatchMeans`, in order of scheduler and batch."""
-    rows = _sampled_results(run_id, plan).subquery()
+    rows = _results_query(run_id, plan).subquery()
     mean, late = func.avg, case((rows.c.rank >= 0.95, rows.c.turnaround_time))  # the percentile by nearest rank
     return (
         select(
@@ -72,7 +72,7 @@ def batch_means_query(run_id: int, plan: BatchPlan) -> Select[Any]:
     )
 
 
-def _sampled_results(run_id: int, plan: BatchPlan) -> Select[Any]:
+def _results_query(run_id: int, plan: BatchPlan) -> Select[Any]:
     result = scheduler_results.c
     key = (result.task_id, result.scheduler_name)
     restarted = (

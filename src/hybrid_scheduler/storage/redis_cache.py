@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Any, TypeVar
 from uuid import uuid4
 
@@ -28,6 +29,15 @@ _RETRY = Retry(NoBackoff(), 1, supported_errors=(LostError,))
 _PREFIX = "hms:"
 _CONNECTION_ERRORS = (RedisError, OSError, TimeoutError)
 _RETRY_SECONDS = 1.0  # for which Redis is skipped after it failed, so that no request waits for it
+
+
+@dataclass
+class ChannelListener:
+    """The task that listens to one channel, and its number of subscribers."""
+
+    task: asyncio.Task[None]
+    is_listening: asyncio.Event
+    subscribers: int = 0
 
 
 class RedisCache:
@@ -128,17 +138,19 @@ class RedisCache:
         """Listen to a channel of Redis while it has subscribers here, over one connection for all of them."""
         listener = self._listeners.get(channel)
         if listener is None:
-            listener = self._listeners[channel] = ChannelListener()
-            listener.task = asyncio.create_task(self._listen(channel, listener.is_listening))
-        listener.users += 1
+            event = asyncio.Event()
+            listener = ChannelListener(asyncio.create_task(self._listen(channel, event)), event)
+            self._listeners[channel] = listener
+        listener.subscribers += 1
         try:
             await listener.is_listening.wait()
             yield
         finally:
-            listener.users -= 1
-            if not listener.users:
+            listener.subscribers -= 1
+            if not listener.subscribers:
                 del self._listeners[channel]
-                await listener.close()
+                listener.task.cancel()
+                await asyncio.wait([listener.task])
 
     async def _listen(self, channel: str, listening: asyncio.Event) -> None:
         """Deliver what other processes publish; subscribe again when Redis is back."""
@@ -159,21 +171,6 @@ class RedisCache:
                     listening.set()
                 elif not message["data"].startswith(self._sender):
                     await self._local.publish(channel, message["data"][len(self._sender) :])
-
-
-class ChannelListener:
-    """The task that listens to one channel, and its number of subscribers."""
-
-    def __init__(self) -> None:
-        self.users = 0
-        self.is_listening = asyncio.Event()
-        self.task: asyncio.Task[None] | None = None
-
-    async def close(self) -> None:
-        """Stop listening."""
-        if self.task is not None:
-            self.task.cancel()
-            await asyncio.wait([self.task])
 
 
 async def _nothing() -> None:

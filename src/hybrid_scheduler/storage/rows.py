@@ -156,11 +156,7 @@ class Batch:
     key: str = field(default_factory=lambda: uuid4().hex)
 
     def __len__(self) -> int:
-        return sum(map(len, self._rows)) + len(self.changes)
-
-    @property
-    def _rows(self) -> tuple[_Rows, ...]:
-        return (*self.tasks, *self.results, *self.training)
+        return sum(map(len, (*self.tasks, *self.results, *self.training))) + len(self.changes)
 
     def records(self) -> Iterator[tuple[str, Iterator[Record]]]:
         """Return the rows of every table that gets some, parents first."""

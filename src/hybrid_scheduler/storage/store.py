@@ -180,7 +180,7 @@ class Store:
             page = page.where(runs.c.kind == kind)
         return await self._runs(page if after is None else page.where(runs.c.id < after))
 
-    async def running_runs(self, kind: str) -> list[Run]:
+    async def active_runs(self, kind: str) -> list[Run]:
         """Return runs of a kind that have not ended, oldest first."""
         running = select(*_RUN_COLUMNS).where(runs.c.kind == kind, runs.c.status == "running")
         return await self._runs(running.order_by(runs.c.id))

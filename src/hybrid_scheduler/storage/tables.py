@@ -60,7 +60,7 @@ Serial = BigInteger().with_variant(Integer, "sqlite")  # SQLite numbers rows onl
 Document = JSON(none_as_null=True).with_variant(JSONB(none_as_null=True), "postgresql")
 
 
-def _required(name: str, *rest: Any) -> Column[Any]:
+def _not_null(name: str, *rest: Any) -> Column[Any]:
     return Column(name, *rest, nullable=False)
 
 
@@ -68,16 +68,16 @@ runs = Table(
     "runs",
     metadata,
     Column("id", Serial, primary_key=True),
-    _required("kind", String),
-    _required("status", String),
-    _required("seed", BigInteger),
-    _required("version", String),
-    _required("started_at", Moment),
+    _not_null("kind", String),
+    _not_null("status", String),
+    _not_null("seed", BigInteger),
+    _not_null("version", String),
+    _not_null("started_at", Moment),
     Column("ended_at", Moment),
     Column("owner", String),
-    _required("heartbeat_at", Moment),
-    _required("cluster", Document),
-    _required("settings", Document),
+    _not_null("heartbeat_at", Moment),
+    _not_null("cluster", Document),
+    _not_null("settings", Document),
     Column("summary", Document),
     Column("last_batch", String),  # the key of the batch committed last, by which a retry is recognised
     Column("title", String),  # given by a user
@@ -90,20 +90,20 @@ claims = Table(  # which server runs the simulation of this database
     "claims",
     metadata,
     Column("name", String, primary_key=True),
-    _required("owner", String),
-    _required("expires_at", Moment),
+    _not_null("owner", String),
+    _not_null("expires_at", Moment),
 )
 
 tasks = Table(
     "tasks",
     metadata,
-    _required("run_id", Serial, ForeignKey("runs.id")),
-    _required("task_id", BigInteger),
-    _required("size", Double),
-    _required("compute_intensity", Double),
-    _required("memory_required", Double),
-    _required("arrival_time", Double),
-    _required("dependencies", Document),
+    _not_null("run_id", Serial, ForeignKey("runs.id")),
+    _not_null("task_id", BigInteger),
+    _not_null("size", Double),
+    _not_null("compute_intensity", Double),
+    _not_null("memory_required", Double),
+    _not_null("arrival_time", Double),
+    _not_null("dependencies", Document),
     PrimaryKeyConstraint("run_id", "task_id"),
     sqlite_with_rowid=False,
 )
@@ -112,13 +112,13 @@ scheduler_results = Table(
     "scheduler_results",
     metadata,
     Column("id", Serial, primary_key=True),
-    _required("run_id", Serial),
-    _required("task_id", BigInteger),
-    _required("scheduler_name", String),
-    _required("attempt", SmallInteger),  # 2 and more: restarted after a device failed
+    _not_null("run_id", Serial),
+    _not_null("task_id", BigInteger),
+    _not_null("scheduler_name", String),
+    _not_null("attempt", SmallInteger),  # 2 and more: restarted after a device failed
     Column("gpu_fraction", Double),  # NULL here and below: does not apply, as to a rejected task
-    _required("device", Integer),  # index in the run's cluster, -1 is none
-    _required("status", SmallInteger),
+    _not_null("device", Integer),  # index in the run's cluster, -1 is none
+    _not_null("status", SmallInteger),
     Column("start_time", Double),
     Column("finish_time", Double),
     Column("actual_time", Double),
@@ -126,7 +126,7 @@ scheduler_results = Table(
     Column("turnaround_time", Double),
     Column("energy_consumption", Double),
     Column("execution_cost", Double),
-    _required("measured", Boolean),
+    _not_null("measured", Boolean),
     ForeignKeyConstraint(["run_id", "task_id"], ["tasks.run_id", "tasks.task_id"]),
     UniqueConstraint("run_id", "task_id", "scheduler_name", "attempt"),
 )
@@ -135,13 +135,13 @@ training_data = Table(
     "training_data",
     metadata,
     Column("id", Serial, primary_key=True),
-    _required("run_id", Serial, ForeignKey("runs.id")),
-    _required("task_id", BigInteger),
-    _required("size", Double),
-    _required("compute_intensity", Double),
-    _required("memory_required", Double),
-    _required("optimal_gpu_fraction", Double),
-    _required("optimal_time", Double),
+    _not_null("run_id", Serial, ForeignKey("runs.id")),
+    _not_null("task_id", BigInteger),
+    _not_null("size", Double),
+    _not_null("compute_intensity", Double),
+    _not_null("memory_required", Double),
+    _not_null("optimal_gpu_fraction", Double),
+    _not_null("optimal_time", Double),
     UniqueConstraint("run_id", "task_id"),
 )
 
@@ -149,11 +149,11 @@ settings_changes = Table(
     "settings_changes",
     metadata,
     Column("id", Serial, primary_key=True),
-    _required("run_id", Serial, ForeignKey("runs.id")),
-    _required("at_task", BigInteger),
-    _required("at_time", Double),  # simulated seconds
-    _required("change", Document),
-    _required("created_at", Moment),
+    _not_null("run_id", Serial, ForeignKey("runs.id")),
+    _not_null("at_task", BigInteger),
+    _not_null("at_time", Double),  # simulated seconds
+    _not_null("change", Document),
+    _not_null("created_at", Moment),
     Index(None, "run_id"),
 )
 
@@ -162,9 +162,9 @@ models = Table(
     metadata,
     Column("id", Serial, primary_key=True),
     Column("run_id", Serial, ForeignKey("runs.id")),
-    _required("scheduler_name", String),
-    _required("path", String),
-    _required("sha256", String),
-    _required("training", Document),
-    _required("created_at", Moment),
+    _not_null("scheduler_name", String),
+    _not_null("path", String),
+    _not_null("sha256", String),
+    _not_null("training", Document),
+    _not_null("created_at", Moment),
 )
