@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import warnings
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
 from functools import partial, wraps
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
@@ -13,7 +13,6 @@ from typing import Any
 
 PACKAGE = "hybrid_scheduler"
 MODULES = {
-    "bounds": "bounds.makespan",
     "capacity": "studies.capacity",
     "clocks": "core.clocks",
     "compiling": "core.compiler",
@@ -21,7 +20,7 @@ MODULES = {
     "execution": "runtime",
     "execution.devices": "runtime.devices",
     "execution.hybrid_scheduler": "runtime.executor",
-    "execution.user_tasks": "runtime.user_tasks",
+    "execution.user_tasks": "runtime.tasks",
     "experiments": "studies.experiments",
     "graph_bound": "bounds.graph",
     "lane": "core.lane",
@@ -60,7 +59,19 @@ MODULES = {
     "workload_generator": "workloads",
 }
 """Old module → the module that has its names."""
-NAMES: dict[str, dict[str, str]] = {}
+NAMES: dict[str, dict[str, str]] = {
+    "learning.forest_lessons": {
+        "ForestLessons": "learning.forest:ForestTrainer",
+        "Models": "learning.forest:ForestModels",
+    },
+    "learning.learnt_times": {"LearntTimes": "learning.durations:DurationModel"},
+    "training": {
+        "kept_model": "studies.pretraining:find_or_train_model",
+        "ready": "studies.pretraining:load_or_train",
+        "taught": "studies.pretraining:pretrain_on_workloads",
+        "trained": "studies.pretraining:pretrain_on_presets",
+    },
+}
 """Old module → old name → "module:name" of what it is called now, where module or name have changed."""
 
 
@@ -85,6 +96,8 @@ class _OldModules(MetaPathFinder, Loader):
         home = importlib.import_module(f"{PACKAGE}.{MODULES[name]}")
         warn(spec.name, home.__name__, stacklevel=6)
         module = ModuleType(spec.name, home.__doc__)
+        if spec.submodule_search_locations is not None:
+            module.__path__ = []  # else the home's path would be looked up, and its modules loaded twice
 
         def look_up(attribute: str) -> Any:
             moved = NAMES.get(name, {}).get(attribute)
@@ -119,6 +132,17 @@ RENAMED_MEMBERS = {
 }
 RENAMED_OPTIONS = {"beside": "background"}
 """Options of schedulers in specs, such as `rl_agent:beside=50`."""
+
+
+def rename_options(given: Mapping[str, Any], accepted: Container[str]) -> dict[str, Any]:
+    """Return options of a spec under their present names."""
+    options = {}
+    for name, value in given.items():
+        new = RENAMED_OPTIONS.get(name, name) if name not in accepted else name
+        if new != name:
+            warn(f"option '{name}'", new)
+        options[new] = value
+    return options
 
 
 def adopt_policy(policy: type[Any]) -> None:

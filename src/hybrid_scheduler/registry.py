@@ -14,6 +14,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, Literal
 
+from hybrid_scheduler.deprecated import rename_options
 from hybrid_scheduler.errors import InputError, SchedulerError, unknown_name
 
 Kind = Literal["rule", "random", "learner", "clairvoyant rule", "clairvoyant search", "reference", "plug-in"]
@@ -44,7 +45,7 @@ class Entry:
     name: str
     target: str  # "module:attribute"
     summary: str = ""
-    sighted: str = ""  # schedulers: what it knows of the true times
+    clairvoyant: str = ""  # schedulers: what it knows of the true times
     featured: bool = False  # takes part when nothing else is asked for
     label: str = ""  # schedulers: its name for people, and a few letters for narrow columns
     short: str = ""
@@ -147,6 +148,7 @@ class Registry:
         if not callable(target):
             raise InputError(f"{self.kind} '{spec}' is no class or function: name one that can be called")
         accepted = inspect.signature(target).parameters
+        given = rename_options(given, accepted)
         if given and not accepted:
             raise InputError(f"{self.kind} '{spec.split(':')[0]}' takes no option, got {', '.join(given)}")
         for key in given:
@@ -227,14 +229,14 @@ def _from_file(path: Path, attribute: str) -> Any:
 def _builtin(
     name: str,
     target: str,
-    sighted: str,
+    clairvoyant: str,
     summary: str,
     label: tuple[str, str],
     kind: Kind,
     style: Style,
     featured: bool = False,
 ) -> Entry:
-    return Entry(name, f"hybrid_scheduler.schedulers.{target}", summary, sighted, featured, *label, kind, style)
+    return Entry(name, f"hybrid_scheduler.schedulers.{target}", summary, clairvoyant, featured, *label, kind, style)
 
 
 schedulers = Registry(
@@ -373,7 +375,7 @@ def _describe_base(name: str, plugins: list[str]) -> Description:
     """Describe a scheduler without options; `plugins` grows with every name that is not built in."""
     entry = schedulers.table.get(name)
     if entry and entry.style:
-        return Description(entry.label, entry.short, entry.kind, entry.style, entry.sighted == "yes")
+        return Description(entry.label, entry.short, entry.kind, entry.style, entry.clairvoyant == "yes")
     if name not in plugins:
         plugins.append(name)
     file, is_file, own = name.partition(".py")

@@ -11,6 +11,7 @@ import hashlib
 import json
 import pickle
 from importlib.metadata import PackageNotFoundError, version
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,11 @@ from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.files import atomic_write, sha256
 
 FORMAT = 1
+LEARNING = "hybrid_scheduler.learning"
+RENAMED_CLASSES = {  # in files of version 1.0
+    (f"{LEARNING}.forest_lessons", "Models"): (f"{LEARNING}.forest", "ForestModels"),
+    (f"{LEARNING}.learnt_times", "LearntTimes"): (f"{LEARNING}.durations", "DurationModel"),
+}
 LIBRARIES = ("numpy", "scikit-learn", "torch", "xgboost-cpu")
 
 
@@ -74,9 +80,16 @@ def load_model(path: str | Path, *, kind: str, trusted: bool = False) -> Any:
     if not trusted:
         check_manifest(read_manifest(path), path, kind, content)
     try:
-        return pickle.loads(content)  # noqa: S301  # its digest was checked, or the caller vouches
+        return _Unpickler(BytesIO(content)).load()  # its digest was checked, or the caller vouches
     except Exception as error:
         raise InputError(f"model file {path} cannot be read ({type(error).__name__}): train it again") from error
+
+
+class _Unpickler(pickle.Unpickler):
+    """Finds the classes that files of version 1.0 name."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        return super().find_class(*RENAMED_CLASSES.get((module, name), (module, name)))
 
 
 def list_models(directory: str | Path) -> list[dict[str, Any]]:
