@@ -1,4 +1,4 @@
-"""Hypothesis draws the same examples every time; `HMS_FUZZ=1 make test` draws new ones, for those who hunt."""
+"""Shared servers, scheduling of tests, and Hypothesis, which draws new examples only with `HMS_FUZZ=1 make test`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,16 @@ from hypothesis import settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 
-from ray_nodes import ray_cluster as ray_cluster  # here, so that all folders share one
+# Imported here, so that all folders share one server of each kind.
+from databases import empty_url as empty_url
+from databases import postgres as postgres
+from databases import postgres_url as postgres_url
+from databases import redis_server as redis_server
+from databases import redis_url as redis_url
+from databases import sqlite_store as sqlite_store
+from databases import store as store
+from databases import url as url
+from ray_nodes import ray_cluster as ray_cluster
 
 # Processes that learn or compare beside a race let others go first; tests would only wait for them.
 os.environ |= {"HMS_LEARNER_NICE": "0", "HMS_EXPERIMENT_NICE": "0"}

@@ -20,12 +20,12 @@ import orjson
 import uvicorn
 from websockets.asyncio.client import ClientConnection, connect
 
-from hybrid_scheduler.server.race import Manager
-from hybrid_scheduler.server.serve import address_of, config_of, listen
+from hybrid_scheduler.server.race import RaceManager
+from hybrid_scheduler.server.serve import browser_url, build_config, listen
 from hybrid_scheduler.settings import AppSettings, load_settings
 
 QUICK = ("round_robin", "greedy", "eft", "oracle")  # none that learns
-PATIENCE = 30.0
+DEADLINE = 300.0  # seconds; only there so that a hang ends
 QUIET: dict[str, Any] = {
     "schedulers": QUICK,
     "autostart": False,
@@ -37,10 +37,10 @@ QUIET: dict[str, Any] = {
 }
 
 
-async def until(happened: Callable[[], Any]) -> None:
-    """Wait for something; the time is only there so that a failure ends."""
-    async with asyncio.timeout(PATIENCE):
-        while not happened():
+async def until(condition: Callable[[], Any]) -> None:
+    """Wait for a condition."""
+    async with asyncio.timeout(DEADLINE):
+        while not condition():
             await asyncio.sleep(0.01)
 
 
@@ -50,29 +50,30 @@ class Live:
     def __init__(self, config: uvicorn.Config, address: str, client: httpx.AsyncClient) -> None:
         self.address, self.client = address, client
         app: Any = config.app
-        self.manager: Manager = app.state.manager
+        self.manager: RaceManager = app.state.manager
 
     @asynccontextmanager
     async def watch(self, query: str = "", **options: Any) -> AsyncIterator[Watcher]:
         """Connect to /ws."""
-        options = {"max_queue": None} | options  # else one that stops reading takes ten seconds to say goodbye
+        # Without a limit of the queue, a client that has stopped reading can close at once.
+        options = {"max_queue": None, "open_timeout": DEADLINE, "ping_timeout": None} | options
         async with connect(self.address.replace("http", "ws") + "/ws" + query, **options) as socket:
             yield Watcher(socket)
 
     async def post(self, path: str, json: Any = None, status: int = 200) -> Any:
-        """Send an order and return the answer after checking its status."""
+        """Send a command and return the response after checking its status."""
         answer = await self.client.post(path, json=json)
         assert answer.status_code == status, answer.text
         return answer.json()
 
     async def get(self, path: str) -> Any:
-        """Ask and return a good answer."""
+        """Return a response after checking its status."""
         answer = await self.client.get(path)
         assert answer.status_code == 200, answer.text
         return answer.json()
 
     async def until_tasks(self, count: int) -> None:
-        """Wait until so many tasks have passed."""
+        """Wait until so many tasks are processed."""
         await until(lambda: (seen := self.manager.snapshot()) is not None and seen.tasks_processed >= count)
 
 
@@ -84,7 +85,7 @@ class Watcher:
 
     async def next(self, kind: str | None = None) -> dict[str, Any]:
         """Return the next message, or the next one of a kind."""
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(DEADLINE):
             while True:
                 message: dict[str, Any] = orjson.loads(await self.socket.recv())
                 if kind in (None, message["type"]):
@@ -98,20 +99,20 @@ class _Server(uvicorn.Server):
         yield
 
 
-def settings_of(url: str, **settings: Any) -> AppSettings:
+def build_settings(url: str, **settings: Any) -> AppSettings:
     return load_settings(database_url=url, **(QUIET | settings))
 
 
 @asynccontextmanager
 async def live(url: str, **settings: Any) -> AsyncIterator[Live]:
     """Serve a database on a free port; with `autostart=True` the simulation is running when this returns."""
-    config = config_of(settings_of(url, **settings))
+    config = build_config(build_settings(url, **settings))
     listener = listen("127.0.0.1", 0)
-    address = address_of(listener).replace("localhost", "127.0.0.1")
+    address = browser_url(listener).replace("localhost", "127.0.0.1")
     server = _Server(config)
     serving = asyncio.create_task(server.serve(sockets=[listener]))
     await until(lambda: server.started or serving.done())
-    async with httpx.AsyncClient(base_url=address, timeout=PATIENCE) as client:
+    async with httpx.AsyncClient(base_url=address, timeout=DEADLINE) as client:
         served = Live(config, address, client)
         try:
             if settings.get("autostart"):
@@ -160,8 +161,8 @@ class Process:
 
     @property
     def address(self) -> str:
-        """Where it listens, once it does."""
-        assert self._ready.wait(PATIENCE)
+        """The URL, once it listens."""
+        assert self._ready.wait(DEADLINE)
         found = re.search(r"watch it at (\S+)", "".join(self.lines))
         assert found, "".join(self.lines)
         return found[1].replace("localhost", "127.0.0.1")
@@ -169,8 +170,8 @@ class Process:
     def end(self, how: signal.Signals = signal.SIGTERM) -> int:
         """End it and return its exit code."""
         self._process.send_signal(how)
-        code = self._process.wait(PATIENCE)
-        self._reader.join(PATIENCE)
+        code = self._process.wait(DEADLINE)
+        self._reader.join(DEADLINE)
         return code
 
     def __enter__(self) -> Self:
@@ -182,6 +183,6 @@ class Process:
         if self._process.poll() is None:
             self._process.kill()
             self._process.wait()
-        self._reader.join(PATIENCE)
+        self._reader.join(DEADLINE)
         if self._process.stdout:
             self._process.stdout.close()

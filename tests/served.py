@@ -1,4 +1,4 @@
-"""A running service for tests: the whole application in this process, with a real database."""
+"""The service in the test's own process, without a port, on a real database."""
 
 from __future__ import annotations
 
@@ -11,48 +11,48 @@ import httpx
 from fastapi import FastAPI
 
 from hybrid_scheduler.server.app import create_app
-from hybrid_scheduler.server.race import Manager
+from hybrid_scheduler.server.race import RaceManager
 from hybrid_scheduler.settings import load_settings
 
 QUICK = ("round_robin", "random", "greedy", "eft", "oracle")  # none that learns
 
 
-def app_of(url: str, **settings: Any) -> FastAPI:
+def build_app(url: str, **settings: Any) -> FastAPI:
     """Build the service for a database; it starts nothing by itself."""
     wanted = {"schedulers": QUICK, "autostart": False, "log_file": "none", "rate_limit": "none"} | settings
     return create_app(load_settings(database_url=url, **wanted))
 
 
 class Service:
-    """The service, a client of it, and a simulation that moves only when told to."""
+    """The service, a client, and a simulation that advances only by `step`."""
 
     def __init__(self, app: FastAPI, client: httpx.AsyncClient) -> None:
         self.app, self.client = app, client
-        self.manager: Manager = app.state.manager
+        self.manager: RaceManager = app.state.manager
 
     async def get(self, path: str, **query: Any) -> Any:
-        """Ask and return the JSON of a good answer."""
+        """Return the JSON of a response after checking its status."""
         answer = await self.client.get(path, params=query)
         assert answer.status_code == 200, answer.text
         return answer.json()
 
     async def refused(self, path: str, **query: Any) -> int:
-        """Ask for something that is refused; return the status after checking the shape."""
+        """Return the status of an error after checking its shape."""
         answer = await self.client.get(path, params=query)
         assert answer.json()["error"]["message"]
         return answer.status_code
 
     async def start(self, **settings: Any) -> int:
-        """Start a run and halt it; return how many tasks have passed."""
+        """Start a run and pause it; return the number of tasks processed."""
         await self.manager.start({"pace": 0.1, **settings})
         await self.manager.pause()
         simulation = self.manager.simulation
         assert simulation is not None
-        await asyncio.to_thread(simulation._ordered, lambda: None)  # what was under way has passed now
+        await asyncio.to_thread(simulation._execute, lambda: None)  # the block under way is done now
         return simulation.race.stream.number
 
     async def step(self, tasks: int, **settings: Any) -> None:
-        """Let so many tasks pass and see them stored; starts a run if there is none."""
+        """Process and store so many tasks; starts a run if there is none."""
         if tasks > 100:
             settings = {"pace": 200.0, **settings}  # in larger blocks
         passed = 0 if self.manager.active else await self.start(**settings)
@@ -60,14 +60,14 @@ class Service:
         await self.flush()
 
     async def flush(self) -> None:
-        """See everything stored."""
+        """Wait until everything is stored."""
         await self.manager.flush()
 
 
 @asynccontextmanager
 async def serving(url: str, **settings: Any) -> AsyncIterator[Service]:
-    """Serve a database for a while."""
-    app = app_of(url, **settings)
+    """Serve a database."""
+    app = build_app(url, **settings)
     async with (
         app.router.lifespan_context(app),
         httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client,

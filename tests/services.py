@@ -51,7 +51,7 @@ class Server(ABC):
                 self.command(), cwd=self.folder, stdout=log, stderr=log, env=_environment(self.folder)
             )
 
-    def wait(self, seconds: float = 30.0) -> None:
+    def wait(self, seconds: float = 300.0) -> None:
         """Wait until it answers."""
         end = time.monotonic() + seconds
         while not self.ready():
@@ -70,7 +70,7 @@ class Server(ABC):
             return
         self._process.send_signal(how)
         try:
-            self._process.wait(15)
+            self._process.wait(120)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
@@ -163,7 +163,7 @@ class Redis(Server):
 
     def ask(self, command: str) -> bytes:
         """Send one command and return the raw answer."""
-        with socket.create_connection(("127.0.0.1", self.port), 1) as connection:
+        with socket.create_connection(("127.0.0.1", self.port), 60) as connection:
             connection.sendall(f"{command}\r\n".encode())
             return connection.recv(4096)
 

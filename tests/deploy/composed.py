@@ -16,7 +16,7 @@ from typing import Any, Self
 import yaml
 
 ROOT = Path(__file__).parents[2]
-PATIENCE = 120.0  # seconds; only there so that a failure ends
+DEADLINE = 300.0  # seconds; only there so that a hang ends
 
 
 def compose(values: Mapping[str, str]) -> dict[str, Any]:
@@ -78,7 +78,7 @@ class Container:
     @property
     def address(self) -> str:
         """Where it listens, once it does."""
-        assert self._ready.wait(PATIENCE), self._said
+        assert self._ready.wait(DEADLINE), self._said
         found = re.search(r"watch it at http://localhost:(\d+)", self._said)
         assert found, self._said
         return f"http://127.0.0.1:{found[1]}"
@@ -91,10 +91,10 @@ class Container:
     ) -> None:
         self._process.terminate()
         try:
-            self._process.wait(30)
+            self._process.wait(DEADLINE)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-        self._reader.join(10)
+        self._reader.join(DEADLINE)
         if self._process.stdout:
             self._process.stdout.close()

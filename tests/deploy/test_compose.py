@@ -17,12 +17,13 @@ import pytest
 import yaml
 from websockets.asyncio.client import connect
 
-from deploy.composed import PATIENCE, ROOT, Container, compose
+from databases import run_apart
+from deploy.composed import DEADLINE, ROOT, Container, compose
 from services import Postgres, Redis
-from storage.conftest import run_apart
 
 VALUES = {"TOKEN": "a-long-random-word-1234", "POSTGRES_PASSWORD": "not-the-default", "GRAFANA_PASSWORD": "x"}
 OURS = ("server", "web-1", "web-2")
+CLIENT = httpx.Client(timeout=DEADLINE)
 LIGHT = {"SCHEDULERS": "round_robin,greedy,eft,oracle", "PACE": "100", "FRAME_SECONDS": "0.1"}  # none that learns
 
 
@@ -58,8 +59,8 @@ def _prepare(postgres: Postgres, environment: dict[str, str]) -> None:
 
 
 def healthy(address: str) -> dict[str, Any]:
-    end = time.monotonic() + PATIENCE
-    while (answer := httpx.get(f"{address}/api/health")).status_code != 200 or answer.json()["state"] != "ok":
+    end = time.monotonic() + DEADLINE
+    while (answer := CLIENT.get(f"{address}/api/health")).status_code != 200 or answer.json()["state"] != "ok":
         assert time.monotonic() < end, answer.text
         time.sleep(0.1)
     health: dict[str, Any] = answer.json()
@@ -76,7 +77,10 @@ def test_every_process_is_healthy_on_postgresql_and_redis(stack: dict[str, str])
 def test_a_race_moves_before_the_clients_of_a_web_worker(stack: dict[str, str], worker: str) -> None:
     async def watch() -> tuple[int, int]:
         passed: list[int] = []
-        async with connect(stack[worker].replace("http", "ws") + "/ws") as socket, asyncio.timeout(PATIENCE):
+        async with (
+            connect(stack[worker].replace("http", "ws") + "/ws", open_timeout=DEADLINE) as socket,
+            asyncio.timeout(DEADLINE),
+        ):
             while len(passed) < 5:
                 message = orjson.loads(await socket.recv())
                 if message["type"] == "simulation_update":
@@ -89,15 +93,15 @@ def test_a_race_moves_before_the_clients_of_a_web_worker(stack: dict[str, str], 
 
 def test_orders_through_a_worker_need_the_token_and_reach_the_simulation(stack: dict[str, str]) -> None:
     order = f"{stack['web-1']}/api/simulation/pause"
-    assert httpx.post(order).status_code == 401
+    assert CLIENT.post(order).status_code == 401
     bearer = {"Authorization": f"Bearer {VALUES['TOKEN']}"}
-    assert httpx.post(order, headers=bearer).json()["state"] == "paused"
-    assert httpx.get(f"{stack['server']}/api/status").json()["state"] == "paused"
-    assert httpx.post(order.replace("pause", "resume"), headers=bearer).json()["state"] == "running"
+    assert CLIENT.post(order, headers=bearer).json()["state"] == "paused"
+    assert CLIENT.get(f"{stack['server']}/api/status").json()["state"] == "paused"
+    assert CLIENT.post(order.replace("pause", "resume"), headers=bearer).json()["state"] == "running"
 
 
 def test_a_worker_serves_the_dashboard(stack: dict[str, str]) -> None:
-    page = httpx.get(stack["web-2"])
+    page = CLIENT.get(stack["web-2"])
     assert (page.status_code, 'id="root"' in page.text) == (200, True)
 
 
@@ -105,9 +109,11 @@ def test_prometheus_finds_its_path_and_all_names_of_the_pictures_and_alerts(stac
     path = yaml.safe_load((ROOT / "deploy/prometheus/prometheus.yml").read_text())["scrape_configs"][0][
         "metrics_path"
     ]
-    httpx.get(f"{stack['server']}/api/status")  # so that a request has been timed
+    CLIENT.get(f"{stack['server']}/api/status")  # so that a request has been timed
     exposed = {
-        name for address in stack.values() for name in re.findall(r"^(hms_\w+)", httpx.get(address + path).text, re.M)
+        name
+        for address in stack.values()
+        for name in re.findall(r"^(hms_\w+)", CLIENT.get(address + path).text, re.M)
     }
     used = named_in(ROOT / "deploy/grafana/dashboards/hms.json") | named_in(ROOT / "deploy/prometheus/rules.yml")
     assert used <= exposed

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, MetaData, insert, select
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from hybrid_scheduler.storage import database
-from hybrid_scheduler.storage.database import read_url
+from hybrid_scheduler.storage.database import parse_url
 from hybrid_scheduler.storage.store import Store
 
 pytestmark = pytest.mark.asyncio
@@ -74,7 +74,7 @@ def contents(connection: Connection) -> Rows:
 
 @pytest.mark.parametrize("revision", older_revisions())
 async def test_a_database_of_an_older_revision_keeps_its_data(revision: str, empty_url: str) -> None:
-    engine = create_async_engine(read_url(empty_url))
+    engine = create_async_engine(parse_url(empty_url))
     async with engine.begin() as connection:
         await connection.run_sync(lambda each: command.upgrade(config_of(each), revision))
         before = await connection.run_sync(filled)

@@ -110,7 +110,7 @@ WRONG_ORDERS: list[tuple[str, Any, int, str]] = [
 ]
 
 
-async def test_orders_that_cannot_be_carried_out_say_why(tmp_path: Any) -> None:
+async def test_commands_that_cannot_be_executed_say_why(tmp_path: Any) -> None:
     url = f"sqlite:///{tmp_path}/hms.db"
     async with live(url) as served, live(url) as other:
         for path, body, status, words in WRONG_ORDERS:
@@ -121,7 +121,7 @@ async def test_orders_that_cannot_be_carried_out_say_why(tmp_path: Any) -> None:
         await other.post("/api/simulation/start")  # nothing is left claimed
 
 
-async def test_orders_at_the_wrong_moment_say_why(tmp_path: Any) -> None:
+async def test_commands_in_the_wrong_state_say_why(tmp_path: Any) -> None:
     async with live(f"sqlite:///{tmp_path}/hms.db", autostart=True) as served:
         assert "stop it before" in (await served.post("/api/simulation/start", {}, 409))["error"]["hint"]
         assert "pause it before" in (await served.post("/api/simulation/step", {}, 409))["error"]["hint"]

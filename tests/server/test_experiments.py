@@ -17,7 +17,7 @@ from hybrid_scheduler.server import jobs
 from hybrid_scheduler.storage.store import Store
 from hybrid_scheduler.studies.compare import Comparison, compare
 from hybrid_scheduler.workloads.source import Source
-from live_server import live
+from live_server import DEADLINE, live
 from served import Service, serving
 
 pytestmark = pytest.mark.asyncio
@@ -55,7 +55,7 @@ async def ask(service: Service, status: int = 201, **values: Any) -> dict[str, A
 
 
 async def until(service: Service, number: int, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(DEADLINE):
         while not wanted(found := await service.get(f"/api/experiments/{number}")):
             await asyncio.sleep(0.02)
     return dict(found)

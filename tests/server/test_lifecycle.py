@@ -13,7 +13,7 @@ from sqlalchemy import event
 
 from hybrid_scheduler.storage.recorder import RecorderOptions
 from hybrid_scheduler.storage.store import Store
-from live_server import PATIENCE, Process, Watcher, live, until
+from live_server import DEADLINE, Process, Watcher, live, until
 from services import Postgres, Redis
 
 pytestmark = pytest.mark.asyncio
@@ -22,7 +22,7 @@ TASK = {"size": 1000.0, "compute_intensity": 0.5, "memory_required": 100.0}
 
 async def ready(address: str, tasks: int) -> dict[str, Any]:
     """Wait for a process to have passed so many tasks."""
-    async with httpx.AsyncClient(base_url=address) as client, asyncio.timeout(PATIENCE):
+    async with httpx.AsyncClient(base_url=address, timeout=DEADLINE) as client, asyncio.timeout(DEADLINE):
         while True:
             status: dict[str, Any] = (await client.get("/api/status")).json()
             if status["tasks_processed"] >= tasks:
@@ -34,7 +34,7 @@ async def test_killed_in_mid_run_nothing_acknowledged_is_lost_and_the_run_goes_o
     with Process(tmp_path, url) as process:
         address = await asyncio.to_thread(lambda: process.address)
         run_id = (await ready(address, 50))["run_id"]
-        async with httpx.AsyncClient(base_url=address) as client:
+        async with httpx.AsyncClient(base_url=address, timeout=DEADLINE) as client:
             stored = [
                 (await client.get("/api/tasks", params={"run": run_id, "limit": 1000})).json() for _ in range(3)
             ]
@@ -189,7 +189,7 @@ async def test_a_redis_that_goes_away_is_no_error_to_anyone(
             assert (await served.post("/api/resume"))["state"] == "running"
         finally:
             redis_server.start()
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(DEADLINE):
             while (await served.get("/api/health"))["cache"]["state"] != "ok":
                 await asyncio.sleep(0.05)
         await client.next("simulation_update")

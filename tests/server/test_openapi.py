@@ -25,13 +25,13 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from live_server import Live, live
-from served import app_of
-from storage.conftest import new_database
+from databases import new_database
+from live_server import DEADLINE, Live, live
+from served import build_app
 
 HUNT = bool(os.environ.get("HMS_FUZZ"))
 PACE = 20.0
-CLIENT, SESSION = httpx.Client(timeout=30.0), requests.Session()
+CLIENT, SESSION = httpx.Client(timeout=DEADLINE), requests.Session()
 """One of each: a new one reads all certificates of the machine."""
 CHECKS = [
     not_a_server_error,
@@ -41,10 +41,12 @@ CHECKS = [
     response_schema_conformance,
     negative_data_rejection,
 ]
-SCHEMA: dict[str, Any] = app_of("sqlite:///:memory:").openapi()
+SCHEMA: dict[str, Any] = build_app("sqlite:///:memory:").openapi()
 api = schemathesis.openapi.from_dict(
     SCHEMA,
-    config=schemathesis.Config.from_dict({"generation": {"deterministic": not HUNT, "database": "none"}}),
+    config=schemathesis.Config.from_dict(
+        {"request-timeout": DEADLINE, "generation": {"deterministic": not HUNT, "database": "none"}}
+    ),
 )
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
-import httpx
 import pytest
 from fastapi import FastAPI
 from httpx import ASGITransport, AsyncClient
 
 from hybrid_scheduler.server.pages import mount_dashboard
-from live_server import live
+from served import serving
 
 pytestmark = pytest.mark.asyncio
 SCRIPT = b"console.log('race');" * 50
@@ -76,10 +75,10 @@ async def test_without_a_build_the_page_says_how_to_get_one(tmp_path: Path) -> N
         assert "make dashboard" in answer.text
 
 
-async def test_the_reference_needs_nothing_from_elsewhere(url: str) -> None:
-    async with live(url) as served, httpx.AsyncClient(base_url=served.address) as client:
-        page = await client.get("/docs")
-        paths = (await client.get("/api/openapi.json")).json()["paths"]
+async def test_the_reference_needs_nothing_from_elsewhere(tmp_path: Path) -> None:
+    async with serving(f"sqlite:///{tmp_path}/hms.db") as service:
+        page = await service.client.get("/docs")
+        paths = (await service.client.get("/api/openapi.json")).json()["paths"]
     assert "content-security-policy" in page.headers
     assert "<script" not in page.text
     assert "http" not in page.text

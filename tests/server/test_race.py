@@ -10,7 +10,7 @@ import pytest
 from hybrid_scheduler.core.tasks import Task
 from hybrid_scheduler.server.problems import ConflictError
 from hybrid_scheduler.server.race import RaceManager
-from live_server import live, settings_of, until
+from live_server import build_settings, live, until
 
 pytestmark = pytest.mark.asyncio
 REAL = {"backend": "local", "devices": "cpu,gpu=emulated:slowdown=1", "schedulers": "round_robin,eft"}
@@ -36,7 +36,7 @@ async def results(manager: RaceManager, run_id: int) -> list[tuple[Any, ...]]:
 
 
 async def test_a_resumed_run_stores_what_an_unbroken_one_stores(url: str, tmp_path: Any) -> None:
-    unbroken = RaceManager(settings_of(f"sqlite:///{tmp_path}/other.db"))
+    unbroken = RaceManager(build_settings(f"sqlite:///{tmp_path}/other.db"))
     await unbroken.open()
     run_id = await unbroken.start(paused=True)
     await first_half(unbroken)
@@ -46,7 +46,7 @@ async def test_a_resumed_run_stores_what_an_unbroken_one_stores(url: str, tmp_pa
     changes = await unbroken.store.settings_changes(run_id)
     await unbroken.close()
 
-    broken = RaceManager(settings_of(url))
+    broken = RaceManager(build_settings(url))
     await broken.open()
     run_id = await broken.start(paused=True)
     await first_half(broken)
@@ -56,7 +56,7 @@ async def test_a_resumed_run_stores_what_an_unbroken_one_stores(url: str, tmp_pa
     await broken.recorder.close()
     await broken.store.close()
 
-    after = RaceManager(settings_of(url))
+    after = RaceManager(build_settings(url))
     await after.open()
     assert (await after.store.run(run_id)).status == "interrupted"
     await after.resume_run(run_id, paused=True)
@@ -89,7 +89,7 @@ async def test_a_run_is_resumed_over_rest_and_only_if_it_can_be(tmp_path: Any) -
 async def test_a_run_with_a_learner_goes_on_as_if_it_had_not_been_interrupted(tmp_path: Any) -> None:
     stored = []
     for broken in (False, True):
-        settings = settings_of(
+        settings = build_settings(
             f"sqlite:///{tmp_path}/{broken}.db", schedulers=("hybrid_ml", "eft"), data_dir=tmp_path
         )
         manager = RaceManager(settings)
@@ -144,7 +144,7 @@ async def test_a_measured_race_is_served_and_stored_as_measured(tmp_path: Path) 
 
 async def test_a_server_that_is_to_resume_says_that_a_measured_run_cannot_be(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/hms.db"
-    before = RaceManager(settings_of(url))
+    before = RaceManager(build_settings(url))
     await before.open()
     stored = {"backend": "local", "devices": "emulated", "schedulers": ["eft"]}
     run_id = await before.store.begin_run("live", 0, {}, stored, "a server that died/1/x")

@@ -11,7 +11,7 @@ import httpx
 import pytest
 from loguru import logger
 
-from live_server import Process, live
+from live_server import DEADLINE, Process, live
 
 pytestmark = pytest.mark.asyncio
 TOKEN = "a-long-random-word"
@@ -52,7 +52,7 @@ def problem(answer: httpx.Response) -> tuple[int, str]:
     return answer.status_code, error["kind"]
 
 
-async def test_orders_need_the_token_where_there_is_one(sqlite: str) -> None:
+async def test_commands_need_the_token_where_there_is_one(sqlite: str) -> None:
     async with live(sqlite, token=TOKEN) as served:
         for headers in ({}, {"authorization": "Bearer wrong"}, {"authorization": TOKEN[:-1]}):
             answer = await served.client.post(START, headers=headers)
@@ -62,14 +62,14 @@ async def test_orders_need_the_token_where_there_is_one(sqlite: str) -> None:
         assert (await served.client.post(START, headers={"authorization": f"Bearer {TOKEN}"})).status_code == 200
 
 
-async def test_beyond_loopback_orders_are_refused_without_a_token(sqlite: str) -> None:
+async def test_beyond_loopback_commands_are_refused_without_a_token(sqlite: str) -> None:
     async with live(sqlite, host="0.0.0.0") as served:
         answer = await served.client.post(START)
         assert problem(answer) == (403, "forbidden")
         assert answer.json()["error"]["hint"] == "set TOKEN"
 
 
-async def test_pages_of_others_may_not_give_orders(sqlite: str) -> None:
+async def test_foreign_pages_may_not_send_commands(sqlite: str) -> None:
     async with live(sqlite, allowed_origins="http://friend.example") as served:
         port = served.address.rpartition(":")[2]
         for origin in ("http://evil.example", f"http://evil.example:{port}", "null", "http://[", "https://127.0.0.1"):
@@ -119,7 +119,7 @@ async def test_bodies_that_make_no_sense_are_told_so(sqlite: str) -> None:
             assert (status in (400, 422), kind) == (True, "invalid"), answer.text
 
 
-async def test_too_many_requests_are_told_to_wait(sqlite: str) -> None:
+async def test_too_many_requests_get_429_and_a_time_to_wait(sqlite: str) -> None:
     async with live(sqlite, rate_limit="5/minute") as served:
         answers = [await served.client.get("/api/status") for _ in range(6)]
         assert [each.status_code for each in answers] == [200] * 5 + [429]
@@ -136,7 +136,7 @@ async def test_what_is_not_there_has_the_same_shape(sqlite: str) -> None:
             assert path in answer.json()["error"]["message"]
 
 
-async def test_what_nobody_foresaw_is_logged_and_not_told(sqlite: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_unforeseen_error_is_logged_and_not_shown(sqlite: str, monkeypatch: pytest.MonkeyPatch) -> None:
     lines: list[str] = []
     number = logger.add(lambda line: lines.append(str(line)))
 
@@ -190,7 +190,7 @@ async def test_no_secret_leaves_a_running_server(tmp_path: Path) -> None:
     }
     with Process(tmp_path, "sqlite:///data/hms.db", **settings) as process:
         address = await asyncio.to_thread(lambda: process.address)
-        async with httpx.AsyncClient(base_url=address) as client:
+        async with httpx.AsyncClient(base_url=address, timeout=DEADLINE) as client:
             for given in (TOKEN[:-1], TOKEN):
                 answer = await client.post("/api/simulation/step", headers={"authorization": f"Bearer {given}"})
                 assert (answer.status_code == 401) == (given != TOKEN)

@@ -9,7 +9,7 @@ import pytest
 
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.server.serve import browser_url, listen
-from live_server import Process
+from live_server import DEADLINE, Process
 
 
 def test_a_taken_port_is_told_in_one_line() -> None:
@@ -34,7 +34,7 @@ def test_a_database_that_cannot_be_opened_ends_the_command_with_a_line(tmp_path:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         with Process(tmp_path, f"postgresql://u:hidden@127.0.0.1:{closed.getsockname()[1]}/x") as process:
-            code = process._process.wait(30)
+            code = process._process.wait(DEADLINE)
             process._reader.join()
     text = "".join(process.lines)
     assert code == 2

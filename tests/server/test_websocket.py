@@ -122,7 +122,7 @@ async def test_a_cursor_that_is_no_number_is_none(sqlite: str) -> None:
                 assert kinds == ["hello", "simulation_update"], query
 
 
-async def test_a_client_that_never_reads_delays_nobody_and_is_told(sqlite: str) -> None:
+async def test_a_client_that_never_reads_delays_no_other_and_is_told(sqlite: str) -> None:
     async with (
         live(sqlite, client_queue=4) as served,
         served.watch(max_queue=1, max_size=None, ping_interval=None) as slow,
@@ -159,7 +159,7 @@ async def test_a_client_that_never_reads_does_not_keep_the_server_from_ending(sq
     await slow.wait_closed()
 
 
-async def test_pages_of_others_may_not_connect(sqlite: str) -> None:
+async def test_foreign_pages_may_not_connect(sqlite: str) -> None:
     async with live(sqlite, allowed_origins="http://friend.example") as served:
         port = served.address.rpartition(":")[2]
         for origin in ("http://evil.example", f"http://evil.example:{port}", "null"):
@@ -171,7 +171,7 @@ async def test_pages_of_others_may_not_connect(sqlite: str) -> None:
                 assert (await client.next())["type"] == "hello"
 
 
-async def test_there_is_an_end_to_the_number_of_clients(sqlite: str) -> None:
+async def test_the_number_of_clients_is_limited(sqlite: str) -> None:
     async with live(sqlite, max_clients=1) as served, served.watch():
         await until(lambda: served.manager.hub.clients)
         with pytest.raises(InvalidStatus):
@@ -179,7 +179,7 @@ async def test_there_is_an_end_to_the_number_of_clients(sqlite: str) -> None:
                 pass
 
 
-async def test_a_client_that_talks_too_much_is_sent_away_and_leaves_no_trace(sqlite: str) -> None:
+async def test_a_client_that_sends_too_much_is_disconnected(sqlite: str) -> None:
     async with live(sqlite) as served:
         async with served.watch() as client:
             await client.socket.send("hello")  # nobody listens, nobody minds

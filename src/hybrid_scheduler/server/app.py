@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 from loguru import logger
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import Response
 
 from hybrid_scheduler import __version__
-from hybrid_scheduler.server import websocket
+from hybrid_scheduler.server import routes, websocket
 from hybrid_scheduler.server.lifecycle import autostart
 from hybrid_scheduler.server.logs import stream_logs
 from hybrid_scheduler.server.metrics import Metrics
 from hybrid_scheduler.server.pages import add_reference, mount_dashboard
 from hybrid_scheduler.server.problems import add_handlers
 from hybrid_scheduler.server.race import RaceManager
-from hybrid_scheduler.server.routes import ROUTERS
 from hybrid_scheduler.server.schemas.base import tidy_definition
 from hybrid_scheduler.server.security import SAFE, SecurityMiddleware
 from hybrid_scheduler.server.web_workers import RemoteRaceManager, serve_web_workers
@@ -44,8 +45,11 @@ def create_app(settings: AppSettings | None = None) -> FastAPI:
     )
     app.state.settings, app.state.manager, app.state.metrics = settings, manager, Metrics(manager)
     add_handlers(app)
-    for router in (*ROUTERS, websocket.router):
-        app.include_router(router)
+    for name in sorted(module.name for module in pkgutil.iter_modules(routes.__path__)):
+        for router in vars(importlib.import_module(f"{routes.__name__}.{name}")).values():
+            if isinstance(router, APIRouter):
+                app.include_router(router)
+    app.include_router(websocket.router)
     app.api_route("/api/{path:path}", methods=METHODS, include_in_schema=False)(_raise_not_found)
     add_reference(app)
     mount_dashboard(app)

@@ -8,8 +8,8 @@ from __future__ import annotations
 import asyncio
 import io
 import json
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
 from pyarrow import csv, parquet
@@ -22,16 +22,6 @@ _OTHERS = {"scheduler_name": pa.string(), "measured": pa.bool_(), "dependencies"
 COLUMNS = pa.schema([(name, (_INTEGERS | _OTHERS).get(name, pa.float64())) for name in EXPORT_COLUMNS])
 """The columns of an export; `dependencies` is a JSON list."""
 MEDIA_TYPES = {"csv": "text/csv; charset=utf-8", "parquet": "application/vnd.apache.parquet"}
-
-
-class Writer(Protocol):
-    """Encodes record batches (pyarrow's CSV and Parquet writers)."""
-
-    def write_batch(self, batch: pa.RecordBatch) -> None:
-        """Write a batch."""
-
-    def close(self) -> None:
-        """Write the footer."""
 
 
 class ByteStream(io.RawIOBase):
@@ -69,7 +59,7 @@ async def export_run(
     """Yield a run as the parts of a file; tasks that arrive meanwhile are left out, or it might never end."""
     stream = ByteStream()
     columns = COLUMNS.with_metadata(dict(metadata or {}))
-    writer = await asyncio.to_thread(_WRITERS[form], stream, columns)
+    writer = await asyncio.to_thread(_OPENERS[form], stream, columns)
     last = await store.last_task(run_id)
     async for rows in store.export(run_id, block):
         known = [row for row in rows if row[0] <= last]
@@ -80,7 +70,7 @@ async def export_run(
     yield stream.drain()
 
 
-def _write_block(writer: Writer, stream: ByteStream, rows: Sequence[Sequence[Any]], columns: pa.Schema) -> bytes:
+def _write_block(writer: Any, stream: ByteStream, rows: Sequence[Sequence[Any]], columns: pa.Schema) -> bytes:
     if rows:
         writer.write_batch(build_batch(rows, columns))
     return stream.drain()
@@ -93,14 +83,12 @@ def build_batch(rows: Sequence[Sequence[Any]], columns: pa.Schema = COLUMNS) -> 
     return pa.record_batch([pa.array(values[field.name], field.type) for field in columns], schema=columns)
 
 
-def _open_csv(stream: ByteStream, columns: pa.Schema) -> Writer:
-    writer: Writer = csv.CSVWriter(pa.PythonFile(stream, "w"), columns)
-    return writer
+def _open_csv(stream: ByteStream, columns: pa.Schema) -> Any:
+    return csv.CSVWriter(pa.PythonFile(stream, "w"), columns)
 
 
-def _open_parquet(stream: ByteStream, columns: pa.Schema) -> Writer:
-    writer: Writer = parquet.ParquetWriter(pa.PythonFile(stream, "w"), columns, compression="zstd")
-    return writer
+def _open_parquet(stream: ByteStream, columns: pa.Schema) -> Any:
+    return parquet.ParquetWriter(pa.PythonFile(stream, "w"), columns, compression="zstd")
 
 
-_WRITERS: dict[str, Callable[[ByteStream, pa.Schema], Writer]] = {"csv": _open_csv, "parquet": _open_parquet}
+_OPENERS = {"csv": _open_csv, "parquet": _open_parquet}

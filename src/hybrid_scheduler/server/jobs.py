@@ -115,7 +115,7 @@ class JobQueue:
 
     async def open(self) -> None:
         """Mark abandoned experiments as interrupted, and begin to work."""
-        for run in await self._store.running_runs(COMPARISON):
+        for run in await self._store.active_runs(COMPARISON):
             is_stale = (datetime.now(UTC) - run.heartbeat_at).total_seconds() > STALE_SECONDS
             if is_stale or is_dead(run.owner or ""):
                 await self._store.end_run(run.id, "interrupted", None, {**(run.progress or {}), "state": ""})

@@ -35,9 +35,6 @@ CANNOT_REPEAT = "measured, and what really ran cannot be played again"
 _own_names: set[str] = set()  # owners of this process
 
 
-# --- the claim -------------------------------------------------------------------------------------------------
-
-
 class Ownership:
     """A server's claim on the simulation of its database; `on_lost` is called if another server took it over."""
 
@@ -126,9 +123,6 @@ def machine_name() -> str:
     return f"{socket.gethostname()}:{namespace.stat().st_ino if namespace.exists() else 0}"
 
 
-# --- the start -------------------------------------------------------------------------------------------------
-
-
 async def autostart(manager: RaceManager) -> None:
     """Start or resume a run; waits for the claim of a server that has just died to expire."""
     deadline = time.monotonic() + 2 * CLAIM_TTL
@@ -163,9 +157,6 @@ async def _find_interrupted(manager: RaceManager) -> int | None:
 def is_measured(run: Run) -> bool:
     """Whether the tasks of a run really ran; runs of older versions were all simulated."""
     return bool(run.settings.get("backend", SIMULATED) != SIMULATED)
-
-
-# --- the end ---------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -66,20 +66,16 @@ def http_status(error: SchedulerError) -> int:
 
 def add_handlers(app: FastAPI) -> None:
     """Return every error of an app in the one shape."""
-    app.add_exception_handler(SchedulerError, _on_scheduler_error)
-    app.add_exception_handler(RequestValidationError, _on_invalid_request)
-    app.add_exception_handler(HTTPException, _on_http_error)
+    app.exception_handler(SchedulerError)(_on_scheduler_error)
+    app.exception_handler(RequestValidationError)(_on_invalid_request)
+    app.exception_handler(HTTPException)(_on_http_error)
 
 
-async def _on_scheduler_error(_request: Request, error: Exception) -> Response:
-    if not isinstance(error, SchedulerError):
-        raise error
+async def _on_scheduler_error(_request: Request, error: SchedulerError) -> Response:
     return problem_response(http_status(error), " ".join(str(error).split()))
 
 
-async def _on_invalid_request(_request: Request, error: Exception) -> Response:
-    if not isinstance(error, RequestValidationError):
-        raise error
+async def _on_invalid_request(_request: Request, error: RequestValidationError) -> Response:
     found = [
         {"field": ".".join(map(str, each["loc"])), "message": str(each["msg"]), "type": str(each["type"])}
         for each in error.errors()
@@ -88,9 +84,7 @@ async def _on_invalid_request(_request: Request, error: Exception) -> Response:
     return problem_response(422, f"{first['field']}: {first['message']}", "see /docs for what is expected", found)
 
 
-async def _on_http_error(request: Request, error: Exception) -> Response:
-    if not isinstance(error, HTTPException):
-        raise error
+async def _on_http_error(request: Request, error: HTTPException) -> Response:
     message = str(error.detail)
     if error.status_code == 404 and message == "Not Found":
         return problem_response(404, f"{request.url.path} does not exist", "see /docs for what there is")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -43,9 +43,6 @@ NAN = float("nan")
 Values = dict[str, dict[str, list[float]]]  # by scheduler and measure, one for each seed or batch
 
 
-# --- summaries -------------------------------------------------------------------------------------------------
-
-
 async def summarize_runs(manager: RaceManager, runs: list[Run]) -> list[RunLine]:
     """Return runs as lines of a list, from settings and summaries only."""
     last_tasks = await manager.store.last_tasks([run.id for run in runs])
@@ -54,24 +51,22 @@ async def summarize_runs(manager: RaceManager, runs: list[Run]) -> list[RunLine]
 
 def describe_run(manager: RaceManager, run: Run, last_task: int | None) -> dict[str, Any]:
     """Return the fields of a line that are no columns of a run."""
-    settings, tasks = run.settings, None if last_task is None else last_task + 1
+    tasks = None if last_task is None else last_task + 1
     return {
+        **_describe_workload(run),
         "current": run.id == manager.run_id,
         "measured": is_measured(run),
-        "schedulers": settings.get("schedulers", []),
-        "workload": workload_name(run),
-        "load": settings.get("load"),
-        "rate": settings.get("rate"),
-        "num_gpus": settings.get("num_gpus"),
+        "schedulers": run.settings.get("schedulers", []),
         "tasks": (run.summary or {}).get("tasks") if run.kind == COMPARISON else tasks,
         "duration": ((run.ended_at or datetime.now(UTC)) - run.started_at).total_seconds(),
         "headline": _find_headline(manager, run),
     }
 
 
-def workload_name(run: Run) -> str:
+def _describe_workload(run: Run) -> dict[str, Any]:
     """Return the workload that a run began with."""
-    return str(run.settings.get("workload" if run.kind == COMPARISON else "preset", ""))
+    name = str(run.settings.get("workload" if run.kind == COMPARISON else "preset", ""))
+    return {"workload": name, **{key: run.settings.get(key) for key in ("load", "rate", "num_gpus")}}
 
 
 def _find_headline(manager: RaceManager, run: Run) -> Headline | None:
@@ -92,9 +87,6 @@ def _scheduler_figures(manager: RaceManager, run: Run) -> list[dict[str, Any]]:
         return [asdict(each) for each in snapshot.schedulers]
     figures: list[dict[str, Any]] = (run.summary or {}).get("snapshot", {}).get("schedulers", [])
     return figures
-
-
-# --- figures ---------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -190,7 +182,7 @@ async def estimate_figures(sample: Sample) -> RunFigures:
 
 
 def _estimate_figures(sample: Sample) -> RunFigures:
-    run, settings = sample.run, sample.run.settings
+    run = sample.run
     rows = [
         SchedulerEstimates(scheduler=name, estimates={each: _estimate(own[each]) for each in SHOWN if own.get(each)})
         for name, own in sample.values.items()
@@ -201,11 +193,8 @@ def _estimate_figures(sample: Sample) -> RunFigures:
         title=run.title,
         kind=run.kind,
         status=run.status,
-        workload=workload_name(run),
-        load=settings.get("load"),
-        rate=settings.get("rate"),
-        num_gpus=settings.get("num_gpus"),
-        seeds=settings["seeds"] if run.kind == COMPARISON else [run.seed],
+        **_describe_workload(run),
+        seeds=run.settings["seeds"] if run.kind == COMPARISON else [run.seed],
         tasks=sample.tasks,
         method=sample.method,
         explanation=sample.explanation,
@@ -225,9 +214,6 @@ def _estimate(values: list[float]) -> Estimate:
     return Estimate(
         mean=found.mean, low=None if single else found.low, high=None if single else found.high, n=len(values)
     )
-
-
-# --- comparisons -----------------------------------------------------------------------------------------------
 
 
 def compare_samples(baseline: Sample, other: Sample) -> Iterator[Difference]:
@@ -264,15 +250,12 @@ def _is_paired(baseline: Sample, other: Sample) -> bool:
 
 def find_caveats(samples: list[Sample]) -> list[str]:
     """Return what a reader of a comparison of these runs must know."""
-    aspects: dict[str, Callable[[Run], object]] = {
-        "workloads": workload_name,
-        "loads": lambda run: (run.settings.get("load"), run.settings.get("rate")),
-        "numbers of GPUs": lambda run: run.settings.get("num_gpus"),
-    }
+    aspects = {"workloads": ("workload",), "loads": ("load", "rate"), "numbers of GPUs": ("num_gpus",)}
+    workloads = [_describe_workload(each.run) for each in samples]
     found = [
         f"the runs have different {name}"
-        for name, aspect in aspects.items()
-        if len({aspect(each.run) for each in samples}) > 1
+        for name, keys in aspects.items()
+        if len({tuple(each[key] for key in keys) for each in workloads}) > 1
     ]
     if len({each.method for each in samples}) > 1:
         found.append("a comparison and a live run are measured differently: see how each interval was made")

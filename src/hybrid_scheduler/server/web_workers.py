@@ -32,18 +32,8 @@ from hybrid_scheduler.storage.cache import Cache
 from hybrid_scheduler.storage.database import StorageError
 
 FRAMES, COMMANDS, RESULTS = "frames", "commands", "results"  # channels
-COMMAND_NAMES = (
-    "start",
-    "resume_run",
-    "stop",
-    "pause",
-    "resume",
-    "step",
-    "change",
-    "submit",
-    "submit_experiment",
-    "cancel_experiment",
-)
+RACE_COMMANDS = ("start", "resume_run", "stop", "pause", "resume", "step", "change", "submit")
+COMMAND_NAMES = (*RACE_COMMANDS, "submit_experiment", "cancel_experiment")
 QUERY_NAMES = ("find_task",)  # change nothing, so that no frame has to show them
 COMMAND_SECONDS, QUERY_SECONDS, FRAME_SECONDS = 30.0, 2.0, 1.0  # timeouts
 
@@ -51,9 +41,6 @@ COMMAND_SECONDS, QUERY_SECONDS, FRAME_SECONDS = 30.0, 2.0, 1.0  # timeouts
 SNAPSHOT, ANALYSIS = TypeAdapter(Snapshot), TypeAdapter(Analysis)
 RECORD, RECENT_TASK = TypeAdapter(TaskRecord), TypeAdapter(RecentTask)
 EXPLANATIONS = TypeAdapter(dict[str, Explanation])
-
-
-# --- the process that runs the simulation ----------------------------------------------------------------------
 
 
 def serve_web_workers(manager: RaceManager) -> None:
@@ -86,9 +73,6 @@ async def _execute(manager: RaceManager, id: str, name: str, values: list[Any]) 
     if name in COMMAND_NAMES:
         await manager.send_frame()  # the worker waits for it, so that it responds with the new state
     return encode_json({"id": id, "result": result, "stream": manager.hub.stream, "seq": manager.hub.seq})
-
-
-# --- a web worker ----------------------------------------------------------------------------------------------
 
 
 class RemoteRaceManager(RaceManager):

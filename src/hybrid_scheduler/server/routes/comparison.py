@@ -165,35 +165,13 @@ async def correlation(manager: Manager) -> Response:
 @router.get("/distribution/sizes", summary="Task sizes", response_model=SizeDistribution, responses=NEEDS_A_RACE)
 async def sizes(manager: Manager) -> Response:
     """Return a histogram of the sizes of the last tasks."""
-
-    def build(analysis: Analysis) -> SizeDistribution:
-        return SizeDistribution(
-            tasks=analysis.tasks,
-            edges=analysis.size_edges,
-            counts=analysis.size_counts,
-            log_sizes=analysis.log_sizes,
-            quantiles=analysis.size_quantiles,
-        )
-
-    return await _respond_analysis(manager, "sizes", build)
+    return await _respond_analysis(manager, "sizes", SizeDistribution.model_validate)
 
 
 @router.get("/heatmap", summary="Where the GPU pays", response_model=Heatmap, responses=NEEDS_A_RACE)
 async def heatmap(manager: Manager) -> Response:
     """Return the best GPU share by size and intensity of the last tasks."""
-
-    def build(analysis: Analysis) -> Heatmap:
-        return Heatmap(
-            tasks=analysis.tasks,
-            size_edges=analysis.size_edges,
-            log_sizes=analysis.log_sizes,
-            intensity_edges=analysis.intensity_edges,
-            best_gpu_share=analysis.heatmap,
-            gpu_wins=analysis.gpu_wins,
-            speedup=analysis.speedup,
-        )
-
-    return await _respond_analysis(manager, "heatmap", build)
+    return await _respond_analysis(manager, "heatmap", Heatmap.model_validate)
 
 
 async def _respond_analysis(manager: RaceManager, name: str, build: Callable[[Analysis], Schema]) -> Response:

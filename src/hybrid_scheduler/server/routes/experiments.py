@@ -40,7 +40,7 @@ async def page(
 ) -> ExperimentPage:
     """Return experiments and their progress."""
     store = manager.store
-    runs, unfinished = await store.runs(after, limit, COMPARISON), await store.running_runs(COMPARISON)
+    runs, unfinished = await store.runs(after, limit, COMPARISON), await store.active_runs(COMPARISON)
     return ExperimentPage(
         experiments=[describe_experiment(run, unfinished) for run in runs],
         next=runs[-1].id if len(runs) == limit else None,
@@ -76,7 +76,7 @@ async def cancel(manager: Manager, experiment_id: ExperimentId) -> Experiment:
 
 async def _describe(manager: RaceManager, run_id: int) -> Experiment:
     run = await _find_experiment(manager, run_id)
-    return describe_experiment(run, await manager.store.running_runs(COMPARISON))
+    return describe_experiment(run, await manager.store.active_runs(COMPARISON))
 
 
 async def _find_experiment(manager: RaceManager, run_id: int) -> Run:

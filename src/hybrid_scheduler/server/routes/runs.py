@@ -12,7 +12,7 @@ from hybrid_scheduler.server.dependencies import After, Manager, RunId, RunQuery
 from hybrid_scheduler.server.export import MEDIA_TYPES, export_run
 from hybrid_scheduler.server.problems import ConflictError
 from hybrid_scheduler.server.runs import describe_run, summarize_runs
-from hybrid_scheduler.server.schemas.base import COMMAND, errors
+from hybrid_scheduler.server.schemas.base import COMMAND, Removed, errors
 from hybrid_scheduler.server.schemas.runs import (
     ExportFormat,
     Resumed,
@@ -24,7 +24,6 @@ from hybrid_scheduler.server.schemas.runs import (
     SettingsChange,
 )
 from hybrid_scheduler.server.schemas.tasks import HistoryRow, TrainingRecord
-from hybrid_scheduler.server.schemas.workloads import Removed
 
 HISTORY_TASKS = 1000
 router = APIRouter(prefix="/api/runs", tags=["runs"])

@@ -135,9 +135,6 @@ async def add_result(
     return added
 
 
-# --- results ---------------------------------------------------------------------------------------------------
-
-
 async def _load_task(
     manager: RaceManager, run_id: int | None, task_id: int
 ) -> tuple[Task, list[SchedulerResult]] | None:
@@ -181,9 +178,6 @@ def _find_fastest(results: list[SchedulerResult]) -> str | None:
     last = {each.scheduler_name: each.finish_time for each in results}  # attempts come in order
     ends = {name: finish for name, finish in last.items() if finish is not None}
     return min(ends, key=lambda name: ends[name]) if ends else None
-
-
-# --- explanations ----------------------------------------------------------------------------------------------
 
 
 def _build_explanations(recent: RecentTask) -> dict[str, Explanation]:

@@ -19,8 +19,8 @@ from hybrid_scheduler.server.dependencies import Manager
 from hybrid_scheduler.server.encoding import encode_json
 from hybrid_scheduler.server.problems import ConflictError
 from hybrid_scheduler.server.race import RaceManager
-from hybrid_scheduler.server.schemas.base import COMMAND, errors
-from hybrid_scheduler.server.schemas.workloads import Removed, WorkloadLine, Workloads, WorkloadShape
+from hybrid_scheduler.server.schemas.base import COMMAND, Removed, errors
+from hybrid_scheduler.server.schemas.tasks import WorkloadLine, Workloads, WorkloadShape
 from hybrid_scheduler.storage.store import COMPARISON
 from hybrid_scheduler.workloads.formats.reader import formats
 from hybrid_scheduler.workloads.generator import PRESETS, WorkloadGenerator
@@ -112,13 +112,8 @@ def _describe_preset(name: str) -> WorkloadLine:
         name=name,
         spec=name,
         kind="preset",
-        format=None,
         summary=preset.summary,
         tasks=SHAPE_TASKS,
-        bytes=None,
-        sha256=None,
-        uploaded_at=None,
-        duration=None,
         dependencies=is_graph,
         live=not is_graph,
         obstacle="it has dependencies, which an endless stream has not: use it in an experiment" if is_graph else "",
@@ -131,7 +126,6 @@ def _describe_upload(entry: Entry, used: set[str]) -> WorkloadLine:
         **asdict(entry),
         spec=entry.spec,
         kind="upload",
-        summary="",
         live=not entry.obstacle,
         in_use=entry.name in used,
     )
@@ -139,7 +133,7 @@ def _describe_upload(entry: Entry, used: set[str]) -> WorkloadLine:
 
 async def _find_used_uploads(manager: RaceManager) -> set[str]:
     """Return the uploaded files that the live race or an experiment needs."""
-    specs = [str(run.settings.get("workload", "")) for run in await manager.store.running_runs(COMPARISON)]
+    specs = [str(run.settings.get("workload", "")) for run in await manager.store.active_runs(COMPARISON)]
     snapshot = manager.snapshot()
     if snapshot is not None and snapshot.state not in ("stopped", "failed"):
         specs.append(snapshot.settings["preset"])

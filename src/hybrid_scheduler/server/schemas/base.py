@@ -78,3 +78,9 @@ def tidy_definition(schema: dict[str, Any]) -> None:
         field.pop("title", None)
         if name in schema.get("required", ()):
             field.pop("default", None)
+
+
+class Removed(Schema):
+    """What was deleted."""
+
+    removed: str = Field(examples=["upload:trace.csv"])

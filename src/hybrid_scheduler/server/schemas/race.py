@@ -247,10 +247,12 @@ class SizeDistribution(Schema):
     """Histogram of the sizes of the last tasks (2000 at most)."""
 
     tasks: int
-    edges: list[float] = Field(description="Edges of the bins; one more than there are counts.")
-    counts: list[int]
+    edges: list[float] = Field(
+        validation_alias="size_edges", description="Edges of the bins; one more than there are counts."
+    )
+    counts: list[int] = Field(validation_alias="size_counts")
     log_sizes: bool = Field(description=LOG_SIZES)
-    quantiles: Quantiles = Field(description="Of the sizes.")
+    quantiles: Quantiles = Field(validation_alias="size_quantiles", description="Of the sizes.")
 
 
 class Heatmap(Schema):
@@ -261,7 +263,8 @@ class Heatmap(Schema):
     log_sizes: bool = Field(description=LOG_SIZES)
     intensity_edges: list[float]
     best_gpu_share: list[list[Number]] = Field(
-        description="[size][intensity]: best share on a GPU of the mean task there; null: none seen."
+        validation_alias="heatmap",
+        description="[size][intensity]: best share on a GPU of the mean task there; null: none seen.",
     )
     gpu_wins: list[list[Number]] = Field(
         description="[size][intensity]: tasks that are faster whole on a GPU, 0 to 1."

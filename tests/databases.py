@@ -1,4 +1,4 @@
-"""Fixtures that need a real database or a real Redis; every test gets an empty one of its own."""
+"""Real PostgreSQL and Redis servers that all tests of a process share; every test gets an empty database."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ import itertools
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import asyncpg
 import pytest
 import pytest_asyncio
 
-from hybrid_scheduler.storage.store import Store
 from services import Postgres, Redis
+
+if TYPE_CHECKING:
+    from hybrid_scheduler.storage.store import Store
 
 T = TypeVar("T")
 _numbers = itertools.count()
@@ -34,6 +35,8 @@ def run_apart(work: Callable[[], Awaitable[T]]) -> T:
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Postgres]:
     """A PostgreSQL that runs as long as the tests; `hms_template` in it has all tables."""
+    from hybrid_scheduler.storage.store import Store
+
     with Postgres() as server:
 
         async def make_template() -> None:
@@ -45,6 +48,8 @@ def postgres() -> Iterator[Postgres]:
 
 
 async def _execute(server: Postgres, statement: str) -> None:
+    import asyncpg
+
     connection: Any = await asyncpg.connect(server.url().replace("+asyncpg", ""))
     await connection.execute(statement)
     await connection.close()
@@ -96,6 +101,8 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 @pytest_asyncio.fixture
 async def store(url: str) -> AsyncIterator[Store]:
     """An open store, of either kind."""
+    from hybrid_scheduler.storage.store import Store
+
     store = await Store.open(url, patience=120.0)
     yield store
     await store.close()
@@ -104,6 +111,8 @@ async def store(url: str) -> AsyncIterator[Store]:
 @pytest_asyncio.fixture
 async def sqlite_store(tmp_path: Path) -> AsyncIterator[Store]:
     """An open store in a file; it does not wait long for a lock."""
+    from hybrid_scheduler.storage.store import Store
+
     store = await Store.open(f"sqlite:///{tmp_path}/hms.db", patience=0.2)
     yield store
     await store.close()
