@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from helpers_cli import files_in, hms, refused
 from hybrid_scheduler.errors import InputError, UnknownNameError
 from hybrid_scheduler.reports import gallery
-from hybrid_scheduler.reports.comparison_report import CaptionFields
+from hybrid_scheduler.reports.comparison_report import format_caption
 from hybrid_scheduler.reports.data import ReportData
 from reports.sample_runs import EXPERIMENTS, build_experiment_data, build_run_data
 
@@ -66,8 +66,7 @@ def test_a_figure_fits_into_axes_of_the_caller(where: str, name: str) -> None:
 def test_a_line_of_the_table_names_known_traits_and_fields(figure: gallery.FigureEntry) -> None:
     assert figure.needs in gallery.NEEDS
     assert figure.in_report in gallery.IN_REPORT
-    caption = (figure.caption or figure.sentence).format(run=CaptionFields(build_run_data()))
-    assert caption.endswith(".")
+    assert format_caption(figure, build_run_data()).endswith(".")
 
 
 def test_panels_need_axes_that_have_a_place() -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from string import Formatter
 from typing import TYPE_CHECKING, Any
 
 from hybrid_scheduler.core.cluster import Cluster
@@ -16,7 +16,7 @@ from hybrid_scheduler.reports.document import Block, Bullets, Code, Document, He
 from hybrid_scheduler.reports.figures.bars import bars_height, find_baseline
 from hybrid_scheduler.reports.figures.comparisons import collect_points, find_front
 from hybrid_scheduler.reports.figures.learning import describe_accuracy
-from hybrid_scheduler.reports.figures.placements import share_in_longest
+from hybrid_scheduler.reports.figures.placements import share_in_longest_tenth
 from hybrid_scheduler.reports.style import apply_style, create_figure, label, render_svg
 from hybrid_scheduler.reports.text import bound_name, count_policies, join_names, quote_name, summarise
 from hybrid_scheduler.studies.compare import Progress, Result
@@ -43,7 +43,7 @@ def build(data: RunData, progress: Progress) -> Document:
         f"{result.comparison.mode}, {format_count(len(result.outcomes), 'seed')}. **{origin}.**"
     )
     images, pairs = _draw_images(data, progress)
-    leading = _leading_figures(result)
+    leading = _pick_leading_figures(result)
     blocks: list[Block] = [
         Heading("In short"),
         Bullets(summarise(result)),
@@ -53,12 +53,12 @@ def build(data: RunData, progress: Progress) -> Document:
         *_pair_images({name: image for name, image in images.items() if name not in leading}, pairs),
         *_build_setup(result),
         *build_threats(_find_threats(data), MEASURED if data.measured else SIMULATED),
-        *_build_repetition(data),
+        *build_repetition(data.manifest, *(MEASURED_CHECK if data.measured else SIMULATED_CHECK)),
     ]
     return Document(f"{Path(source.title).stem}{load}: {policies}", subtitle, tuple(blocks))
 
 
-def _leading_figures(result: Result) -> tuple[str, str]:
+def _pick_leading_figures(result: Result) -> tuple[str, str]:
     """Return the figures that stand beside the results; all others follow in their own section."""
     first = "makespan_over_bound" if result.score == "makespan_over_bound" else "time_over_best"
     return first, "differences"
@@ -70,12 +70,12 @@ def _draw_images(data: RunData, progress: Progress) -> tuple[dict[str, Image], l
     names = {each.name for each in figures}
     fits_half = len(specs) <= HALF_BARS and max(len(label(spec)) for spec in specs) <= HALF_LETTERS
     pairs = [pair for pair in PAIRS if set(pair) <= names and fits_half]
-    images, fields = {}, CaptionFields(data)
+    images = {}
     for number, each in enumerate(figures):
         progress(number, len(figures))
         is_half = any(each.name in pair for pair in pairs)
         ax = gallery.draw(each.name, data, _half_axes(len(specs)) if is_half else None)
-        images[each.name] = Image(each.name, render_svg(ax), (each.caption or each.sentence).format(run=fields))
+        images[each.name] = Image(each.name, render_svg(ax), format_caption(each, data))
     return images, pairs
 
 
@@ -85,56 +85,37 @@ def _half_axes(bars: int) -> Axes:
     return axes
 
 
-@dataclass(frozen=True)
-class CaptionFields:
-    """What captions may name as {run.FIELD}; each is computed when one does."""
+def format_caption(figure: gallery.FigureEntry, data: RunData) -> str:
+    """Return a figure's caption with its fields filled in."""
+    caption = figure.caption or figure.sentence
+    names = [name for _, name, _, _ in Formatter().parse(caption) if name]
+    return caption.format_map({name: FIELDS[name](data) for name in names})
 
-    data: RunData
 
-    @property
-    def bound(self) -> str:
-        """What makespans are compared with."""
-        return bound_name(self.data.result)
+def _describe_seed(data: RunData) -> str:
+    replay = data.replay
+    part = "" if replay.whole else f", first {format_count(len(replay.tasks), 'task')}"
+    return f"Seed {replay.seed}{part}, {'as it was measured' if replay.measured else 'run again'}."
 
-    @property
-    def baseline(self) -> str:
-        """The scheduler that speed-ups refer to."""
-        return quote_name(find_baseline(self.data.result))
 
-    @property
-    def seed(self) -> str:
-        """Which tasks the figure shows."""
-        replay = self.data.replay
-        part = "" if replay.whole else f", first {format_count(len(replay.tasks), 'task')}"
-        return f"Seed {replay.seed}{part}, {'as it was measured' if replay.measured else 'run again'}."
+def _describe_front(data: RunData) -> str:
+    front = find_front(collect_points(data.result))
+    if len(front) == 1:
+        return f"{quote_name(front[0])} has the least of both."
+    return f"Filled marks are on the front, where one buys the other: {join_names(front)}."
 
-    @property
-    def front(self) -> str:
-        """Who is on the Pareto front."""
-        best = find_front(collect_points(self.data.result))
-        if len(best) == 1:
-            return f"{quote_name(best[0])} has the least of both."
-        return f"Filled marks are on the front, where one buys the other: {join_names(best)}."
 
-    @property
-    def longest_tenth(self) -> float:
-        """The share of work in the longest tenth of the tasks."""
-        return share_in_longest(self.data.replay.tasks.duration_estimate)
-
-    @property
-    def forests(self) -> str:
-        """How many forests were fitted."""
-        return format_count(len(self.data.forests), "forest")
-
-    @property
-    def training_tasks(self) -> str:
-        """How many tasks each forest was fitted on."""
-        return format_count(self.data.forests[0].training_tasks, "other task")
-
-    @property
-    def accuracy(self) -> str:
-        """R² and mean error of the forests."""
-        return describe_accuracy(self.data.forests)
+FIELDS: dict[str, Callable[[RunData], str]] = {
+    "bound": lambda data: bound_name(data.result),
+    "baseline": lambda data: quote_name(find_baseline(data.result)),
+    "seed": _describe_seed,
+    "front": _describe_front,
+    "longest_tenth": lambda data: f"{share_in_longest_tenth(data.replay.tasks.duration_estimate):.0%}",
+    "training_tasks": lambda data: format_count(data.forests[0].training_tasks, "other task"),
+    "accuracy": lambda data: describe_accuracy(data.forests),
+    "forests": lambda data: format_count(len(data.forests), "forest"),
+}
+"""What captions may name in braces."""
 
 
 def _pair_images(images: dict[str, Image], pairs: Sequence[tuple[str, str]]) -> list[Block]:
@@ -150,7 +131,7 @@ def _pair_images(images: dict[str, Image], pairs: Sequence[tuple[str, str]]) -> 
 
 
 def _build_results(result: Result, images: dict[str, Image]) -> list[Block]:
-    first, second = _leading_figures(result)
+    first, second = _pick_leading_figures(result)
     blocks: list[Block | None] = [
         Heading("Results"),
         result_tables.build_results(result),
@@ -166,21 +147,20 @@ def _build_strengths(data: RunData) -> list[Block]:
     result = data.result
     if len(result.comparison.schedulers) < 2:
         return []
+    ranks = result_tables.rank_all(result)
     kinds = result_tables.build_kinds(data.replay)
     return [
         Heading("Where each policy wins and loses"),
-        Bullets(tuple(_describe_strengths(result, spec) for spec in result.ranking(result.score))),
-        result_tables.build_ranks(result),
+        Bullets(tuple(_describe_strengths(spec, ranks) for spec in result.ranking(result.score))),
+        result_tables.build_ranks(result, ranks),
         *([kinds] if kinds else []),
     ]
 
 
-def _describe_strengths(result: Result, spec: str) -> str:
+def _describe_strengths(spec: str, ranks: dict[str, dict[str, int]]) -> str:
     """Return in which measures a policy is first, and in which last."""
-    names = result_tables.list_measures(result)
-    ranks = {name: result_tables.rank(result, name) for name in names}
-    first = [name.replace("_", " ") for name in names if ranks[name][spec] == 1]
-    last = [name.replace("_", " ") for name in names if 1 < ranks[name][spec] == max(ranks[name].values())]
+    first = [name.replace("_", " ") for name, places in ranks.items() if places[spec] == 1]
+    last = [name.replace("_", " ") for name, places in ranks.items() if 1 < places[spec] == max(places.values())]
     wins = f"first in {', '.join(first)}" if first else "first in no measure"
     return f"{quote_name(spec)}: {wins}" + (f"; last in {', '.join(last)}." if last else ".")
 
@@ -283,18 +263,13 @@ MEASURED = (
     "The bound is made of measured and learnt times: it is a yardstick, not a proof.",
 )
 
+SIMULATED_CHECK = ("hms repeat RUN", "checks that every bit comes out the same")
+MEASURED_CHECK = ("hms report RUN", "writes this report again; another run will measure other times")
+
 
 def build_threats(own: list[str], always: tuple[str, ...] = SIMULATED) -> list[Block]:
     """Build the section on what the numbers do not show."""
     return [Heading("Threats to validity"), Bullets((*always, *own))]
-
-
-def _build_repetition(data: RunData) -> list[Block]:
-    if data.measured:
-        return build_repetition(
-            data.manifest, "hms report RUN", "writes this report again; another run will measure other times"
-        )
-    return build_repetition(data.manifest, "hms repeat RUN", "checks that every bit comes out the same")
 
 
 def build_repetition(manifest: dict[str, Any], check: str, effect: str) -> list[Block]:

@@ -57,7 +57,7 @@ def _describe_best(experiment: ExperimentResult, name: str, x: object) -> str:
     unit = find_unit(name)
     if len({row["seed"] for row in experiment.rows}) < 2:
         clear = "one seed says nothing about chance"
-    elif paired_difference(experiment, name, x, best, second).excludes_zero():
+    elif compute_difference(experiment, name, x, best, second).excludes_zero():
         clear = "a clear difference"
     else:
         clear = "the paired interval holds 0, no clear difference"
@@ -83,7 +83,7 @@ def rank_series(experiment: ExperimentResult, name: str, x: object) -> list[tupl
     return sorted(((series, each) for series, each in points if each), key=lambda pair: sign * pair[1].mean)
 
 
-def paired_difference(experiment: ExperimentResult, name: str, x: object, one: str, other: str) -> Interval:
+def compute_difference(experiment: ExperimentResult, name: str, x: object, one: str, other: str) -> Interval:
     """Return the difference between two series at one x, paired by seed."""
     values = {
         series: {row["seed"]: row[name] for row in experiment.rows if row["series"] == series and row["x"] == x}

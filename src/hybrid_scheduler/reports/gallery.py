@@ -56,7 +56,7 @@ class FigureEntry(Entry):
     """One line of the table of figures."""
 
     needs: str = "comparison"  # a key of `NEEDS`
-    caption: str = ""  # below it in a report, the summary if absent; {run.…} is a field of `CaptionFields`
+    caption: str = ""  # below it in a report, the summary if absent; {…} is a key of `comparison_report.FIELDS`
     in_report: str = "always"  # a key of `IN_REPORT`
     of_measured: bool = True  # False: about the model's formulas, which have no part in measured times
     replaces: str = ""  # the measure of an experiment that its report shows by this figure alone
@@ -97,7 +97,7 @@ figures = Registry(
     (
         _figure(
             "bars:plot_makespan_over_bound", "comparison", "makespan over the certified bound, with intervals",
-            "Makespan over {run.bound}. " + f"{WHISKERS} {HATCHES}", in_report="queued",
+            "Makespan over {bound}. " + f"{WHISKERS} {HATCHES}", in_report="queued",
         ),
         _figure(
             "comparisons:plot_differences", "comparison", "how much later than the best, paired by seed",
@@ -114,7 +114,7 @@ figures = Registry(
         ),
         _figure(
             "bars:plot_speed_up", "comparison", "times faster than round robin",
-            "Makespan of {run.baseline} divided by that of each policy, seed by seed.", in_report="several",
+            "Makespan of {baseline} divided by that of each policy, seed by seed.", in_report="several",
         ),
         _figure(
             "comparisons:plot_average_duration", "comparison",
@@ -125,7 +125,7 @@ figures = Registry(
         _figure(
             "placements:plot_latency_cdf", "replay", "share of tasks that had ended after so many seconds",
             "How many tasks had ended how long after they arrived: further left is sooner, a long flat top is tasks "
-            "stuck in queues. {run.seed}",
+            "stuck in queues. {seed}",
         ),
         _figure(
             "bars:plot_energy", "comparison", "joules of tasks and idle devices",
@@ -137,7 +137,7 @@ figures = Registry(
         ),
         _figure(
             "comparisons:plot_pareto", "either", "energy against time, and the front",
-            "Energy against time. {run.front}", in_report="several",
+            "Energy against time. {front}", in_report="several",
         ),
         _figure(
             "heatmaps:plot_win_matrix", "comparison", "who beat whom on how many seeds",
@@ -153,31 +153,31 @@ figures = Registry(
         ),
         _figure(
             "placements:plot_gpu_fraction", "replay", "which share of a task each scheduler gives to a GPU",
-            "Which share of a task went to a GPU: at 0 it ran on the CPU, at 100 on a GPU. {run.seed}",
+            "Which share of a task went to a GPU: at 0 it ran on the CPU, at 100 on a GPU. {seed}",
             in_report="gpus",
         ),
         _figure(
             "placements:plot_allocation", "replay", "that share as time goes by",
-            "The mean GPU share over time: learners settle, rules stay. {run.seed}", in_report="gpus",
+            "The mean GPU share over time: learners settle, rules stay. {seed}", in_report="gpus",
         ),
         _figure(
             "placements:plot_gantt", "replay", "who ran what when, best against worst",
             "The first tasks on every device, best policy and worst. Hatched strips are shares of split tasks. "
-            "{run.seed}", in_report="queued",
+            "{seed}", in_report="queued",
         ),
         _figure(
             "placements:plot_workload", "replay", "sizes, intensity, memory, and where the work is",
-            "The tasks: the longest tenth of them holds {run.longest_tenth:.0%} of the work. {run.seed}",
+            "The tasks: the longest tenth of them holds {longest_tenth} of the work. {seed}",
             of_measured=False,
         ),
         _figure(
             "learning:plot_model_accuracy", "forests", "predicted against best GPU share, R², errors",
-            "A forest fitted on {run.training_tasks} of this workload, tested on others: {run.accuracy}.",
+            "A forest fitted on {training_tasks} of this workload, tested on others: {accuracy}.",
             in_report="forest", of_measured=False,
         ),
         _figure(
             "learning:plot_feature_importance", "forests", "what the forest looks at",
-            "What the forest looks at: {run.forests} of different seeds, importances add up to 100 %.",
+            "What the forest looks at: {forests} of different seeds, importances add up to 100 %.",
             in_report="forest", of_measured=False,
         ),
         _figure(

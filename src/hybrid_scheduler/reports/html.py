@@ -5,18 +5,7 @@ from __future__ import annotations
 import base64
 from html import escape
 
-from hybrid_scheduler.reports.document import (
-    Block,
-    Bullets,
-    Code,
-    Document,
-    Heading,
-    Image,
-    Pair,
-    Paragraph,
-    Table,
-    spans,
-)
+from hybrid_scheduler.reports import document as doc
 
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 STYLE = """
@@ -54,7 +43,7 @@ figcaption { padding: .45rem 0 0; }
 """
 
 
-def to_html(document: Document) -> str:
+def to_html(document: doc.Document) -> str:
     """Return the whole page; tables and figures are numbered as they come."""
     counts = {"Table": 0, "Figure": 0}
     body = "\n".join(_render_block(block, counts) for block in document.blocks)
@@ -68,22 +57,22 @@ def to_html(document: Document) -> str:
     )
 
 
-def _render_block(block: Block, counts: dict[str, int]) -> str:
+def _render_block(block: doc.Block, counts: dict[str, int]) -> str:
     match block:
-        case Heading(text):
+        case doc.Heading(text):
             return f"<h2>{escape(text)}</h2>"
-        case Paragraph(text):
+        case doc.Paragraph(text):
             return f"<p>{_render_text(text)}</p>"
-        case Bullets(items):
+        case doc.Bullets(items):
             return "<ul>\n" + "\n".join(f"<li>{_render_text(item)}</li>" for item in items) + "\n</ul>"
-        case Code(text):
+        case doc.Code(text):
             return f"<pre>{escape(text)}</pre>"
-        case Table():
+        case doc.Table():
             return _render_table(block, _number("Table", counts))
-        case Pair(left, right):
+        case doc.Pair(left, right):
             both = (_render_image(each, _number("Figure", counts)) for each in (left, right))
             return f'<div class="pair">{"".join(both)}</div>'
-        case Image():
+        case doc.Image():
             return _render_image(block, _number("Figure", counts))
 
 
@@ -92,7 +81,7 @@ def _number(kind: str, counts: dict[str, int]) -> str:
     return f"{kind} {counts[kind]}"
 
 
-def _render_table(table: Table, number: str) -> str:
+def _render_table(table: doc.Table, number: str) -> str:
     head = "".join(
         f"<th{_classes(w=column < table.text_columns)}>{_render_text(text)}</th>"
         for column, text in enumerate(table.head)
@@ -107,7 +96,7 @@ def _render_table(table: Table, number: str) -> str:
     )
 
 
-def _render_cell(table: Table, row: int, column: int, text: str) -> str:
+def _render_cell(table: doc.Table, row: int, column: int, text: str) -> str:
     is_best, breaks = (row, column) in table.emphasis, "\u00a0" in text  # non-breaking spaces: it may break elsewhere
     return f"<td{_classes(w=column < table.text_columns, best=is_best, breaks=breaks)}>{_render_text(text)}</td>"
 
@@ -117,9 +106,9 @@ def _classes(**applies: bool) -> str:
     return f' class="{" ".join(names)}"' if names else ""
 
 
-def _render_image(image: Image, number: str) -> str:
+def _render_image(image: doc.Image, number: str) -> str:
     data = base64.b64encode(image.svg).decode()
-    plain = "".join(text for _, text in spans(image.caption))
+    plain = "".join(text for _, text in doc.spans(image.caption))
     return (
         f'<figure><img alt="{escape(plain)}" src="data:image/svg+xml;base64,{data}">\n'
         f"<figcaption><b>{number}.</b> {_render_text(image.caption)}</figcaption></figure>"
@@ -127,8 +116,6 @@ def _render_image(image: Image, number: str) -> str:
 
 
 def _render_text(text: str) -> str:
-    tags = {"plain": "", "code": "code", "strong": "strong"}
     return "".join(
-        f"<{tags[style]}>{escape(part)}</{tags[style]}>" if tags[style] else escape(part)
-        for style, part in spans(text)
+        escape(part) if style == "plain" else f"<{style}>{escape(part)}</{style}>" for style, part in doc.spans(text)
     )

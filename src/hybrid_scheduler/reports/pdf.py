@@ -7,23 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from hybrid_scheduler.errors import SchedulerError
-from hybrid_scheduler.reports.document import (
-    Block,
-    Bullets,
-    Code,
-    Document,
-    Heading,
-    Image,
-    Pair,
-    Paragraph,
-    Table,
-    spans,
-)
+from hybrid_scheduler.reports import document as doc
 
 TEMPLATE = Path(__file__).with_name("report.typ")
 
 
-def to_pdf(document: Document) -> bytes:
+def to_pdf(document: doc.Document) -> bytes:
     """Render a document as PDF."""
     try:
         import typst
@@ -40,15 +29,15 @@ def to_pdf(document: Document) -> bytes:
     return content
 
 
-def _iterate_images(document: Document) -> Iterator[Image]:
+def _iterate_images(document: doc.Document) -> Iterator[doc.Image]:
     for block in document.blocks:
-        if isinstance(block, Image):
+        if isinstance(block, doc.Image):
             yield block
-        elif isinstance(block, Pair):
+        elif isinstance(block, doc.Pair):
             yield from (block.left, block.right)
 
 
-def to_typst(document: Document) -> str:
+def to_typst(document: doc.Document) -> str:
     """Return the document in Typst's language; every text is a string literal, so none can be read as markup."""
     lines = [TEMPLATE.read_text(encoding="utf-8")]
     lines.append(f"#show: report.with(title: {quote(document.title)}, subtitle: {_render_text(document.subtitle)})")
@@ -56,30 +45,30 @@ def to_typst(document: Document) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _render_block(block: Block) -> str:
+def _render_block(block: doc.Block) -> str:
     match block:
-        case Heading(text):
+        case doc.Heading(text):
             return f"#heading({quote(text)})"
-        case Paragraph(text):
+        case doc.Paragraph(text):
             return f"#par({_render_text(text)})"
-        case Bullets(items):
+        case doc.Bullets(items):
             return f"#list({', '.join(_render_text(item) for item in items)})"
-        case Code(text):
+        case doc.Code(text):
             return f"#commands({quote(text)})"
-        case Image():
+        case doc.Image():
             return f"#{_render_image(block)}"
-        case Pair(left, right):
+        case doc.Pair(left, right):
             return f"#pair({_render_image(left)}, {_render_image(right)})"
-        case Table():
+        case doc.Table():
             return _render_table(block)
 
 
-def _render_image(image: Image) -> str:
-    plain = quote("".join(text for _, text in spans(image.caption)))
+def _render_image(image: doc.Image) -> str:
+    plain = quote("".join(text for _, text in doc.spans(image.caption)))
     return f"picture({quote(f'{image.name}.svg')}, {plain}, {_render_text(image.caption)})"
 
 
-def _render_table(table: Table) -> str:
+def _render_table(table: doc.Table) -> str:
     head = ", ".join(_render_text(text) for text in table.head)
     rows = ",\n  ".join(
         ", ".join(_render_cell(table, row, column, text) for column, text in enumerate(texts))
@@ -91,7 +80,7 @@ def _render_table(table: Table) -> str:
     return f"#data({_render_text(table.caption)}, ({widths},), {table.text_columns}, ({head},), (\n  {rows},\n))"
 
 
-def _column_widths(table: Table) -> list[float]:
+def _column_widths(table: doc.Table) -> list[float]:
     """Return a share of the line for every column: the longest text, of the head the longest word."""
     columns = zip(table.head, *table.rows, strict=True)
     return [
@@ -102,16 +91,16 @@ def _column_widths(table: Table) -> list[float]:
 
 def _text_width(text: str) -> float:
     """Return how wide a text is, in letters; those of code are wider."""
-    return 1.5 + sum(len(part) * (1.3 if style == "code" else 1.0) for style, part in spans(text))
+    return 1.5 + sum(len(part) * (1.3 if style == "code" else 1.0) for style, part in doc.spans(text))
 
 
-def _render_cell(table: Table, row: int, column: int, text: str) -> str:
+def _render_cell(table: doc.Table, row: int, column: int, text: str) -> str:
     return f"best({_render_text(text)})" if (row, column) in table.emphasis else _render_text(text)
 
 
 def _render_text(text: str) -> str:
     calls = {"plain": "text", "code": "raw", "strong": "strong"}
-    parts = [f"{calls[style]}({quote(part)})" for style, part in spans(text)]
+    parts = [f"{calls[style]}({quote(part)})" for style, part in doc.spans(text)]
     return " + ".join(parts) if parts else "[]"
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hybrid_scheduler import registry
 from hybrid_scheduler.core.formatting import format_interval, format_percent, format_quantity, format_value
 from hybrid_scheduler.core.metrics import MEASURES, sign_test
 from hybrid_scheduler.reports.data import Replay
 from hybrid_scheduler.reports.document import Table
-from hybrid_scheduler.reports.text import quote_name
+from hybrid_scheduler.reports.text import describe_knowledge, quote_name
 from hybrid_scheduler.studies.compare import Result
 
 COLUMNS = ("mean_turnaround", "p99_turnaround", "energy", "cost")
@@ -20,12 +20,6 @@ MAX_SEEDS, MAX_POLICIES = 20, 9
 NAME_WIDTH = 22
 
 
-def _describe_knowledge(spec: str) -> str:
-    """Return what a policy knows of the true times: yes, no, or "own" if the registry does not say."""
-    entry = registry.schedulers.table.get(spec.partition(":")[0])
-    return (entry.clairvoyant if entry else "") or "own"
-
-
 def build_results(result: Result) -> Table:
     """Build the main table: best first, with intervals of the score."""
     score = result.score
@@ -33,7 +27,7 @@ def build_results(result: Result) -> Table:
     rows = tuple(
         (
             quote_name(spec, NAME_WIDTH),
-            _describe_knowledge(spec),
+            describe_knowledge(spec) or "own",
             format_interval(result.interval(spec, score), "×"),
             *(format_quantity(result.interval(spec, name).mean, MEASURES[name].unit) for name in COLUMNS),
         )
@@ -87,27 +81,12 @@ def _format_p_value(value: float) -> str:
     return "< 0.001" if value < 0.001 else f"{value:.3f}" if value < 0.1 else f"{value:.1f}"
 
 
-def list_measures(result: Result) -> tuple[str, ...]:
-    """Return the measures in which policies are ranked; isolated devices are free, so nothing waits."""
-    free = ("mean_waiting", "load_balance") if result.comparison.mode == "isolated" else ()
-    return (result.time, *(name for name in RANKED_MEASURES if name not in free))
-
-
-def build_ranks(result: Result) -> Table:
-    """Build the ranks of all policies in all ranked measures, first places in bold."""
-    order = result.ranking(result.score)
-    names = list_measures(result)
-    ranks = {name: rank(result, name) for name in names}
-    rows = tuple((quote_name(spec, NAME_WIDTH), *(str(ranks[name][spec]) for name in names)) for spec in order)
-    marked = {
-        (row, 1 + column)
-        for row, spec in enumerate(order)
-        for column, name in enumerate(names)
-        if ranks[name][spec] == 1
-    }
-    head = ("policy", *(name.replace("_", " ") for name in names))
-    caption = "The place of every policy in every measure (1 is best); those that cannot be told apart share one."
-    return Table(caption, head, rows, emphasis=frozenset(marked))
+def rank_all(result: Result) -> dict[str, dict[str, int]]:
+    """Return the rank of every policy in every measure that matters."""
+    # Isolated devices are always free, so nothing waits and no load has to be balanced.
+    void = ("mean_waiting", "load_balance") if result.comparison.mode == "isolated" else ()
+    names = (result.time, *(name for name in RANKED_MEASURES if name not in void))
+    return {name: rank(result, name) for name in names}
 
 
 def rank(result: Result, name: str) -> dict[str, int]:
@@ -116,11 +95,22 @@ def rank(result: Result, name: str) -> dict[str, int]:
     ranks, leader, place = {}, order[0], 1
     for position, spec in enumerate(order):
         gap = result.difference(spec, leader, name)
-        clear = gap.excludes_zero() if len(result.outcomes) > 1 else gap.mean != 0
-        if clear:
+        if gap.excludes_zero() if len(result.outcomes) > 1 else gap.mean != 0:
             leader, place = spec, position + 1
         ranks[spec] = place
     return ranks
+
+
+def build_ranks(result: Result, ranks: dict[str, dict[str, int]]) -> Table:
+    """Build the table of ranks by measure and policy, first places in bold."""
+    table = [[places[spec] for places in ranks.values()] for spec in result.ranking(result.score)]
+    rows = tuple(
+        (quote_name(spec, NAME_WIDTH), *map(str, places))
+        for spec, places in zip(result.ranking(result.score), table, strict=True)
+    )
+    caption = "The place of every policy in every measure (1 is best); those that cannot be told apart share one."
+    head = ("policy", *(name.replace("_", " ") for name in ranks))
+    return Table(caption, head, rows, emphasis=_find_cells(np.array(table) == 1))
 
 
 def build_kinds(replay: Replay) -> Table | None:
@@ -142,23 +132,18 @@ def build_kinds(replay: Replay) -> Table | None:
         spec: [float(placements.turnaround[rows].mean()) for rows in masks.values()]
         for spec, placements in replay.placements.items()
     }
-    return _build_kinds_table(replay, means, list(masks))
-
-
-def _build_kinds_table(replay: Replay, means: dict[str, list[float]], groups: list[str]) -> Table:
     order = sorted(means, key=lambda spec: sum(means[spec]))
-    best = [min(means[spec][column] for spec in order) for column in range(len(groups))]
     rows = tuple(
         (quote_name(spec, NAME_WIDTH), *(format_quantity(value, "s") for value in means[spec])) for spec in order
     )
-    marked = frozenset(
-        (row, 1 + column)
-        for row, spec in enumerate(order)
-        for column, value in enumerate(means[spec])
-        if value == best[column]
-    )
+    table = np.array([means[spec] for spec in order])
     caption = f"Mean turnaround by kind of task on seed {replay.seed}; bold is the best of a kind."
-    return Table(caption, ("policy", *groups), rows, emphasis=marked)
+    return Table(caption, ("policy", *masks), rows, emphasis=_find_cells(table == table.min(axis=0)))
+
+
+def _find_cells(chosen: NDArray[np.bool_], first: int = 1) -> frozenset[tuple[int, int]]:
+    """Return the cells of a table for which an array is true; `first` is the column of the array's first."""
+    return frozenset((row, first + column) for row, column in np.argwhere(chosen).tolist())
 
 
 def build_seeds(result: Result) -> Table | None:

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
-Dash = tuple[float, tuple[float, ...] | None]
-SOLID: Dash = (0.0, None)
 WIDTH = 6.6
 """Inches: the text width of a page, so that a printed figure is not scaled."""
 INK, SOFT, LIMIT, GRID = "#1b2430", "#566273", "#b3261e", "#d5dae1"
@@ -57,8 +55,8 @@ class PlotStyle:
 
     colour: str
     marker: Any
-    dash: Dash = SOLID
-    hatch: str = ""
+    dash: tuple[float, tuple[float, ...] | None]  # offset, and lengths of dashes and gaps; None: solid
+    hatch: str
 
 
 def _polygon(*points: tuple[float, float]) -> tuple[tuple[float, float], ...]:

@@ -1,8 +1,6 @@
-"""Numbers as people read them: three digits, a prefix, an interval."""
+"""The sentences of a comparison's report: its verdict, the distance to the bound, and who leads in other measures."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 from hybrid_scheduler import registry
 from hybrid_scheduler.core.formatting import format_count, format_factor, format_percent, format_value
@@ -10,40 +8,17 @@ from hybrid_scheduler.core.metrics import MEASURES, Interval
 from hybrid_scheduler.reports.style import label
 from hybrid_scheduler.studies.compare import Result, Verdict
 
-if TYPE_CHECKING:
-    from hybrid_scheduler.core.metrics import Interval
-    from hybrid_scheduler.studies.compare import Result
-
-
 OTHER_MEASURES = {"mean_turnaround": "shortest mean turnaround", "energy": "least energy", "cost": "lowest cost"}
-
-
 LONGER_TEXT = {"makespan": "its makespan is {}", "total_time": "its tasks take {} time"}
 
 
-def quote_name(spec: str, widest: int = 34) -> str:
-    """Return a scheduler's name as it stands in running text."""
-    return f"`{label(spec, widest)}`"
-
-
-def join_names(specs: list[str]) -> str:
-    """Return names with commas and an 'and'."""
-    names = [quote_name(spec) for spec in specs]
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def format_excess(share: float) -> str:
-    """Say by how much something is larger: per cent up to double, then how many times."""
-    return f"{format_percent(share)} more" if share < 1 else f"{format_factor(1 + share)} as much"
-
-
 def summarise(result: Result) -> tuple[str, ...]:
-    """Return the sentences of the summary: who won, how clearly, how far from the bound, who lost where."""
+    """Return the sentences of the summary: who won, how clearly, how far from the bound, who leads elsewhere."""
     score, verdict = result.score, result.verdict
     ranking = result.ranking(score)
-    lines = [_describe_winner(result, verdict, len(ranking)), _bound(result, score, ranking)]
+    lines = [_describe_winner(result, verdict, len(ranking)), _describe_bound(result, verdict)]
     if len(ranking) > 1:
-        lines += [_describe_lead(verdict), _blind(result, score, ranking)]
+        lines += [_describe_lead(verdict), _describe_blind_gap(result, score, ranking)]
         lines.append(_describe_last(result, verdict, ranking[-1]))
         lines += _describe_other_leaders(result, verdict.winner)
     lines += _describe_lost_tasks(result)
@@ -58,36 +33,26 @@ def _describe_winner(result: Result, verdict: Verdict, policies: int) -> str:
         place = f"Tie of {', '.join(names[:-1])} and {names[-1]}, first of {count_policies(policies)}"
     else:
         place = f"{names[0]} came first of {count_policies(policies)}" if policies > 1 else f"{names[0]} ran alone"
-    return f"**{place}**: {format_value(each.mean, '×')} × {what}{_interval(each, result)}."
+    return f"**{place}**: {format_value(each.mean, '×')} × {what}{_format_spread(each, verdict.num_seeds)}."
 
 
-def bound_name(result: Result) -> str:
-    """Name the bound for what it is."""
-    return "the bound for the measured times" if result.comparison.measured else "the certified bound"
-
-
-def count_policies(number: int) -> str:
-    """Write '1 policy', '8 policies'."""
-    return f"{number} polic{'y' if number == 1 else 'ies'}"
-
-
-def _interval(each: Interval, result: Result) -> str:
-    if len(result.outcomes) < 2:
+def _format_spread(each: Interval, seeds: int) -> str:
+    if seeds < 2:
         return " (one seed: no interval)"
-    seeds = format_count(len(result.outcomes), "seed")
-    return f" (95 % interval {format_value(each.low, '×')} to {format_value(each.high, '×')}, {seeds})"
+    ends = f"{format_value(each.low, '×')} to {format_value(each.high, '×')}"
+    return f" (95 % interval {ends}, {format_count(seeds, 'seed')})"
 
 
-def _bound(result: Result, score: str, ranking: list[str]) -> str:
-    above = result.interval(ranking[0], score).mean - 1.0
+def _describe_bound(result: Result, verdict: Verdict) -> str:
     if result.comparison.measured:
         return "That bound is made of times that were measured or learnt: a yardstick, not a proof, for times vary."
-    if score == "makespan_over_bound":
+    above = format_percent(max(result.interval(verdict.winner, verdict.measure).mean - 1.0, 0.0))
+    if verdict.measure == "makespan_over_bound":
         return (
-            f"No schedule can end before the bound, so it ends **at most {format_percent(max(above, 0.0))} later than the "
-            "best there is**, known or unknown."
+            f"No schedule can end before the bound, so it ends **at most {above} later than the best there is**, "
+            "known or unknown."
         )
-    return f"Every device was always free; its tasks take {format_percent(max(above, 0.0))} longer than with the best splits."
+    return f"Every device was always free; its tasks take {above} longer than with the best splits."
 
 
 def _describe_lead(verdict: Verdict) -> str:
@@ -104,26 +69,20 @@ def _describe_lead(verdict: Verdict) -> str:
     return f"{text}: a **clear difference**, ahead on {verdict.seeds_won} of {seeds}."
 
 
-def _blind(result: Result, score: str, ranking: list[str]) -> str:
-    """Say how the best policy without knowledge of times does against the best one with it."""
-    sees = [spec for spec in ranking if _sighted(spec) == "yes"]
-    blind = [spec for spec in ranking if _sighted(spec) == "no"]
-    if not sees or not blind:
+def _describe_blind_gap(result: Result, score: str, ranking: list[str]) -> str:
+    """Compare the best policy that does not know the times with the best one that does."""
+    knowing = [spec for spec in ranking if describe_knowledge(spec) == "yes"]
+    blind = [spec for spec in ranking if describe_knowledge(spec) == "no"]
+    if not knowing or not blind:
         return ""
-    one, other = blind[0], sees[0]
-    base, gap = result.interval(other, score).mean, result.difference(one, other, score)
+    base, gap = result.interval(knowing[0], score).mean, result.difference(blind[0], knowing[0], score)
     clear = gap.excludes_zero() or len(result.outcomes) == 1
     side = "ahead of" if gap.mean < 0 else "behind"
-    words = f"{format_percent(abs(gap.mean) / base)} {side}" if clear else "level with"
+    text = f"{format_percent(abs(gap.mean) / base)} {side}" if clear else "level with"
     return (
-        f"The best policy that never sees how long a task takes, {quote_name(one)}, is {words} the best that does, "
-        f"{quote_name(other)}."
+        f"The best policy that never sees how long a task takes, {quote_name(blind[0])}, is {text} the best that "
+        f"does, {quote_name(knowing[0])}."
     )
-
-
-def _sighted(spec: str) -> str:
-    entry = registry.schedulers.table.get(spec.partition(":")[0])
-    return entry.clairvoyant if entry else ""
 
 
 def _describe_last(result: Result, verdict: Verdict, last: str) -> str:
@@ -138,9 +97,9 @@ def _describe_last(result: Result, verdict: Verdict, last: str) -> str:
 
 
 def _describe_other_leaders(result: Result, winner: str) -> list[str]:
-    """Say who leads in time, energy and cost where it is somebody else, and what that costs."""
+    """Name the leaders in turnaround, energy and cost that are not the winner, and what their lead costs in time."""
     lines = []
-    for name, words in OTHER_MEASURES.items():
+    for name, superlative in OTHER_MEASURES.items():
         best = result.ranking(name)[0]
         gap = result.difference(winner, best, name)
         if best == winner or (len(result.outcomes) > 1 and not gap.excludes_zero()):
@@ -148,11 +107,14 @@ def _describe_other_leaders(result: Result, winner: str) -> list[str]:
         mean, extra = result.interval(best, name).mean, result.difference(best, winner, result.time).mean
         longer = extra / result.interval(winner, result.time).mean
         price = f", but {LONGER_TEXT[result.time].format(format_excess(longer))}" if longer > 0.005 else ""
-        figure = format_value(mean, MEASURES[name].unit)
-        lines.append(
-            f"{quote_name(best)} has the {words} ({figure}; the winner needs {format_excess(gap.mean / mean)}){price}."
-        )
+        figure, excess = format_value(mean, MEASURES[name].unit), format_excess(gap.mean / mean)
+        lines.append(f"{quote_name(best)} has the {superlative} ({figure}; the winner needs {excess}){price}.")
     return lines
+
+
+def format_excess(share: float) -> str:
+    """Write by how much something is larger: in per cent up to double, then as a multiple."""
+    return f"{format_percent(share)} more" if share < 1 else f"{format_factor(1 + share)} as much"
 
 
 def _describe_lost_tasks(result: Result) -> list[str]:
@@ -167,3 +129,30 @@ def _describe_lost_tasks(result: Result) -> list[str]:
             f"Tasks that did not fit where they were sent: up to {spilled[worst]:g} a seed ({quote_name(worst)})."
         )
     return lines
+
+
+def describe_knowledge(spec: str) -> str:
+    """Return whether a policy knows the true times, in the registry's words; "" if it is not in there."""
+    entry = registry.schedulers.table.get(spec.partition(":")[0])
+    return entry.clairvoyant if entry else ""
+
+
+def bound_name(result: Result) -> str:
+    """Return what makespans are compared with; measured times prove no bound."""
+    return "the bound for the measured times" if result.comparison.measured else "the certified bound"
+
+
+def count_policies(number: int) -> str:
+    """Write '1 policy', '8 policies'."""
+    return f"{number} polic{'y' if number == 1 else 'ies'}"
+
+
+def quote_name(spec: str, widest: int = 34) -> str:
+    """Return a scheduler's name as code, for running text."""
+    return f"`{label(spec, widest)}`"
+
+
+def join_names(specs: list[str]) -> str:
+    """Return names with commas and an 'and'."""
+    names = [quote_name(spec) for spec in specs]
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -111,9 +111,9 @@ def plot_allocation(found: Result | Replay, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def compute_shares_over_time(placements: Placements, bins: int = TIME_BINS) -> tuple[Floats, Floats]:
+def compute_shares_over_time(placements: Placements) -> tuple[Floats, Floats]:
     """Return for consecutive groups of tasks how many had arrived at the end of each, and its mean GPU share."""
-    groups = [rows for rows in np.array_split(np.flatnonzero(placements.ran), bins) if len(rows)]
+    groups = [rows for rows in np.array_split(np.flatnonzero(placements.ran), TIME_BINS) if len(rows)]
     ends = np.array([rows[-1] + 1.0 for rows in groups])
     return ends, np.array([placements.gpu_fraction[rows].mean() for rows in groups])
 
@@ -127,7 +127,8 @@ def plot_gantt(found: Result | Replay, ax: Axes | None = None, schedulers: list[
     """Draw a line per device for the best and the worst scheduler; hatched: the share of a split task."""
     replay = ensure_replay(found)
     devices = next(iter(replay.placements.values())).cluster.devices
-    names = schedulers or _pick_schedulers(replay.ranking, len(devices))
+    shown = 1 if 2 * len(devices) > GANTT_ROWS else 2
+    names = schedulers or list(dict.fromkeys((replay.ranking[0], replay.ranking[-1])))[:shown]
     devices = devices[:GANTT_ROWS]
     ax = get_axes(ax, 0.75 + 0.19 * (len(devices) + 1) * len(names))
     styles = plot_styles(replay.placements)
@@ -147,12 +148,7 @@ def plot_gantt(found: Result | Replay, ax: Axes | None = None, schedulers: list[
     return ax
 
 
-def _pick_schedulers(ranking: list[str], devices: int) -> list[str]:
-    """Return the best scheduler and the worst, or only the best where devices are many."""
-    return [ranking[0]] if len(ranking) == 1 or 2 * devices > GANTT_ROWS else [ranking[0], ranking[-1]]
-
-
-def collect_spans(placements: Placements, device: int, tasks: int = GANTT_TASKS) -> list[Span]:
+def collect_spans(placements: Placements, device: int) -> list[Span]:
     """Return what a device did with the first tasks, in order of time."""
     spans: list[Span] = []
     sides = (
@@ -161,7 +157,7 @@ def collect_spans(placements: Placements, device: int, tasks: int = GANTT_TASKS)
     )
     split = (placements.gpu >= 0) & (placements.cpu >= 0)
     for devices, start, seconds in sides:
-        rows = np.flatnonzero(devices[:tasks] == device)
+        rows = np.flatnonzero(devices[:GANTT_TASKS] == device)
         spans += [(float(start[row]), float(seconds[row]), bool(split[row])) for row in rows]
     return sorted(spans)
 
@@ -192,10 +188,10 @@ def plot_workload(found: Result | Replay, ax: Axes | None = None) -> Axes:
     return sizes
 
 
-def share_in_longest(work: Floats, longest: float = 0.1) -> float:
-    """Return the share of all work that is in the longest tasks, a tenth of them by default."""
+def share_in_longest_tenth(work: Floats) -> float:
+    """Return the share of all work that is in the longest tenth of the tasks."""
     ordered = np.sort(work)[::-1]
-    return float(ordered[: max(1, round(longest * len(ordered)))].sum() / ordered.sum())
+    return float(ordered[: max(1, round(0.1 * len(ordered)))].sum() / ordered.sum())
 
 
 def _draw_sizes(tasks: Tasks, ax: Axes) -> None:
@@ -216,7 +212,7 @@ def _draw_work(tasks: Tasks, ax: Axes) -> None:
     done = 100 * np.concatenate([[0.0], np.cumsum(ordered)]) / ordered.sum()
     ax.plot(shares, done, color=INK)
     ax.plot([0, 100], [0, 100], color=FILL, linewidth=1, linestyle=(0, (2, 2)))
-    tenth = 100 * share_in_longest(tasks.duration_estimate)
+    tenth = 100 * share_in_longest_tenth(tasks.duration_estimate)
     ax.plot([10], [tenth], "o", color=INK, markersize=4)
     text, box = f"longest 10 %:\n{tenth:.0f} % of work", {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
     ax.annotate(text, (10, tenth), (0.98, 0.08), textcoords="axes fraction", ha="right", fontsize=8, bbox=box)
