@@ -1,8 +1,7 @@
 """Compositions: tasks whose times, arrivals and memory come from different files, with the origin of every column.
 
 Such tasks were never measured together. Rows of times and of memory are drawn with replacement, each with its own
-random stream; arrivals keep the order of their file. Without a file of times, they follow the formula and are marked
-so.
+random stream; arrivals keep the order of their file. Without a file of times, they follow the formula.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.files import atomic_write, sha256
 from hybrid_scheduler.workloads.conversion import cluster_path
 from hybrid_scheduler.workloads.formats import csv, reader
-from hybrid_scheduler.workloads.formats.format import Imported
+from hybrid_scheduler.workloads.formats.reader import Imported
 from hybrid_scheduler.workloads.generator import DEFAULT_LOAD, WorkloadGenerator, scale_arrivals
 
 TIMES, ARRIVALS, MEMORY = range(3)
@@ -111,7 +110,7 @@ def compose(
 
 
 def _draw_times(path: str | Path, count: int, seed: int) -> tuple[Tasks, list[Part], Cluster | None]:
-    found = _read(path)
+    found = reader.read_all([path])
     if not found.tasks.measured:
         raise InputError(
             f"{path} holds no measured times: give a file that does, or leave out --times for the formula"
@@ -137,7 +136,7 @@ def _generate(count: int, seed: int) -> tuple[Tasks, list[Part], None]:
 
 
 def _draw_memory(path: str | Path, count: int, seed: int) -> tuple[Floats, Part]:
-    found = _read(path)
+    found = reader.read_all([path])
     if not found.tasks.memory_required.any():
         raise InputError(
             f"{path} holds no memory, all its tasks need 0 MB: leave out --memory, or give a file that does "
@@ -149,7 +148,7 @@ def _draw_memory(path: str | Path, count: int, seed: int) -> tuple[Floats, Part]
 
 
 def _repeat_arrivals(path: str | Path, count: int) -> tuple[Floats, Part]:
-    found = _read(path)
+    found = reader.read_all([path])
     arrival = np.sort(found.tasks.arrival_time)
     arrival = arrival - arrival[0]
     if len(arrival) < 2 or not arrival[-1] > 0:
@@ -185,13 +184,6 @@ def select_rows(tasks: Tasks, rows: Ints) -> Tasks:
     return replace(independent.select(rows), task_id=np.arange(len(rows)))
 
 
-def _read(path: str | Path) -> Imported:
-    found = reader.read_all([path])
-    if not len(found.tasks):
-        raise InputError(f"{path} holds no task: give a file with some")
-    return found
-
-
 def _describe_part(columns: Sequence[str], path: str | Path, column: str, found: Imported, taken: str) -> Part:
     return Part(tuple(columns), str(path), sha256(path), _describe_column(path, column), len(found.tasks), taken)
 
@@ -204,9 +196,6 @@ def _describe_column(path: str | Path, column: str) -> str:
     lines = [each for each in form.mapping if column in each.becomes]
     best = next((each for each in lines if each.column), lines[0] if lines else None)
     return f"{best.column or 'nothing of the kind there'}, {best.ground}" if best else "unknown"
-
-
-# --- files -----------------------------------------------------------------------------------------------------
 
 
 def sidecar_path(path: str | Path) -> Path:

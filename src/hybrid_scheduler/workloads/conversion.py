@@ -8,11 +8,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from hybrid_scheduler.core.tasks import Tasks
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.files import atomic_write, require_absent
 from hybrid_scheduler.workloads.formats import csv, memory, parquet, reader
-from hybrid_scheduler.workloads.formats.format import Format, Imported
+from hybrid_scheduler.workloads.formats.reader import Format, Imported
 
 SUFFIXES = (".parquet", ".csv", ".csv.gz", ".csv.zst")
 CLUSTER_SUFFIX = ".cluster.yaml"
@@ -44,20 +43,18 @@ def import_files(
     started = time.perf_counter()
     found = reader.read_all(paths, used.name)
     seconds = time.perf_counter() - started
-    cluster_file = _choose_cluster_path(found, out, cluster_out)
+    if found.cluster is None and cluster_out:
+        raise InputError(f"the files name no machines, so there is nothing to write to {cluster_out}: leave it out")
+    cluster_file = (cluster_out or cluster_path(out)) if found.cluster else None
     if cluster_file:
         _require_writable(cluster_file, force)
     with memory.report_shortage(paths[0]), ExitStack() as stack:  # both files appear, or none
         if cluster_file and found.cluster:
             stack.enter_context(atomic_write(cluster_file)).write_text(found.cluster.to_yaml(), encoding="utf-8")
-        write(found.tasks, stack.enter_context(atomic_write(out)))
+        writer = parquet if out.suffix == ".parquet" else csv
+        writer.write(found.tasks, stack.enter_context(atomic_write(out)))
     size = sum(path.stat().st_size for path in paths)
     return Report(used, found, size, seconds, out, cluster_file)
-
-
-def write(tasks: Tasks, path: Path) -> None:
-    """Write tasks in the format of the file's suffix."""
-    (parquet if path.suffix == ".parquet" else csv).write(tasks, path)
 
 
 def cluster_path(out: Path) -> Path:
@@ -70,12 +67,6 @@ def find_cluster_file(path: str | Path) -> Path | None:
     """Return the file with the cluster of a table of tasks, if there is one beside it."""
     found = cluster_path(Path(path)) if str(path).endswith(SUFFIXES) else None
     return found if found and found.is_file() else None
-
-
-def _choose_cluster_path(found: Imported, out: Path, wanted: Path | None) -> Path | None:
-    if found.cluster is None and wanted:
-        raise InputError(f"the files name no machines, so there is nothing to write to {wanted}: leave it out")
-    return (wanted or cluster_path(out)) if found.cluster else None
 
 
 def _check_out(paths: Sequence[Path], out: Path, force: bool) -> None:

@@ -1,7 +1,6 @@
 """Tiled Cholesky, LU and QR factorisations with the kernel times that StarPU measured on a machine, and that machine.
 
-Written as `cholesky@FOLDER:MACHINE:TILES[:TILE_SIZE]`; the folder holds StarPU's table of measurements and its bus
-folder.
+Written as `cholesky@FOLDER:MACHINE:TILES[:TILE_SIZE]`; the folder holds StarPU's table and its bus folder.
 """
 
 from __future__ import annotations
@@ -41,38 +40,28 @@ class MeasuredKernel:
     factor: float = 1.0
 
 
-def _cholesky_kernels(letter: str) -> dict[str, MeasuredKernel]:  # noqa: ARG001  # measured in single precision alone
-    return {
+KERNELS = {
+    "cholesky": {
         "potrf": MeasuredKernel("chol_model_potrf", 1, 1 / 3),
         "trsm": MeasuredKernel("chol_model_trsm", 2, 1.0),
         "syrk": MeasuredKernel("chol_model_syrk", 2, 1.0),
         "gemm": MeasuredKernel("chol_model_gemm", 3, 2.0),
-    }
-
-
-def _lu_kernels(letter: str) -> dict[str, MeasuredKernel]:
-    prefix = f"starpu_{letter}lu_lu_model_"
-    return {
-        "getrf": MeasuredKernel(f"{prefix}getrf", 1, 2 / 3),
-        "trsm_ll": MeasuredKernel(f"{prefix}trsm_ll", 2, 1.0),
-        "trsm_ru": MeasuredKernel(f"{prefix}trsm_ru", 2, 1.0),
-        "gemm": MeasuredKernel(f"{prefix}gemm", 3, 2.0),
-    }
-
-
-def _qr_kernels(letter: str) -> dict[str, MeasuredKernel]:
+    },
+    "lu": {
+        "getrf": MeasuredKernel("starpu_{}lu_lu_model_getrf", 1, 2 / 3),
+        "trsm_ll": MeasuredKernel("starpu_{}lu_lu_model_trsm_ll", 2, 1.0),
+        "trsm_ru": MeasuredKernel("starpu_{}lu_lu_model_trsm_ru", 2, 1.0),
+        "gemm": MeasuredKernel("starpu_{}lu_lu_model_gemm", 3, 2.0),
+    },
     # QR was not measured: its kernels are assumed to do as many operations a second as those of LU.
-    panel, update = f"starpu_{letter}lu_lu_model_getrf", f"starpu_{letter}lu_lu_model_gemm"
-    return {
-        "geqrt": MeasuredKernel(panel, 1, 4 / 3, factor=2.0),
-        "tsqrt": MeasuredKernel(panel, 1, 2.0, factor=3.0),
-        "ormqr": MeasuredKernel(update, 3, 2.0, factor=1.0),
-        "tsmqr": MeasuredKernel(update, 3, 4.0, factor=2.0),
-    }
-
-
-KERNELS = {"cholesky": _cholesky_kernels, "lu": _lu_kernels, "qr": _qr_kernels}
-"""By factorisation: returns its kernels, given the letter of the precision."""
+    "qr": {
+        "geqrt": MeasuredKernel("starpu_{}lu_lu_model_getrf", 1, 4 / 3, factor=2.0),
+        "tsqrt": MeasuredKernel("starpu_{}lu_lu_model_getrf", 1, 2.0, factor=3.0),
+        "ormqr": MeasuredKernel("starpu_{}lu_lu_model_gemm", 3, 2.0),
+        "tsmqr": MeasuredKernel("starpu_{}lu_lu_model_gemm", 3, 4.0, factor=2.0),
+    },
+}
+"""By factorisation; `{}` in the name of a codelet is the letter of the precision."""
 ASSUMED = {
     "cholesky": "SYRK takes half the time of GEMM, as in StarPU's own models",
     "lu": "",
@@ -110,7 +99,9 @@ def build_factorisation(
     if not 1 <= tiles <= MAX_TILES:
         raise InputError(f"the number of tiles is {tiles}, expected 1 to {MAX_TILES} a side")
     kernels = _read_kernels(Path(folder) / TABLE, machine)
-    measured = KERNELS[name](precision[0])
+    measured = {
+        kind: replace(each, codelet=each.codelet.format(precision[0])) for kind, each in KERNELS[name].items()
+    }
     by_size = _find_tile_sizes(kernels, machine, measured, WIDTHS[precision])
     edge = max(by_size, default=0) if tile_size is None else tile_size
     if edge not in by_size:

@@ -129,7 +129,8 @@ class WorkloadGenerator:
             intensity_range=_check_range("compute_intensity_range", compute_intensity_range),
             memory_range=_check_range("memory_range", memory_range),
         )
-        return self._keep(scale_to_rate(self._draw(kind, num_tasks), arrival_rate))
+        self.tasks = scale_to_rate(self._draw(kind, num_tasks), arrival_rate)
+        return self.tasks
 
     def generate_preset(
         self,
@@ -146,9 +147,9 @@ class WorkloadGenerator:
         """
         kind = find_preset(name)
         tasks = self._draw(kind, kind.num_tasks if num_tasks is None else num_tasks)
-        return self._keep(
-            scale_arrivals(tasks, cluster or Cluster.default(), rate=rate, load=load, batch=kind.graph is not None)
-        )
+        batch = kind.graph is not None
+        self.tasks = scale_arrivals(tasks, cluster or Cluster.default(), rate=rate, load=load, batch=batch)
+        return self.tasks
 
     def _draw(self, kind: Preset, count: int) -> Tasks:
         """Draw tasks with gaps of mean 1 s; each column has its own random stream."""
@@ -170,10 +171,6 @@ class WorkloadGenerator:
             arrival_time=np.cumsum(kind.gaps(gap, count)),
             edges=edges_from_ids(list(range(count)), graph.parents) if kind.graph else None,
         )
-
-    def _keep(self, tasks: Tasks) -> Tasks:
-        self.tasks = tasks
-        return tasks
 
     @property
     def _current(self) -> Tasks:

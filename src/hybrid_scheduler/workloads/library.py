@@ -12,7 +12,7 @@ import shutil
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -96,13 +96,9 @@ class Library:
         self._cache: tuple[str, Tasks] | None = None  # the file read last, which a race reads again and again
         self._lock = threading.Lock()
 
-    # --- writing -----------------------------------------------------------------------------------------------
-
-    @contextmanager
-    def receive(self) -> Iterator[Path]:
+    def receive(self) -> AbstractContextManager[Path]:
         """Provide a path for a file that is being uploaded; what is left there afterwards is deleted."""
-        with scratch_file(self.folder) as place:
-            yield place
+        return scratch_file(self.folder)
 
     def keep(self, name: str, file: Path) -> Entry:
         """Move a file into the library, if it is valid."""
@@ -145,8 +141,6 @@ class Library:
                 if time.time() - each.stat().st_mtime > STALE_AFTER:
                     shutil.rmtree(each) if each.is_dir() else each.unlink()
 
-    # --- listing -----------------------------------------------------------------------------------------------
-
     def _names(self) -> list[str]:
         if not self.folder.is_dir():
             return []
@@ -179,8 +173,6 @@ class Library:
     def path(self, name: str) -> Path:
         """Return the absolute path of a workload's file."""
         return (self.folder / self.entry(name).name / FILE).resolve()
-
-    # --- reading -------------------------------------------------------------------------------------
 
     def resolve(self, spec: str) -> Entry:
         """Return the workload that `upload:NAME@SHA8` names; another file of this name is refused."""

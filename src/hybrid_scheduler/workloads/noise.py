@@ -20,7 +20,7 @@ from hybrid_scheduler.files import sha256
 from hybrid_scheduler.workloads.factorisations import TABLE
 from hybrid_scheduler.workloads.formats.columns import select_unique
 from hybrid_scheduler.workloads.formats.starpu import read_variation
-from hybrid_scheduler.workloads.formats.table import NO_ROWS, read_table
+from hybrid_scheduler.workloads.formats.tables import NO_ROWS, read_table
 
 STARPU = "starpu:"
 ALL = "ratio"

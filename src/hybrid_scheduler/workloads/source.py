@@ -15,9 +15,9 @@ from hybrid_scheduler.core.tasks import Tasks, base_duration
 from hybrid_scheduler.errors import InputError, unknown_name
 from hybrid_scheduler.files import sha256
 from hybrid_scheduler.profiling.calibration import calibrate
-from hybrid_scheduler.profiling.profile import TO_DEVICE, Point, Profile
+from hybrid_scheduler.profiling.profile import TO_DEVICE, Profile
 from hybrid_scheduler.profiling.profile_file import load_profile
-from hybrid_scheduler.workloads.composition import load_composition
+from hybrid_scheduler.workloads.composition import OWN_FORMATS, load_composition
 from hybrid_scheduler.workloads.conversion import find_cluster_file
 from hybrid_scheduler.workloads.factorisations import FactorisationSpec
 from hybrid_scheduler.workloads.formats import reader
@@ -28,8 +28,6 @@ from hybrid_scheduler.workloads.statistics import summarise
 PROFILE = "profile"
 """The workload that consists of a profile's own kernels."""
 NUM_TASKS = 2000
-WITHOUT_MACHINES = ("csv", "parquet")
-"""Formats of the project's own tables, which need not be read to know that they name no machines."""
 
 
 @dataclass(frozen=True)
@@ -125,23 +123,19 @@ class Source:
         return noise
 
     def _load_tasks(self, seed: int, cluster: Cluster) -> Tasks:
+        name, count, rate, load = self.name, self.num_tasks, self.rate, self.load
         if self.profile:
             _require_same(self.profile, self.profile_sha256)
-            machine = load_profile(self.profile)
-            return generate_profiled(
-                machine, self.name, seed, cluster, num_tasks=self.num_tasks, rate=self.rate, load=self.load
-            )
+            profile = load_profile(self.profile)
+            return generate_profiled(profile, name, seed, cluster, num_tasks=count, rate=rate, load=load)
         if not self.is_file:
-            generator = WorkloadGenerator(seed)
-            return generator.generate_preset(
-                self.name, self.num_tasks, rate=self.rate, load=self.load, cluster=cluster
-            )
+            return WorkloadGenerator(seed).generate_preset(name, count, rate=rate, load=load, cluster=cluster)
         tasks, _ = self._read_files()
-        if self.num_tasks is not None and self.num_tasks < len(tasks):
-            tasks = tasks.part(0, self.num_tasks)
-        if self.rate is None and self.load is None:
+        if count is not None and count < len(tasks):
+            tasks = tasks.part(0, count)
+        if rate is None and load is None:
             return tasks
-        return scale_arrivals(tasks, cluster, rate=self.rate, load=self.load)
+        return scale_arrivals(tasks, cluster, rate=rate, load=load)
 
     def _read_files(self) -> tuple[Tasks, Cluster | None]:
         """Return the tasks and the machines of the files, or of a factorisation with measured times."""
@@ -161,8 +155,8 @@ class Source:
             return Cluster.from_yaml(beside)
         if not self.is_file:
             return None
-        if Path(self.name).is_file() and reader.detect_format(self.name).name in WITHOUT_MACHINES:
-            return None
+        if Path(self.name).is_file() and reader.detect_format(self.name).name in OWN_FORMATS:
+            return None  # such a table names no machines
         return self._read_files()[1]
 
     def find_cluster_file(self) -> Path | None:
@@ -262,8 +256,14 @@ def draw_kernels(profile: Profile, seed: int, count: int) -> Tasks:
     rows = which.integers(0, len(profile.points), count)
     kinds = profile.tasks
     times = {"cpu": kinds.duration_estimate}
+    link = profile.link(TO_DEVICE)
     if profile.gpu_measured:
-        times["gpu"] = np.array([gpu_seconds(profile, point) for point in profile.points])
+        times["gpu"] = np.array(
+            [
+                each.gpu.seconds + link.seconds(each.megabytes) if each.gpu and link else np.nan
+                for each in profile.points
+            ]
+        )
     return Tasks.build(
         size=kinds.size[rows],
         compute_intensity=kinds.compute_intensity[rows],
@@ -272,9 +272,3 @@ def draw_kernels(profile: Profile, seed: int, count: int) -> Tasks:
         duration_estimate=kinds.duration_estimate[rows],
         measured={name: column[rows] for name, column in times.items()},
     )
-
-
-def gpu_seconds(profile: Profile, point: Point) -> float:
-    """Return measured seconds of a kernel on the GPU with its transfer; NaN where it was not measured."""
-    link = profile.link(TO_DEVICE)
-    return point.gpu.seconds + link.seconds(point.megabytes) if point.gpu and link else float("nan")

@@ -76,6 +76,8 @@ def compute_shape(tasks: Tasks, cluster: Cluster) -> Shape:
     gaps = np.diff(np.sort(tasks.arrival_time))
     span = float(np.ptp(tasks.arrival_time))
     rate = len(gaps) / span if span > 0 else np.nan
+    edges = _bin_edges(float(tasks.arrival_time.min()), float(tasks.arrival_time.max()), "linear")
+    counts, edges = np.histogram(tasks.arrival_time, edges)
     work = batch_work(tasks, cluster) / len(tasks)  # seconds of the whole cluster that a task takes at best
     return Shape(
         span=span,
@@ -90,13 +92,8 @@ def compute_shape(tasks: Tasks, cluster: Cluster) -> Shape:
         size=distribution(tasks.size),
         compute_intensity=distribution(tasks.compute_intensity),
         memory_required=distribution(tasks.memory_required),
-        arrivals=_bin_arrivals(tasks.arrival_time),
+        arrivals=Arrivals(edges.tolist(), counts.tolist()),
     )
-
-
-def time_distribution(tasks: Tasks, cluster: Cluster) -> Distribution:
-    """Return the distribution of the times of tasks on their fastest classes."""
-    return distribution(best_times(tasks, cluster))
 
 
 def best_times(tasks: Tasks, cluster: Cluster) -> Floats:
@@ -138,12 +135,6 @@ def _bin_edges(low: float, high: float, scale: str) -> Floats:
     wanted = np.geomspace(low, high, BINS + 1) if scale == "log" else np.linspace(low, high, BINS + 1)
     wanted[0], wanted[-1] = low, high  # rounding must not leave a task out
     return np.unique(wanted)
-
-
-def _bin_arrivals(arrival_time: Floats) -> Arrivals:
-    edges = _bin_edges(float(arrival_time.min()), float(arrival_time.max()), "linear")
-    counts, edges = np.histogram(arrival_time, edges)
-    return Arrivals(edges.tolist(), counts.tolist())
 
 
 def summarise(tasks: Tasks) -> dict[str, float]:

@@ -12,7 +12,7 @@ from hybrid_scheduler.core.physics import class_times, rejections
 from hybrid_scheduler.core.placements import RAN
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.workloads.formats import reader
-from hybrid_scheduler.workloads.formats.format import Imported
+from hybrid_scheduler.workloads.formats.reader import Imported
 from workloads.formats import real_data
 from workloads.formats.real_data import needs_data
 from workloads.formats.samples import NODES, PODS, alibaba_files

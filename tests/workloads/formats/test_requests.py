@@ -9,7 +9,7 @@ import pytest
 
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.workloads.formats import reader
-from hybrid_scheduler.workloads.formats.format import Imported
+from hybrid_scheduler.workloads.formats.reader import Imported
 from workloads.formats.samples import REQUESTS
 
 

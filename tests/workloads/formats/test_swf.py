@@ -10,8 +10,8 @@ import pytest
 
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.workloads.formats import reader, swf
-from hybrid_scheduler.workloads.formats.format import Imported
-from hybrid_scheduler.workloads.formats.table import NotPlainError
+from hybrid_scheduler.workloads.formats.reader import Imported
+from hybrid_scheduler.workloads.formats.tables import NotPlainError
 from workloads.formats.samples import SWF, swf_file
 
 

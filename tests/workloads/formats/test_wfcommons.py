@@ -13,7 +13,7 @@ import pytest
 
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.workloads.formats import reader
-from hybrid_scheduler.workloads.formats.format import Imported
+from hybrid_scheduler.workloads.formats.reader import Imported
 from workloads.formats.instances import wfcommons_file, workflow, write_file
 from workloads.formats.real_data import DATA, needs_data, rows
 

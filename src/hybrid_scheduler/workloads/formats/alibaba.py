@@ -16,70 +16,47 @@ import numpy as np
 from hybrid_scheduler.core.cluster import MAX_NODES, Cluster, DeviceClass, Node
 from hybrid_scheduler.core.tasks import Floats, Ints, Tasks
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.workloads.formats.cells import NUMBER, TEXT
-from hybrid_scheduler.workloads.formats.columns import (
-    Mask,
-    RowFilter,
-    encode_strings,
-    parse_header,
-    repeat_rows,
-    require_amounts,
-    require_columns,
-    require_counts,
-    require_values,
-    since_first,
-)
-from hybrid_scheduler.workloads.formats.format import ASSUMED, IGNORED, MEASURED, Format, Imported, Mapped
-from hybrid_scheduler.workloads.formats.table import Table, read_table
+from hybrid_scheduler.workloads.formats import columns
+from hybrid_scheduler.workloads.formats.columns import Mask, RowFilter
+from hybrid_scheduler.workloads.formats.reader import ASSUMED, IGNORED, MEASURED, Format, Imported, Mapped
+from hybrid_scheduler.workloads.formats.tables import NUMBER, TEXT, Table, read_table
 
 AMOUNTS = ("cpu_milli", "memory_mib", "gpu_milli", "creation_time", "deletion_time")
 POD_COLUMNS = (*AMOUNTS, "num_gpu", "scheduled_time")
 NODE_COLUMNS = ("sn", "cpu_milli", "memory_mib", "gpu", "model")
+COMPANION = f"a list of nodes ({', '.join(NODE_COLUMNS)})"
 MEGABYTES_PER_MIB = 1.048576
 MAX_KINDS = 200
 """Classes that a cluster may get: each is a column of times."""
 
 MAPPING = (
     Mapped("creation_time", "arrival_time", MEASURED, "seconds, counted from the first pod"),
-    Mapped(
-        "deletion_time, scheduled_time", "duration", MEASURED, "deletion − scheduled; pods never scheduled skipped"
-    ),
+    Mapped("deletion_time, scheduled_time", "duration", MEASURED, "deletion − scheduled; skipped if never scheduled"),
     Mapped("num_gpu, gpu_milli", "time_<GPU class>", MEASURED, "duration · share of one GPU (gpu_milli / 1000)"),
-    Mapped("num_gpu", "tasks", ASSUMED, "a pod of g GPUs is g tasks that arrive together; starting together is lost"),
-    Mapped(
-        "cpu_milli", "time_<CPU class>", ASSUMED, "pods without GPU: duration · share of a node's cores, as a fluid"
-    ),
-    Mapped("gpu_spec", "inf", MEASURED, "GPU models that the pod does not take cannot run it"),
-    Mapped(
-        "cpu_milli, num_gpu", "inf", MEASURED, "nodes with too few cores or GPUs cannot run it, nor CPUs a GPU pod"
-    ),
+    Mapped("num_gpu", "tasks", ASSUMED, "a pod of g GPUs becomes g tasks that arrive together; no gang scheduling"),
+    Mapped("cpu_milli", "time_<CPU class>", ASSUMED, "pods without GPU: duration · share of the node's cores"),
+    Mapped("gpu_spec", "inf", MEASURED, "GPU models that the pod does not accept cannot run it"),
+    Mapped("cpu_milli, num_gpu", "inf", MEASURED, "too few cores or GPUs on a node; CPUs for a GPU pod"),
     Mapped("memory_mib", "memory_required", MEASURED, "MiB · 1.048576; the limit is the memory of a node"),
     Mapped("cpu_milli, memory_mib, num_gpu, gpu_milli", "feature_…", MEASURED, "known before the pod runs"),
-    Mapped(
-        "nodes: sn, cpu_milli, memory_mib, gpu, model", "cluster", MEASURED, "a class per kind of node, CPU and GPU"
-    ),
-    Mapped("", "time_<GPU class>", ASSUMED, "the same on all models: the file has one duration, of an unknown model"),
-    Mapped("", "size", ASSUMED, "thousandths of a GPU, or of a core, that the pod asks for: no duration is in it"),
+    Mapped("nodes: sn, cpu_milli, memory_mib, gpu, model", "cluster", MEASURED, "classes by kind of node"),
+    Mapped("", "time_<GPU class>", ASSUMED, "the same on all models: the file has one duration, on an unknown model"),
+    Mapped("", "size", ASSUMED, "thousandths of a GPU, or of a core, requested: independent of the duration"),
     Mapped("", "compute_intensity", ASSUMED, "1 with a GPU, 0 without"),
-    Mapped("", "watts, prices", ASSUMED, "the defaults of the product"),
-    Mapped(
-        "",
-        "classes cpu and gpu",
-        ASSUMED,
-        "without a list of nodes: one core, a GPU of any model, no limit of memory",
-    ),
+    Mapped("", "watts, prices", ASSUMED, "the defaults"),
+    Mapped("", "classes cpu and gpu", ASSUMED, "without nodes: one core, any GPU, unlimited memory"),
     Mapped("name, qos, pod_phase", "", IGNORED),
 )
 
 
 def sniff(head: bytes) -> bool:
     """Whether the first line names the columns of pods."""
-    return set(POD_COLUMNS) <= parse_header(head)
+    return set(POD_COLUMNS) <= columns.parse_header(head)
 
 
 def is_node_list(head: bytes) -> bool:
     """Whether the first line names the columns of a list of nodes."""
-    return set(NODE_COLUMNS) <= parse_header(head)
+    return set(NODE_COLUMNS) <= columns.parse_header(head)
 
 
 @dataclass(frozen=True)
@@ -125,17 +102,21 @@ def _read(path: Path, companions: Sequence[Path]) -> Imported:
 
 
 def _select_pod_columns(header: list[str]) -> dict[str, str]:
-    require_columns(header, POD_COLUMNS, "pods need")
-    return {**dict.fromkeys(POD_COLUMNS, NUMBER), **({"gpu_spec": TEXT} if "gpu_spec" in header else {})}
+    columns.require_columns(header, POD_COLUMNS, "pods need")
+    return {
+        **dict.fromkeys(POD_COLUMNS, NUMBER),
+        **({"gpu_spec": TEXT} if "gpu_spec" in header else {}),
+    }
 
 
 def _check_pods(table: Table) -> None:
     for name in AMOUNTS:
-        require_amounts(name, table.numbers(name))
-    require_counts("num_gpu", table.numbers("num_gpu"))
+        amount = table.numbers(name)
+        columns.require_values(name, amount, (amount >= 0) & (amount < np.inf), "a number, 0 or more")
+    columns.require_counts("num_gpu", table.numbers("num_gpu"))
     scheduled = table.numbers("scheduled_time")
     valid = ~(scheduled < 0) & ~np.isinf(scheduled)
-    require_values("scheduled_time", scheduled, valid, "seconds, 0 or more, or empty")
+    columns.require_values("scheduled_time", scheduled, valid, "seconds, 0 or more, or empty")
 
 
 def _measure_durations(table: Table, pods: RowFilter) -> Floats:
@@ -151,7 +132,7 @@ def _measure_durations(table: Table, pods: RowFilter) -> Floats:
 
 
 def _build_tasks(table: Table, rows: Ints, duration: Floats, kinds: Mapping[str, NodeKind]) -> Tasks:
-    rows = repeat_rows(rows, np.maximum(table.numbers("num_gpu")[rows], 1))
+    rows = columns.repeat_rows(rows, np.maximum(table.numbers("num_gpu")[rows], 1))
     requests = ("cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
     cores, memory, gpus, shares = (table.numbers(name)[rows] for name in requests)
     on_gpu, seconds = gpus > 0, duration[rows]
@@ -171,7 +152,7 @@ def _build_tasks(table: Table, rows: Ints, duration: Floats, kinds: Mapping[str,
         compute_intensity=on_gpu.astype(float),
         # It is memory of the node: without a list of nodes there is nothing to compare it with.
         memory_required=np.zeros(len(rows)) if kinds is SINGLE_DEVICES else memory * MEGABYTES_PER_MIB,
-        arrival_time=since_first(table.numbers("creation_time")[rows]),
+        arrival_time=columns.since_first(table.numbers("creation_time")[rows]),
         duration_estimate=np.where(on_gpu, gpu_seconds, seconds * cores / 1000),
         measured=measured,
         features={"cpu_milli": cores, "memory_mib": memory, "num_gpu": gpus, "gpu_milli": shares},
@@ -180,9 +161,9 @@ def _build_tasks(table: Table, rows: Ints, duration: Floats, kinds: Mapping[str,
 
 def _find_accepted(table: Table, rows: Ints, models: set[str]) -> dict[str, Mask]:
     """Return for every model of GPU which rows accept it, by the column `gpu_spec`."""
-    if "gpu_spec" not in table:
+    if "gpu_spec" not in table.columns:
         return {model: np.ones(len(rows), bool) for model in models}
-    specs = encode_strings(table.columns["gpu_spec"]).take(rows)
+    specs = columns.encode_strings(table.columns["gpu_spec"]).take(rows)
     return {model: specs.match(partial(_accepts, model)) for model in models}
 
 
@@ -200,21 +181,21 @@ def _read_nodes(path: Path) -> tuple[Cluster, Mapping[str, NodeKind]]:
 
 
 def _select_node_columns(header: list[str]) -> dict[str, str]:
-    require_columns(header, NODE_COLUMNS, "nodes need")
+    columns.require_columns(header, NODE_COLUMNS, "nodes need")
     return {"model": TEXT, **dict.fromkeys(("cpu_milli", "memory_mib", "gpu"), NUMBER)}
 
 
 def _build_cluster(table: Table) -> tuple[Cluster, Mapping[str, NodeKind]]:
     for name in ("cpu_milli", "memory_mib"):
         column = table.numbers(name)
-        require_values(name, column, (column > 0) & (column < np.inf), "a number above 0")
-    require_counts("gpu", table.numbers("gpu"))
+        columns.require_values(name, column, (column > 0) & (column < np.inf), "a number above 0")
+    columns.require_counts("gpu", table.numbers("gpu"))
     if table.rows > MAX_NODES:
         raise InputError(f"there are {table.rows} nodes, at most {MAX_NODES} can be used: take a part of the list")
-    columns = (table.numbers(name).tolist() for name in ("cpu_milli", "memory_mib", "gpu"))
+    figures = (table.numbers(name).tolist() for name in ("cpu_milli", "memory_mib", "gpu"))
     names: dict[NodeKind, str] = {}
     nodes = []
-    for cores, mib, gpus, model in zip(*columns, table.columns["model"].to_pylist(), strict=True):
+    for cores, mib, gpus, model in zip(*figures, table.columns["model"].to_pylist(), strict=True):
         devices = {_name_kind(names, NodeKind(cores, mib, 0, "")): 1}
         if gpus:
             devices[_name_kind(names, NodeKind(cores, mib, int(gpus), model.strip()))] = int(gpus)
@@ -239,6 +220,6 @@ FORMAT = Format(
     MAPPING,
     sniff,
     _read,
-    f"a list of nodes ({', '.join(NODE_COLUMNS)})",
+    COMPANION,
     is_node_list,
 )

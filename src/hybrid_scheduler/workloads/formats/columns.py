@@ -13,8 +13,7 @@ import numpy.typing as npt
 
 from hybrid_scheduler.core.tasks import Floats, Ints
 from hybrid_scheduler.errors import InputError, RowError
-from hybrid_scheduler.workloads.formats.cells import FINITE, TEXT, shorten
-from hybrid_scheduler.workloads.formats.table import MAX_ROWS
+from hybrid_scheduler.workloads.formats.tables import FINITE, MAX_ROWS, TEXT, Table, shorten
 from hybrid_scheduler.workloads.formats.unpack import BYTE_ORDER_MARK
 
 Mask = npt.NDArray[np.bool_]
@@ -24,9 +23,6 @@ UNITS = {"ms": 1e-3, "us": 1e-6, "ns": 1e-9, "s": 1.0, "sec": 1.0, "secs": 1.0, 
 """Seconds by the last word of a column's name, as in `duration_ms`; seconds if it has no such word."""
 UNKNOWN = ("", "none", "null", "nan", "na", "nat", "-")
 FLOAT_BYTES = 4
-
-
-# --- headers ---------------------------------------------------------------------------------------------------
 
 
 def parse_header(head: bytes) -> set[str]:
@@ -76,9 +72,6 @@ def _normalise(name: str) -> str:
     return "_".join(name.strip().strip('"').lower().replace("-", " ").replace("(", " ").replace(")", " ").split())
 
 
-# --- rows ------------------------------------------------------------------------------------------------------
-
-
 class RowFilter:
     """Rows that are kept, and how many were skipped for which reason; a row counts for its first reason."""
 
@@ -110,11 +103,6 @@ def require_values(name: str, column: Floats, valid: Mask, expected: str) -> Non
         raise RowError(row, f"{name} is {column[row]:g}, expected {expected}: correct or drop this row")
 
 
-def require_amounts(name: str, column: Floats) -> None:
-    """Refuse values that are negative, infinite or missing."""
-    require_values(name, column, (column >= 0) & (column < np.inf), "a number, 0 or more")
-
-
 def require_counts(name: str, column: Floats) -> None:
     """Refuse values that are no number of devices."""
     valid = (column >= 0) & (column <= MAX_DEVICES) & (np.floor(column) == column)
@@ -138,9 +126,6 @@ def matrix_edge(size: Floats) -> Floats:
     """Return the edge of a square matrix of so many bytes, at least 1: a task size for work known by its bytes."""
     edge: Floats = np.maximum(1.0, np.sqrt(size / FLOAT_BYTES))
     return edge
-
-
-# --- text and time -----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -171,12 +156,12 @@ def encode_strings(column: Any, strip: bool = False) -> StringColumn:
     return StringColumn(names, np.array([place[each] for each in strings], np.int64)[found.indices.to_numpy()])
 
 
-def parse_seconds(name: str, column: Any) -> Floats:
+def parse_seconds(table: Table, name: str) -> Floats:
     """Read numbers in the unit of their column, or ISO 8601 dates (UTC unless they name a zone), as seconds."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    trimmed = pc.utf8_trim_whitespace(column)
+    trimmed = pc.utf8_trim_whitespace(table.columns[name])
     unknown = pc.is_in(pc.utf8_lower(trimmed), pa.array(UNKNOWN))
     text = pc.if_else(unknown, pa.scalar(None, pa.string()), trimmed)
     unit = UNITS.get(_normalise(name).rsplit("_", 1)[-1], 1.0)

@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hybrid_scheduler.core.tasks import EXPECTED, FEATURE, MEASURED, Tasks
-from hybrid_scheduler.workloads.formats.cells import NUMBER, TEXT, WHOLE
+from hybrid_scheduler.workloads.formats import task_table
 from hybrid_scheduler.workloads.formats.columns import parse_header
-from hybrid_scheduler.workloads.formats.format import Format, Imported
-from hybrid_scheduler.workloads.formats.table import NO_TASKS, read_table
-from hybrid_scheduler.workloads.formats.task_table import (
-    DEPENDENCIES,
-    MAPPING,
-    MEGABYTES,
-    build_tasks,
-    check_header,
-    parse_edges,
-)
+from hybrid_scheduler.workloads.formats.reader import Format, Imported
+from hybrid_scheduler.workloads.formats.tables import NO_TASKS, NUMBER, TEXT, WHOLE, read_table
 from hybrid_scheduler.workloads.formats.unpack import open_for_writing
 
 if TYPE_CHECKING:
     import pandas as pd
 
-TYPES = {"task_id": WHOLE, DEPENDENCIES: TEXT, MEGABYTES: TEXT}
+TYPES = {"task_id": WHOLE, task_table.DEPENDENCIES: TEXT, task_table.MEGABYTES: TEXT}
 """Types of columns; all others are numbers."""
 OVERHEAD = 1.5
 """Bytes that may still be needed for every byte of the columns, which become those of the tasks unchanged."""
@@ -42,14 +35,15 @@ def read(path: str | Path) -> Tasks:
     columns = dict(table.columns)
     if "size" not in columns:
         columns["size"] = columns.pop("task_size")
-    ids, parents = columns.pop("task_id", None), columns.pop(DEPENDENCIES, None)
-    megabytes = columns.pop(MEGABYTES, None)
+    ids, parents = columns.pop("task_id", None), columns.pop(task_table.DEPENDENCIES, None)
+    megabytes = columns.pop(task_table.MEGABYTES, None)
     with table.locate_errors():
-        return build_tasks(columns, ids, None if parents is None else parse_edges(ids, parents, megabytes))
+        edges = None if parents is None else task_table.parse_edges(ids, parents, megabytes)
+        return task_table.build_tasks(columns, ids, edges)
 
 
 def _select_columns(header: list[str]) -> dict[str, str]:
-    return {column: TYPES.get(name, NUMBER) for name, column in check_header(header).items()}
+    return {column: TYPES.get(name, NUMBER) for name, column in task_table.check_header(header).items()}
 
 
 def write(tasks: Tasks, path: str | Path) -> None:
@@ -95,14 +89,12 @@ def to_columns(tasks: Tasks) -> dict[str, Any]:
 
 def _format_edges(tasks: Tasks) -> dict[str, list[str]]:
     if not tasks.has_edges:
-        return {DEPENDENCIES: [""] * len(tasks)}
-    ids, edges = tasks.task_id, tasks.edges
-    columns = {DEPENDENCIES: [";".join(map(str, ids[edges.neighbours(row)])) for row in range(len(tasks))]}
+        return {task_table.DEPENDENCIES: [""] * len(tasks)}
+    edges, spans = tasks.edges, list(pairwise(tasks.edges.start.tolist()))
+    parents, megabytes = tasks.task_id[edges.parents].tolist(), edges.megabytes.tolist()
+    columns = {task_table.DEPENDENCIES: [";".join(map(str, parents[first:last])) for first, last in spans]}
     if edges.megabytes.any():
-        first = edges.start.tolist()
-        columns[MEGABYTES] = [
-            ";".join(map(repr, edges.megabytes[first[row] : first[row + 1]].tolist())) for row in range(len(tasks))
-        ]
+        columns[task_table.MEGABYTES] = [";".join(map(repr, megabytes[first:last])) for first, last in spans]
     return columns
 
 
@@ -116,4 +108,4 @@ def _read(path: Path, _: Sequence[Path]) -> Imported:
     return Imported(tasks, len(tasks))
 
 
-FORMAT = Format("csv", "our own table of tasks as text", MAPPING, sniff, _read)
+FORMAT = Format("csv", "our own table of tasks as text", task_table.MAPPING, sniff, _read)

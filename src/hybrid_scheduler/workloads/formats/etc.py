@@ -15,10 +15,8 @@ import numpy as np
 from hybrid_scheduler.core.cluster import DEFAULT_CPU, Cluster, Node
 from hybrid_scheduler.core.tasks import Floats, Tasks
 from hybrid_scheduler.errors import InputError, RowError
-from hybrid_scheduler.workloads.formats import unpack
-from hybrid_scheduler.workloads.formats.cells import NUMBER, parse_number, shorten
-from hybrid_scheduler.workloads.formats.format import ASSUMED, MEASURED, Format, Imported, Mapped
-from hybrid_scheduler.workloads.formats.table import NotPlainError, collapse_blanks, make_converter
+from hybrid_scheduler.workloads.formats import tables, unpack
+from hybrid_scheduler.workloads.formats.reader import ASSUMED, MEASURED, Format, Imported, Mapped
 
 MACHINES = 16
 """Machines of a file of one number a line without a first line that says how many: Braun's files have 16."""
@@ -29,18 +27,11 @@ OVERHEAD = 6.0
 """Bytes of memory for every byte of the text: it is copied, and a number may have two letters."""
 
 MAPPING = (
-    Mapped(
-        "row i, column m",
-        "time_m00, time_m01 …",
-        MEASURED,
-        "seconds; figures of a synthetic benchmark as they are: nobody measured them; `inf`: cannot run there",
-    ),
+    Mapped("row i, column m", "time_m00, time_m01 …", MEASURED, "seconds, synthetic: not measured; or `inf`"),
     Mapped("first line `tasks machines`", "tasks, device classes", MEASURED, "may be missing"),
-    Mapped("numbers of a line", "device classes", MEASURED, "one each machine, if there are several"),
-    Mapped(
-        "", "device classes", ASSUMED, "16 machines if there is one number a line and no first line, as in Braun's"
-    ),
-    Mapped("", "cluster", ASSUMED, "a node for each machine with one device of its class; data moves in no time"),
+    Mapped("numbers of a line", "device classes", MEASURED, "one for each machine, if there are several"),
+    Mapped("", "device classes", ASSUMED, "16 machines if a line has one number and no first line tells"),
+    Mapped("", "cluster", ASSUMED, "a node for each machine with one device; data moves in no time"),
     Mapped("", "duration_estimate", ASSUMED, "mean of the row over the machines that can run it"),
     Mapped("", "size, compute_intensity, memory_required, arrival_time", ASSUMED, "1, 0.5, 0 and 0: not in the file"),
 )
@@ -49,7 +40,7 @@ MAPPING = (
 def sniff(head: bytes) -> bool:
     """Whether the first lines hold nothing but numbers between blanks, and no jobs of SWF."""
     lines = [line.split() for line in head.split(b"\n")[:-1][:20] if line.strip()]  # the last may be cut off
-    if len(lines) < 2 or any(math.isnan(parse_number(cell)) for line in lines for cell in line):
+    if len(lines) < 2 or any(math.isnan(tables.parse_number(cell)) for line in lines for cell in line):
         return False
     return len(lines[0]) != SWF_FIELDS
 
@@ -86,7 +77,7 @@ def _read_matrix(path: Path) -> Floats:
     content = unpack.read_bytes(path, OVERHEAD)
     try:
         machines, numbers = _read_fast(path, content)
-    except NotPlainError:  # lines of different lengths, or something that is no number
+    except tables.NotPlainError:  # lines of different lengths, or something that is no number
         machines, numbers = _read_slowly(path, unpack.decode(path, content, unpack.CELLS))
     if machines > MAX_MACHINES:
         raise InputError(f"{path}: there are {machines} machines, expected at most {MAX_MACHINES}")
@@ -95,15 +86,15 @@ def _read_matrix(path: Path) -> Floats:
 
 def _read_fast(path: Path, content: bytes) -> tuple[int, Floats]:
     """Return the number of machines and all numbers; every line but the first must hold as many."""
-    lines = collapse_blanks(content)
+    lines = tables.collapse_blanks(content)
     if b"\r" in lines:
-        raise NotPlainError
+        raise tables.NotPlainError
     first, _, below = lines.partition(b"\n")
     if first.count(b" ") == 1 != below.partition(b"\n")[0].count(b" "):
         table = _parse_lines(below)
         machines = _parse_shape(_parse_lines(first)[0].tolist(), table.size)
         if not machines:
-            raise NotPlainError
+            raise tables.NotPlainError
         return machines, table.ravel()
     table = _parse_lines(lines)
     machines = _parse_shape(table[0].tolist(), table.size - table.shape[1])
@@ -115,12 +106,12 @@ def _read_fast(path: Path, content: bytes) -> tuple[int, Floats]:
 def _parse_lines(lines: bytes) -> Floats:
     width = lines.partition(b"\n")[0].count(b" ") + 1
     if width > MAX_MACHINES:
-        raise NotPlainError
+        raise tables.NotPlainError
     names = [f"{place}" for place in range(width)]
-    found = make_converter(names, dict.fromkeys(names, NUMBER), " ", empty_lines=True)(lines)
+    found = tables.make_converter(names, dict.fromkeys(names, tables.NUMBER), " ", empty_lines=True)(lines)
     table = np.column_stack([found[name] for name in names])
     if np.isnan(table).any():
-        raise NotPlainError
+        raise tables.NotPlainError
     return table
 
 
@@ -139,9 +130,9 @@ def _read_slowly(path: Path, content: str) -> tuple[int, Floats]:
 
 
 def _parse_number(path: Path, line: int, cell: str) -> float:
-    number = parse_number(cell)
+    number = tables.parse_number(cell)
     if math.isnan(number):
-        raise InputError(f"{path} line {line}: '{shorten(cell)}' is no number: correct it")
+        raise InputError(f"{path} line {line}: '{tables.shorten(cell)}' is no number: correct it")
     return number
 
 

@@ -19,19 +19,9 @@ import numpy as np
 from hybrid_scheduler.core.cluster import DEFAULT_CPU, DEFAULT_GPU, Cluster, Node
 from hybrid_scheduler.core.tasks import Floats, Ints, Tasks
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.workloads.formats import unpack
-from hybrid_scheduler.workloads.formats.cells import NUMBER, TEXT, Block, parse_number, shorten
+from hybrid_scheduler.workloads.formats import tables, unpack
 from hybrid_scheduler.workloads.formats.columns import Mask, StringColumn, encode_strings
-from hybrid_scheduler.workloads.formats.format import ASSUMED, IGNORED, MEASURED, Format, Imported, Mapped
-from hybrid_scheduler.workloads.formats.table import (
-    NotPlainError,
-    join_blocks,
-    make_converter,
-    prefix_errors,
-    require_row_limit,
-    require_text,
-    split_lines,
-)
+from hybrid_scheduler.workloads.formats.reader import ASSUMED, IGNORED, MEASURED, Format, Imported, Mapped
 
 COMMON = ("num_steps_arg", "needs_data_dir", "total_steps")
 LATE = ("scale_factor", "priority_weight", "SLO", "arrival_time")
@@ -43,7 +33,7 @@ LAYOUTS = {
 """Columns of a trace by their number: three generations of Gavel."""
 MINIMUM = {"total_steps": 1.0, "scale_factor": 1.0, "arrival_time": 0.0}
 """Columns of numbers, and the smallest that each may hold."""
-TYPES = {"job_type": TEXT, **dict.fromkeys(MINIMUM, NUMBER)}
+TYPES = {"job_type": tables.TEXT, **dict.fromkeys(MINIMUM, tables.NUMBER)}
 MAXIMUM = 1e15
 GPUS = 36
 """GPUs of each type: those of the cluster that Gavel's authors simulate."""
@@ -64,15 +54,13 @@ MAPPING = (
     Mapped("arrival_time", "arrival_time", MEASURED, "seconds"),
     Mapped("scale_factor", "", IGNORED, "jobs of several GPUs are skipped"),
     Mapped("total_steps", "size", ASSUMED, "the number of steps"),
-    Mapped("job_type", "feature_batch_size", MEASURED, "as its name tells; empty if it does not"),
-    Mapped(
-        "job_type", "feature_model", MEASURED, "number of the model (the name without its batch size) by alphabet"
-    ),
+    Mapped("job_type", "feature_batch_size", MEASURED, "as in its name; empty if it has none"),
+    Mapped("job_type", "feature_model", MEASURED, "number of the model (name without batch size), sorted"),
     Mapped("", "duration_estimate", ASSUMED, "mean over the GPUs that run the job"),
     Mapped("", "compute_intensity, memory_required", ASSUMED, "0.5 and 0: not in the files"),
     Mapped("throughputs beside another job", "", IGNORED, "devices take one task at a time"),
     Mapped("throughputs of <type>_unconsolidated", "", IGNORED, "jobs on several servers"),
-    Mapped("", "cluster", ASSUMED, "36 GPUs of each type, as its authors simulate; a node for each type"),
+    Mapped("", "cluster", ASSUMED, "36 GPUs of each type, as in the paper; a node for each type"),
     Mapped("command, working_directory, num_steps_arg, needs_data_dir, priority_weight, SLO", "", IGNORED),
 )
 Rates = dict[str, dict[str, float]]
@@ -83,12 +71,12 @@ def sniff(head: bytes) -> bool:
     """Whether the first line is a job of a trace, or this is the table of throughputs."""
     cells = head.split(b"\n", 1)[0].rstrip(b"\r").split(b"\t")
     if len(cells) not in LAYOUTS:
-        return is_throughput_table(head)
+        return is_rate_table(head)
     job = dict(zip(LAYOUTS[len(cells)], cells, strict=True))
     return all(re.fullmatch(rb"[0-9]+(\.[0-9]+)?", job[name].strip()) for name in ("total_steps", "scale_factor"))
 
 
-def is_throughput_table(head: bytes) -> bool:
+def is_rate_table(head: bytes) -> bool:
     """Whether the first bytes are those of a table of throughputs."""
     return head.removeprefix(unpack.BYTE_ORDER_MARK).lstrip().startswith(b"{") and b'"null"' in head
 
@@ -102,12 +90,9 @@ class Jobs:
     scale: Floats
     arrival: Floats
 
-    def __len__(self) -> int:
-        return len(self.steps)
-
 
 def _read(path: Path, companions: Sequence[Path]) -> Imported:
-    tables = [each for each in (path, *companions) if is_throughput_table(unpack.read_head(each))]
+    tables = [each for each in (path, *companions) if is_rate_table(unpack.read_head(each))]
     traces = [each for each in (path, *companions) if each not in tables]
     if len(tables) != 1 or len(traces) != 1:
         raise InputError(
@@ -123,7 +108,7 @@ def _read(path: Path, companions: Sequence[Path]) -> Imported:
             f"{trace}: no job takes one GPU and has a throughput in {tables[0].name}: give its own table"
         )
     skipped = +Counter({SEVERAL: int((~single).sum()), UNKNOWN: int((single & ~listed).sum())})
-    return Imported(_build_tasks(jobs, kept, rates), len(jobs), skipped, _build_cluster(list(rates)))
+    return Imported(_build_tasks(jobs, kept, rates), len(jobs.steps), skipped, _build_cluster(list(rates)))
 
 
 def _build_tasks(jobs: Jobs, kept: Ints, rates: Rates) -> Tasks:
@@ -155,16 +140,13 @@ def _build_cluster(types: list[str]) -> Cluster:
     return Cluster((DEFAULT_CPU, *gpus), tuple(Node({"cpu": 1, name: GPUS}) for name in types))
 
 
-# --- the trace -------------------------------------------------------------------------------------------------
-
-
 def read_jobs(path: Path) -> Jobs:
     """Read a trace; an error names the file and the line."""
     try:
-        with prefix_errors(path):
-            columns = join_blocks(path, _read_fast(path), NO_JOBS)
+        with tables.prefix_errors(path):
+            columns = tables.join_blocks(path, _read_fast(path), NO_JOBS)
         valid = all(_in_range(name, columns[name]).all() for name in MINIMUM)
-    except NotPlainError:
+    except tables.NotPlainError:
         valid = False
     if not valid:
         columns = _read_slowly(path)
@@ -175,31 +157,28 @@ def _in_range(name: str, column: Floats) -> Mask:
     return (column >= MINIMUM[name]) & (column < MAXIMUM)
 
 
-def _read_fast(path: Path) -> Iterator[Block]:
+def _read_fast(path: Path) -> Iterator[tables.Block]:
     convert = None
     with unpack.open_unpacked(path) as file:
-        for block in split_lines(file):
-            require_text(block)
+        for block in tables.split_lines(file):
+            tables.require_text(block)
             if convert is None:
                 block = block.removeprefix(unpack.BYTE_ORDER_MARK).lstrip(b"\r\n")
-                first = block.partition(b"\n")[0].decode()
-                if not first.strip():
-                    raise NotPlainError
-                convert = make_converter(list(_find_layout(first)), TYPES, "\t", empty_lines=True)
+                first = block.partition(b"\n")[0]
+                if not first.decode().strip():
+                    raise tables.NotPlainError
+                layout = LAYOUTS.get(first.count(b"\t") + 1, LAYOUTS[10])
+                convert = tables.make_converter(list(layout), TYPES, "\t", empty_lines=True)
             yield convert(block)
 
 
-def _find_layout(line: str) -> tuple[str, ...]:
-    return LAYOUTS.get(line.count("\t") + 1, LAYOUTS[10])
-
-
-def _read_slowly(path: Path) -> Block:
+def _read_slowly(path: Path) -> tables.Block:
     """Read line by line, and find the first line that is no job."""
     text = unpack.read_text(path, unpack.CELLS)
     lines = {number: line.split("\t") for number, line in enumerate(text.split("\n"), 1) if line.strip()}
     if not lines:
         raise InputError(f"{path}{NO_JOBS}")
-    require_row_limit(path, len(lines))
+    tables.require_row_limit(path, len(lines))
     layout = LAYOUTS.get(len(next(iter(lines.values()))), LAYOUTS[10])
     for number, cells in lines.items():
         if len(cells) != len(layout):
@@ -207,18 +186,15 @@ def _read_slowly(path: Path) -> Block:
                 f"{path} line {number}: there are {len(cells)} fields, expected {len(layout)}: correct it"
             )
     columns = dict(zip(layout, zip(*lines.values(), strict=True), strict=True))
-    found: Block = {"job_type": columns["job_type"]}
+    found: tables.Block = {"job_type": columns["job_type"]}
     for name, least in MINIMUM.items():
-        found[name] = np.array([parse_number(cell) for cell in columns[name]])
+        found[name] = np.array([tables.parse_number(cell) for cell in columns[name]])
         valid = _in_range(name, found[name])
         if not valid.all():
             row = int(np.argmin(valid))
-            wrong = f"{name} is '{shorten(columns[name][row])}', expected a number from {least:g} on"
+            wrong = f"{name} is '{tables.shorten(columns[name][row])}', expected a number from {least:g} on"
             raise InputError(f"{path} line {list(lines)[row]}: {wrong}")
     return found
-
-
-# --- the table of throughputs ----------------------------------------------------------------------------------
 
 
 def _read_rates(path: Path) -> Rates:
@@ -231,7 +207,7 @@ def _read_rates(path: Path) -> Rates:
     }
     if not found or not all(kind.isidentifier() and kind != "cpu" for kind in found):
         raise InputError(
-            f"{path}: the types of GPU are {', '.join(map(shorten, found))}: expected names such as v100"
+            f"{path}: the types of GPU are {', '.join(map(tables.shorten, found))}: expected names such as v100"
         )
     return found
 
@@ -246,18 +222,12 @@ def _select_alone(path: Path, kind: str, jobs: dict[str, Any]) -> dict[str, floa
             continue
         if isinstance(rate, bool) or not isinstance(rate, int | float) or not (rate == 0 or 1e-9 < rate < MAXIMUM):
             raise InputError(
-                f"{path}: {kind}, {shorten(name)}: the throughput is {rate!r:.40}, expected steps a second"
+                f"{path}: {kind}, {tables.shorten(name)}: the throughput is {rate!r:.40}, expected steps a second"
             )
         found[job] = float(rate)
     return found
 
 
 FORMAT = Format(
-    "gavel",
-    "training jobs of Gavel with its throughputs",
-    MAPPING,
-    sniff,
-    _read,
-    COMPANION,
-    is_throughput_table,
+    "gavel", "training jobs of Gavel with its throughputs", MAPPING, sniff, _read, COMPANION, is_rate_table
 )

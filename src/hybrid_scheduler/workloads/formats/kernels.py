@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 
 from hybrid_scheduler.core.cluster import DEFAULT_CPU, DEFAULT_GPU, Cluster, Node
-from hybrid_scheduler.core.tasks import Floats, Ints, Tasks
+from hybrid_scheduler.core.tasks import Ints, Tasks
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.workloads.formats.columns import encode_strings, matrix_edge, parse_header, select_unique
-from hybrid_scheduler.workloads.formats.format import ASSUMED, IGNORED, MEASURED, Format, Imported, Mapped
-from hybrid_scheduler.workloads.formats.table import NO_ROWS, Table, read_table
+from hybrid_scheduler.workloads.formats.reader import ASSUMED, IGNORED, MEASURED, Format, Imported, Mapped
+from hybrid_scheduler.workloads.formats.tables import NO_ROWS, Table, read_table
 
 SECONDS = 1e-3
 """Seconds of the file's unit of time: the table does not state it, its magnitudes fit milliseconds."""
@@ -28,28 +28,16 @@ TEXT_COLUMNS = ("suite", "benchmark", "dataset", "oracle", "src", "seq")
 REQUIRED = ("benchmark", f"{RUNTIME}{CPU}", "comp", "mem")
 
 MAPPING = (
-    Mapped("runtime_<class>", "time_<class>", MEASURED, "kernel times; the unit is not stated, assumed milliseconds"),
+    Mapped("runtime_<class>", "time_<class>", MEASURED, "kernel times; the unit is not stated, assumed: ms"),
     Mapped("runtime_cpu", "duration_estimate", MEASURED, "the time on the CPU"),
-    Mapped(
-        "comp, rational, mem, localmem, coalesced, atomic, transfer…, wgsize…",
-        "feature_<column>",
-        MEASURED,
-        "counted in the source before the kernel runs, in the file's units; as any other column of numbers",
-    ),
+    Mapped("comp, mem, wgsize… and other numbers", "feature_<column>", MEASURED, "static counts, as in the file"),
     Mapped("transfer…", "memory_required", MEASURED, "MB moved; the largest if there are several"),
     Mapped("transfer…", "size", ASSUMED, "edge of a square matrix of 4-byte numbers with these bytes, at least 1"),
-    Mapped(
-        "comp, mem", "compute_intensity", ASSUMED, "comp / (comp + mem), static counts; says little of the speed-up"
-    ),
-    Mapped(
-        "benchmark",
-        "",
-        IGNORED,
-        "`groups` tells which rows are the same kernel, so that models can be tried on others",
-    ),
+    Mapped("comp, mem", "compute_intensity", ASSUMED, "comp / (comp + mem), static counts"),
+    Mapped("benchmark", "", IGNORED, "`kernels.groups` returns which rows are the same kernel"),
     Mapped("suite, dataset, oracle, src, seq", "", IGNORED, "names and text"),
-    Mapped("", "arrival_time", ASSUMED, "0: all kernels are there at the start"),
-    Mapped("", "cluster", ASSUMED, "one node with one device of each class; memory and links are those of the model"),
+    Mapped("", "arrival_time", ASSUMED, "0: all kernels arrive at the start"),
+    Mapped("", "cluster", ASSUMED, "one node with one device of each class; memory and links as in the model"),
 )
 
 
@@ -87,7 +75,8 @@ def _build_tasks(table: Table) -> Tasks:
         raise InputError(f"a column {RUNTIME}… names no class of devices: call it {RUNTIME}gpu")
     if len(times) < 2:
         raise InputError(f"there are times of {', '.join(times)} only: add a column {RUNTIME}gpu")
-    moved = _transferred_bytes(features, table.rows)
+    transfers = [column for name, column in features.items() if name.startswith("transfer")]
+    moved = np.maximum(np.max(transfers, axis=0) if transfers else np.zeros(table.rows), 0.0)  # bytes
     with np.errstate(over="ignore"):  # invalid columns are refused when tasks are built
         counts = features["comp"] + features["mem"]
     return Tasks.build(
@@ -98,13 +87,6 @@ def _build_tasks(table: Table) -> Tasks:
         measured=times,
         features=features,
     )
-
-
-def _transferred_bytes(features: dict[str, Floats], count: int) -> Floats:
-    """Return the bytes moved between host and device."""
-    columns = [column for name, column in features.items() if name.startswith("transfer")]
-    moved: Floats = np.max(columns, axis=0) if columns else np.zeros(count)
-    return np.maximum(moved, 0.0)
 
 
 def _build_cluster(names: list[str]) -> Cluster:

@@ -37,7 +37,7 @@ def require(path: str | Path, needed: float) -> None:
     room = available()
     if room is not None and needed > room:
         raise InputError(
-            f"{path} takes some {_megabytes(needed)} more memory and {_megabytes(room)} are left: "
+            f"{path} takes some {needed / 1e6:,.0f} MB more memory and {room / 1e6:,.0f} MB are left: "
             "take a part of it, or a machine with more memory"
         )
 
@@ -53,10 +53,6 @@ def report_shortage(path: str | Path) -> Iterator[None]:
         raise InputError(
             f"{path} takes more memory than there is: take a part of it, or a machine with more memory"
         ) from None
-
-
-def _megabytes(count: float) -> str:
-    return f"{count / 1e6:,.0f} MB"
 
 
 def _free_on_machine() -> int | None:

@@ -15,20 +15,10 @@ import numpy as np
 from hybrid_scheduler.core.tasks import Edges, Floats, Tasks
 from hybrid_scheduler.errors import InputError, RowError
 from hybrid_scheduler.files import atomic_write
-from hybrid_scheduler.workloads.formats import memory
-from hybrid_scheduler.workloads.formats.cells import prefix_path
+from hybrid_scheduler.workloads.formats import memory, tables, task_table
 from hybrid_scheduler.workloads.formats.csv import to_arrow
-from hybrid_scheduler.workloads.formats.format import Format, Imported
-from hybrid_scheduler.workloads.formats.table import MAX_ROWS
-from hybrid_scheduler.workloads.formats.task_table import (
-    DEPENDENCIES,
-    MAPPING,
-    MEGABYTES,
-    build_tasks,
-    check_header,
-    parse_edge_cells,
-    parse_edges,
-)
+from hybrid_scheduler.workloads.formats.reader import Format, Imported
+from hybrid_scheduler.workloads.formats.tables import MAX_ROWS
 from hybrid_scheduler.workloads.formats.unpack import open_seekable
 
 MAGIC = b"PAR1"
@@ -56,7 +46,7 @@ def read(path: str | Path) -> Tasks:
     except RowError as error:
         raise InputError(f"{path} row {error.row + 1}: {error.reason}") from None
     except InputError as error:
-        raise InputError(prefix_path(path, str(error))) from None
+        raise InputError(tables.prefix_path(path, str(error))) from None
     except MemoryError:
         raise
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
@@ -73,16 +63,18 @@ def write(tasks: Tasks, path: str | Path) -> None:
 
 
 def _read_tasks(path: str | Path, file: Any, unpacked: Any) -> Tasks:
-    selected = check_header(list(file.schema_arrow.names))
+    selected = task_table.check_header(list(file.schema_arrow.names))
     if not 0 < (rows := file.metadata.num_rows) <= MAX_ROWS:
         raise InputError(f"there are {rows} tasks, expected 1 to {MAX_ROWS}: add or leave out some")
     memory.require(path, CELL * rows * len(selected))
     table = _read_table(file, unpacked, list(selected.values()))
     columns = {name: table.column(column) for name, column in selected.items()}
     ids = _convert_ids(columns.pop("task_id")) if "task_id" in columns else np.arange(rows)
-    parents, megabytes = columns.pop(DEPENDENCIES, None), columns.pop(MEGABYTES, None)
+    parents, megabytes = columns.pop(task_table.DEPENDENCIES, None), columns.pop(task_table.MEGABYTES, None)
     edges = None if parents is None else _read_edges(ids, parents, megabytes)
-    return build_tasks({name: _convert_numbers(name, column) for name, column in columns.items()}, ids, edges)
+    return task_table.build_tasks(
+        {name: _convert_numbers(name, column) for name, column in columns.items()}, ids, edges
+    )
 
 
 def _read_table(file: Any, unpacked: Any, names: list[str]) -> Any:
@@ -136,8 +128,8 @@ def _read_edges(ids: Any, parents: Any, megabytes: Any | None) -> Edges | None:
 
     given = [column for column in (parents, megabytes) if column is not None]
     if all(each.type in (pa.string(), pa.large_string()) and not each.null_count for each in given):
-        return parse_edges(ids, parents, megabytes)
-    return parse_edge_cells(ids, parents, megabytes)
+        return task_table.parse_edges(ids, parents, megabytes)
+    return task_table.parse_edge_cells(ids, parents, megabytes)
 
 
 def _read(path: Path, _: Sequence[Path]) -> Imported:
@@ -145,4 +137,4 @@ def _read(path: Path, _: Sequence[Path]) -> Imported:
     return Imported(tasks, len(tasks))
 
 
-FORMAT = Format("parquet", "the same columns as Parquet", MAPPING, sniff, _read)
+FORMAT = Format("parquet", "the same columns as Parquet", task_table.MAPPING, sniff, _read)

@@ -12,20 +12,10 @@ import numpy as np
 
 from hybrid_scheduler.core.tasks import Floats, Ints, Tasks
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.workloads.formats.cells import NUMBER, TEXT
-from hybrid_scheduler.workloads.formats.columns import (
-    RowFilter,
-    find_roles,
-    format_names,
-    parse_header,
-    parse_seconds,
-    repeat_rows,
-    require_counts,
-    require_values,
-    since_first,
-)
-from hybrid_scheduler.workloads.formats.format import ASSUMED, IGNORED, MEASURED, Format, Imported, Mapped
-from hybrid_scheduler.workloads.formats.table import Table, read_table
+from hybrid_scheduler.workloads.formats import columns
+from hybrid_scheduler.workloads.formats.columns import RowFilter
+from hybrid_scheduler.workloads.formats.reader import ASSUMED, IGNORED, MEASURED, Format, Imported, Mapped
+from hybrid_scheduler.workloads.formats.tables import NUMBER, TEXT, Table, read_table
 
 ALIASES = {
     "gpus": ("num_gpus", "gpu_num", "num_gpu", "gpus", "gpu_count", "n_gpus", "gpu_number"),
@@ -40,20 +30,18 @@ MAPPING = (
     Mapped(_SUBMIT, "arrival_time", MEASURED, "seconds or dates, counted from the first job that is kept"),
     Mapped(_DURATION, "time_gpu", MEASURED, "seconds; a name such as duration_ms gives the unit"),
     Mapped(f"{_START}; {_END}", "time_gpu", MEASURED, "end − start where there is no duration"),
-    Mapped(_GPUS, "tasks", ASSUMED, "a job of g GPUs is g tasks that arrive together; starting together is lost"),
-    Mapped(_GPUS, "size, feature_gpus", ASSUMED, "GPUs asked for (1 for none): no duration is in it"),
-    Mapped("", "time_cpu", ASSUMED, "a job of 0 GPUs takes its duration on a CPU, all others cannot run there"),
+    Mapped(_GPUS, "tasks", ASSUMED, "a job of g GPUs becomes g tasks that arrive together; no gang scheduling"),
+    Mapped(_GPUS, "size, feature_gpus", ASSUMED, "GPUs requested (1 for none): independent of the duration"),
+    Mapped("", "time_cpu", ASSUMED, "the duration for a job of 0 GPUs; others cannot run there"),
     Mapped("", "compute_intensity", ASSUMED, "1 with a GPU, 0 without"),
     Mapped("", "memory_required", ASSUMED, "0: the table has none"),
-    Mapped(
-        "any other (job, user, vc, status)", "", IGNORED, "jobs that failed or were killed have used their GPUs too"
-    ),
+    Mapped("any other (job, user, vc, status)", "", IGNORED, "failed and killed jobs used their GPUs too"),
 )
 
 
 def sniff(head: bytes) -> bool:
     """Whether the first line names GPUs, a time of submission, and how long a job ran."""
-    return _is_complete(find_roles(sorted(parse_header(head)), ALIASES))
+    return _is_complete(columns.find_roles(sorted(columns.parse_header(head)), ALIASES))
 
 
 def _is_complete(roles: dict[str, str]) -> bool:
@@ -62,13 +50,13 @@ def _is_complete(roles: dict[str, str]) -> bool:
 
 def _read(path: Path, _: Sequence[Path]) -> Imported:
     table = read_table(path, _select_columns)
-    roles = find_roles(table.columns, ALIASES)
+    roles = columns.find_roles(table.columns, ALIASES)
     with table.locate_errors():
         gpus = table.numbers(roles["gpus"])
-        require_counts(roles["gpus"], np.where(np.isnan(gpus), 0, gpus))
-        arrival, duration = _parse_role(table, roles["submit"]), _measure_durations(table, roles)
-        require_values("duration", duration, ~(duration < 0) & ~np.isinf(duration), "seconds, 0 or more")
-        require_values(roles["submit"], arrival, ~np.isinf(arrival), "a moment")
+        columns.require_counts(roles["gpus"], np.where(np.isnan(gpus), 0, gpus))
+        arrival, duration = columns.parse_seconds(table, roles["submit"]), _measure_durations(table, roles)
+        columns.require_values("duration", duration, ~(duration < 0) & ~np.isinf(duration), "seconds, 0 or more")
+        columns.require_values(roles["submit"], arrival, ~np.isinf(arrival), "a moment")
         jobs = RowFilter(table.rows)
         jobs.skip(np.isnan(gpus), "number of GPUs not known")
         jobs.skip(np.isnan(arrival), "time of submission not known")
@@ -79,33 +67,30 @@ def _read(path: Path, _: Sequence[Path]) -> Imported:
 
 
 def _select_columns(header: list[str]) -> dict[str, str]:
-    roles = find_roles(header, ALIASES)
+    roles = columns.find_roles(header, ALIASES)
     if not _is_complete(roles):
         raise InputError(
-            f"found {format_names(header)}: needed are num_gpus, submit_time, and duration or start and end_time"
+            f"found {columns.format_names(header)}: needed are num_gpus, submit_time, "
+            "and duration or start and end_time"
         )
     return {column: NUMBER if role == "gpus" else TEXT for role, column in roles.items()}
 
 
-def _parse_role(table: Table, name: str) -> Floats:
-    return parse_seconds(name, table.columns[name])
-
-
 def _measure_durations(table: Table, roles: dict[str, str]) -> Floats:
     if "duration" in roles:
-        return _parse_role(table, roles["duration"])
-    start, end = (_parse_role(table, roles[role]) for role in ("start", "end"))
+        return columns.parse_seconds(table, roles["duration"])
+    start, end = (columns.parse_seconds(table, roles[role]) for role in ("start", "end"))
     return end - start
 
 
 def _build_tasks(rows: Ints, gpus: Floats, arrival: Floats, duration: Floats) -> Tasks:
-    rows = repeat_rows(rows, np.maximum(gpus[rows], 1))
+    rows = columns.repeat_rows(rows, np.maximum(gpus[rows], 1))
     width, time = gpus[rows], duration[rows]
     return Tasks.build(
         size=np.maximum(width, 1),
         compute_intensity=(width > 0).astype(float),
         memory_required=np.zeros(len(rows)),
-        arrival_time=since_first(arrival[rows]),
+        arrival_time=columns.since_first(arrival[rows]),
         duration_estimate=time,
         measured={"cpu": np.where(width > 0, np.inf, time), "gpu": np.where(width > 0, time, np.inf)},
         features={"gpus": width},

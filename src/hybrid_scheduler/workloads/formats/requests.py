@@ -9,19 +9,10 @@ import numpy as np
 
 from hybrid_scheduler.core.tasks import Floats, Tasks
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.workloads.formats import philly
-from hybrid_scheduler.workloads.formats.cells import NUMBER, TEXT
-from hybrid_scheduler.workloads.formats.columns import (
-    RowFilter,
-    find_roles,
-    format_names,
-    parse_header,
-    parse_seconds,
-    require_values,
-    since_first,
-)
-from hybrid_scheduler.workloads.formats.format import ASSUMED, IGNORED, MEASURED, Format, Imported, Mapped
-from hybrid_scheduler.workloads.formats.table import Table, read_table
+from hybrid_scheduler.workloads.formats import columns, philly
+from hybrid_scheduler.workloads.formats.columns import RowFilter
+from hybrid_scheduler.workloads.formats.reader import ASSUMED, IGNORED, MEASURED, Format, Imported, Mapped
+from hybrid_scheduler.workloads.formats.tables import NUMBER, TEXT, Table, read_table
 
 ALIASES = {
     "arrival": ("arrival", "arrival_time", "arrived_at", "timestamp", "start_timestamp", "invocation_time", "ts"),
@@ -37,7 +28,7 @@ MAPPING = (
     Mapped(_DURATION, "time_cpu", MEASURED, "seconds; a name such as duration_ms gives the unit"),
     Mapped(_MEMORY, "memory_required", MEASURED, "MB; 0 where there is none"),
     Mapped("", "time_gpu", ASSUMED, "inf: how long a request takes on a GPU was not measured"),
-    Mapped("", "size", ASSUMED, "1: nothing is known about a request beforehand"),
+    Mapped("", "size", ASSUMED, "1: nothing is known about a request in advance"),
     Mapped("", "compute_intensity", ASSUMED, "0"),
     Mapped("any other", "", IGNORED),
 )
@@ -45,10 +36,10 @@ MAPPING = (
 
 def sniff(head: bytes) -> bool:
     """Whether the first line names an arrival and a duration, and is that of no other known table."""
-    names = parse_header(head)
+    names = columns.parse_header(head)
     if philly.sniff(head) or "compute_intensity" in names:
         return False
-    return _is_complete(find_roles(sorted(names), ALIASES))
+    return _is_complete(columns.find_roles(sorted(names), ALIASES))
 
 
 def _is_complete(roles: dict[str, str]) -> bool:
@@ -57,10 +48,10 @@ def _is_complete(roles: dict[str, str]) -> bool:
 
 def _read(path: Path, _: Sequence[Path]) -> Imported:
     table = read_table(path, _select_columns)
-    roles = find_roles(table.columns, ALIASES)
+    roles = columns.find_roles(table.columns, ALIASES)
     with table.locate_errors():
-        duration = parse_seconds(roles["duration"], table.columns[roles["duration"]])
-        require_values(roles["duration"], duration, ~(duration < 0) & ~np.isinf(duration), "0 or more")
+        duration = columns.parse_seconds(table, roles["duration"])
+        columns.require_values(roles["duration"], duration, ~(duration < 0) & ~np.isinf(duration), "0 or more")
         arrival, memory = _find_arrivals(table, roles, duration), _find_memory(table, roles)
         requests = RowFilter(table.rows)
         requests.skip(np.isnan(arrival), "arrival not known")
@@ -72,10 +63,10 @@ def _read(path: Path, _: Sequence[Path]) -> Imported:
 
 
 def _select_columns(header: list[str]) -> dict[str, str]:
-    roles = find_roles(header, ALIASES)
+    roles = columns.find_roles(header, ALIASES)
     if not _is_complete(roles):
         raise InputError(
-            f"found {format_names(header)}: needed are arrival and duration (or end_timestamp and duration)"
+            f"found {columns.format_names(header)}: needed are arrival and duration (or end_timestamp and duration)"
         )
     if "arrival" in roles:
         roles.pop("end", None)
@@ -84,10 +75,10 @@ def _select_columns(header: list[str]) -> dict[str, str]:
 
 def _find_arrivals(table: Table, roles: dict[str, str], duration: Floats) -> Floats:
     name = roles.get("arrival") or roles["end"]
-    moment = parse_seconds(name, table.columns[name])
-    require_values(name, moment, ~np.isinf(moment), "a moment")
+    moment = columns.parse_seconds(table, name)
+    columns.require_values(name, moment, ~np.isinf(moment), "a moment")
     if "arrival" in roles:
-        require_values(name, moment, ~(moment < 0), "seconds, 0 or more")
+        columns.require_values(name, moment, ~(moment < 0), "seconds, 0 or more")
         return moment
     return moment - duration
 
@@ -96,7 +87,7 @@ def _find_memory(table: Table, roles: dict[str, str]) -> Floats:
     if "memory" not in roles:
         return np.zeros(table.rows)
     memory = np.nan_to_num(table.numbers(roles["memory"]), nan=0.0)
-    require_values(roles["memory"], memory, (memory >= 0) & (memory < np.inf), "MB, 0 or more")
+    columns.require_values(roles["memory"], memory, (memory >= 0) & (memory < np.inf), "MB, 0 or more")
     return memory
 
 
@@ -106,7 +97,7 @@ def _build_tasks(arrival: Floats, duration: Floats, memory: Floats) -> Tasks:
         size=np.ones(count),
         compute_intensity=np.zeros(count),
         memory_required=memory,
-        arrival_time=since_first(arrival),
+        arrival_time=columns.since_first(arrival),
         duration_estimate=duration,
         measured={"cpu": duration, "gpu": np.full(count, np.inf)},
     )

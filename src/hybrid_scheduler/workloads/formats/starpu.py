@@ -1,8 +1,7 @@
 """StarPU's performance models as tables: how long kernels took on the cores and GPUs of some machines.
 
-Two tables are known: that of all measurements (`machine, codelet, device_type, …, mean_us, dev_us`) and that of pairs
-(`machine, codelet, …, cpu_us, gpu_us`). `MACHINE.config` and `MACHINE.bandwidth` of StarPU's bus folder tell how many
-cores and GPUs a machine has and how fast its links are (starpu.gitlabpages.inria.fr).
+Two tables are known: that of all measurements (columns `device_type`, `mean_us`, `dev_us` …) and that of pairs
+(`cpu_us`, `gpu_us` …). Files of StarPU's bus folder tell the cores, GPUs and links of a machine.
 """
 
 from __future__ import annotations
@@ -24,18 +23,10 @@ from hybrid_scheduler.errors import InputError, RowError
 from hybrid_scheduler.profiling.kernels import normalise_intensity
 from hybrid_scheduler.profiling.profile import UNKNOWN_INTENSITY
 from hybrid_scheduler.profiling.starpu import parse_counts, parse_matrix
-from hybrid_scheduler.workloads.formats import unpack
-from hybrid_scheduler.workloads.formats.columns import (
-    Mask,
-    RowFilter,
-    StringColumn,
-    encode_strings,
-    matrix_edge,
-    parse_header,
-    select_unique,
-)
-from hybrid_scheduler.workloads.formats.format import ASSUMED, IGNORED, MEASURED, Format, Imported, Mapped
-from hybrid_scheduler.workloads.formats.table import NO_ROWS, Table, read_table
+from hybrid_scheduler.workloads.formats import columns, unpack
+from hybrid_scheduler.workloads.formats.columns import Mask, RowFilter, StringColumn
+from hybrid_scheduler.workloads.formats.reader import ASSUMED, IGNORED, MEASURED, Format, Imported, Mapped
+from hybrid_scheduler.workloads.formats.tables import NO_ROWS, Table, read_table
 
 CPU, GPU = "cpu", "gpu"
 KINDS = (CPU, GPU)
@@ -56,15 +47,10 @@ OTHER_DEVICE = "on a device that is neither a CPU nor a CUDA GPU"
 SEVERAL_CORES = "of a kernel on several cores at once, or of a second implementation"
 
 MAPPING = (
-    Mapped(
-        "mean_us; cpu_us, gpu_us",
-        "time_<machine>_cpu, time_<machine>_gpu",
-        MEASURED,
-        "seconds on one core and on one GPU with the data in place; the mean over the GPUs of a machine",
-    ),
+    Mapped("mean_us; cpu_us, gpu_us", "time_<machine>_cpu, …", MEASURED, "with data in place; mean over devices"),
     Mapped("", "time_<class>", ASSUMED, "`inf` where a kernel was not measured on a class: it cannot run there"),
     Mapped("machine, device_type", "device classes", MEASURED, "cpu is a core, cuda a GPU"),
-    Mapped("codelet, footprint_hash, size_bytes", "tasks", MEASURED, "one each; several rows make one task"),
+    Mapped("codelet, footprint_hash, size_bytes", "tasks", MEASURED, "one each; several rows give one task"),
     Mapped("codelet", "feature_codelet", MEASURED, "its number in alphabetical order"),
     Mapped("flops", "feature_gflop", MEASURED, "empty where it is 0: not known"),
     Mapped("flops, size_bytes", "compute_intensity", ASSUMED, "from operations per byte as for profiles, else 0.5"),
@@ -72,24 +58,19 @@ MAPPING = (
     Mapped("size_bytes", "size", ASSUMED, "edge of a square matrix of 4-byte numbers with these bytes, at least 1"),
     Mapped("dev_us; cpu_dev_us, gpu_dev_us", "", IGNORED, "`starpu.read_variation` returns them over the means"),
     Mapped("derived", "", IGNORED, "rows that were computed from others are skipped"),
-    Mapped("device_id", "cluster: GPUs of a node", MEASURED, "as many as were measured, unless the .config tells"),
+    Mapped("device_id", "cluster: GPUs of a node", MEASURED, "as many as were measured, unless .config says"),
     Mapped(".config", "cluster: cores and GPUs of a node", MEASURED, "without it a node has one core"),
-    Mapped(
-        ".bandwidth", "cluster: links of the GPUs", MEASURED, "from the host, mean over the GPUs; else the model's"
-    ),
+    Mapped(".bandwidth", "cluster: links of the GPUs", MEASURED, "from the host, mean over GPUs; else the default"),
     Mapped("", "duration_estimate", ASSUMED, "mean over the classes of CPUs, else of GPUs"),
-    Mapped("", "arrival_time", ASSUMED, "0: all kernels are there at the start"),
+    Mapped("", "arrival_time", ASSUMED, "0: all kernels arrive at the start"),
     Mapped("n_samples; n_cpu, n_gpu; speedup", "", IGNORED),
 )
 
 
 def sniff(head: bytes) -> bool:
     """Whether the first line names codelets on machines with times."""
-    names = parse_header(head)
+    names = columns.parse_header(head)
     return {"machine", "codelet"} <= names and bool(names & {"mean_us", "cpu_us"})
-
-
-# --- measurements ------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -100,12 +81,12 @@ class Measurements:
     machine: StringColumn
     codelet: StringColumn
     footprint: StringColumn
-    device: StringColumn
-    kind: Ints  # place in KINDS
     traffic: Floats  # bytes of all operands
     operations: Floats  # 0: not known
     seconds: Floats
     deviation: Floats
+    kind: Ints  # place in KINDS
+    device: StringColumn
     derived: Mask
 
     def __len__(self) -> int:
@@ -116,8 +97,8 @@ class Measurements:
         if names.issuperset(self.machine.names):
             return self
         rows = np.flatnonzero(self.machine.match(names.__contains__))
-        columns: list[Any] = [getattr(self, each.name) for each in fields(self)]
-        taken: list[Any] = [each.take(rows) if isinstance(each, StringColumn) else each[rows] for each in columns]
+        values: list[Any] = [getattr(self, each.name) for each in fields(self)]
+        taken: list[Any] = [each.take(rows) if isinstance(each, StringColumn) else each[rows] for each in values]
         return Measurements(*taken)
 
     def machines(self, kind: str) -> set[str]:
@@ -158,7 +139,7 @@ def read_measurements(path: str | Path, derived: bool = False) -> MeasurementTab
     """Read either table; rows that were computed from others are left out unless `derived` is set."""
     table = read_table(path, _select_columns, NO_ROWS)
     with table.locate_errors():
-        return _read_rows(table, derived) if "mean_us" in table else _read_pairs(table)
+        return _read_rows(table, derived) if "mean_us" in table.columns else _read_pairs(table)
 
 
 def read_variation(path: str | Path) -> dict[str, Floats]:
@@ -177,7 +158,7 @@ def select_machines_with_cpu(measurements: Measurements) -> Measurements:
 
 def _select_columns(header: list[str]) -> dict[str, str]:
     texts, numbers = (ROW_TEXTS, ROW_NUMBERS) if "mean_us" in header else ((), PAIR_NUMBERS)
-    selected = select_unique(header, (*KEYS, *FIGURES), (*FIGURES, *numbers).__contains__, (*KEYS, *texts))
+    selected = columns.select_unique(header, (*KEYS, *FIGURES), (*FIGURES, *numbers).__contains__, (*KEYS, *texts))
     for name in (*texts, *numbers):
         if name not in selected:
             raise InputError(f"column '{name}' is missing: this is no table of StarPU's figures")
@@ -185,7 +166,7 @@ def _select_columns(header: list[str]) -> dict[str, str]:
 
 
 def _encode(table: Table, name: str) -> StringColumn:
-    return encode_strings(table.columns[name], strip=True)
+    return columns.encode_strings(table.columns[name], strip=True)
 
 
 def _read_rows(table: Table, derived: bool) -> MeasurementTable:
@@ -200,7 +181,7 @@ def _read_rows(table: Table, derived: bool) -> MeasurementTable:
     kind = np.array([DEVICE_TYPES.get(name, 0) for name in types.names])[types.codes[rows]]
     seconds, deviation = (table.numbers(name)[rows] for name in ROW_NUMBERS)
     device = _encode(table, "device_id").take(rows)
-    found = _build_measurements(table, rows, kind, device, seconds, deviation, is_derived[rows])
+    found = _build_measurements(table, rows, seconds, deviation, kind=kind, device=device, derived=is_derived[rows])
     return MeasurementTable(found, table.rows, measured.skipped)
 
 
@@ -210,33 +191,26 @@ def _read_pairs(table: Table) -> MeasurementTable:
     seconds, deviation = (
         np.column_stack([table.numbers(f"{each}{ending}") for each in KINDS]).ravel() for ending in ("_us", "_dev_us")
     )
-    device = StringColumn(["0"], np.zeros(len(rows), np.int64))
-    found = _build_measurements(table, rows, kind, device, seconds, deviation, np.zeros(len(rows), np.bool_))
+    device, derived = StringColumn(["0"], np.zeros(len(rows), np.int64)), np.zeros(len(rows), np.bool_)
+    found = _build_measurements(table, rows, seconds, deviation, kind=kind, device=device, derived=derived)
     return MeasurementTable(found, table.rows, {})
 
 
-def _build_measurements(
-    table: Table, rows: Ints, kind: Ints, device: StringColumn, seconds: Floats, deviation: Floats, derived: Mask
-) -> Measurements:
-    machine, codelet, footprint = (_encode(table, name).take(rows) for name in KEYS)
-    traffic, operations = (table.numbers(name)[rows] for name in FIGURES)
+def _build_measurements(table: Table, row: Ints, seconds: Floats, deviation: Floats, **columns: Any) -> Measurements:
+    machine, codelet, footprint = (_encode(table, name).take(row) for name in KEYS)
+    traffic, operations = (table.numbers(name)[row] for name in FIGURES)
     seconds, deviation = seconds * MICROSECONDS, deviation * MICROSECONDS
     valid = (seconds > 0) & (deviation >= 0) & (traffic >= 0) & (operations >= 0) & machine.match(str.isidentifier)
     if not valid.all():
         raise RowError(
-            int(rows[np.argmin(valid)]),
+            int(row[np.argmin(valid)]),
             "a machine has no name, a time is not above 0, or another figure is negative: correct this line",
         )
-    return Measurements(
-        rows, machine, codelet, footprint, device, kind, traffic, operations, seconds, deviation, derived
-    )
+    return Measurements(row, machine, codelet, footprint, traffic, operations, seconds, deviation, **columns)
 
 
 class Kernels:
-    """The kernels of measurements, in order of their first one: a codelet on operands of one shape.
-
-    Every column has one value for each kernel.
-    """
+    """The kernels of measurements (a codelet on operands of one shape), as columns in order of their first one."""
 
     def __init__(self, measurements: Measurements) -> None:
         self.measurements = measurements
@@ -246,36 +220,13 @@ class Kernels:
         order = np.argsort(first)
         place = np.empty(len(order), np.int64)
         place[order] = np.arange(len(order))
-        self.first: Ints = first[order]
+        first = first[order]
         self.which: Ints = place[which]
-
-    def __len__(self) -> int:
-        return len(self.first)
-
-    @property
-    def classes(self) -> list[str]:
-        """Names of the classes with a measurement."""
-        return list(self.measurements.classes)
-
-    @property
-    def traffic(self) -> Floats:
-        """Bytes of all operands."""
-        return self.measurements.traffic[self.first]
-
-    @property
-    def operations(self) -> Floats:
-        """Operations, 0 where they are not known."""
-        return self.measurements.operations[self.first]
-
-    @property
-    def codelet(self) -> StringColumn:
-        """Names of the codelets."""
-        return self.measurements.codelet.take(self.first)
-
-    @property
-    def is_derived(self) -> Mask:
-        """Whether any of its times was computed from others."""
-        return np.bincount(self.which[self.measurements.derived], minlength=len(self)) > 0
+        self.classes = list(measurements.classes)
+        self.codelet = measurements.codelet.take(first)
+        self.traffic = measurements.traffic[first]  # bytes of all operands
+        self.operations = measurements.operations[first]  # 0: not known
+        self.is_derived = np.bincount(self.which[measurements.derived], minlength=len(first)) > 0
 
     def seconds(self, name: str) -> Floats:
         """Return the mean over the devices of a class; infinite where there is none."""
@@ -290,7 +241,7 @@ class Kernels:
         rows = rows[np.argsort(self.which[rows], kind="stable")]
         kernels, begin, counts = np.unique(self.which[rows], return_index=True, return_counts=True)
         values = column[rows]
-        found = np.full(len(self), missing)
+        found = np.full(len(self.traffic), missing)
         found[kernels] = values[begin]
         several = np.flatnonzero(counts > 1)
         ends = (begin[several] + counts[several]).tolist()
@@ -308,9 +259,6 @@ def _pair_codes(left: Ints, right: Ints) -> Ints:
     width = int(right.max(initial=0)) + 1
     codes: Ints = np.unique(left * width + right, return_inverse=True)[1].astype(np.int64)
     return codes
-
-
-# --- tasks and machines ------------------------------------------------------------------------------------------
 
 
 def _read(path: Path, companions: Sequence[Path]) -> Imported:
@@ -332,7 +280,7 @@ def _build_tasks(path: Path, kernels: Kernels) -> Tasks:
     number = np.unique(codelets.codes, return_inverse=True)[1]
     try:
         return Tasks.build(
-            size=matrix_edge(kernels.traffic),
+            size=columns.matrix_edge(kernels.traffic),
             compute_intensity=_estimate_intensity(operations, kernels.traffic),
             memory_required=kernels.traffic / BYTES_PER_MEGABYTE,
             duration_estimate=_estimate_duration(times),
@@ -359,9 +307,9 @@ def _estimate_duration(times: dict[str, Floats]) -> Floats:
     return np.where(np.isnan(on_cpu), on_gpu, on_cpu)
 
 
-def _mean_finite(columns: list[Floats], count: int) -> Floats:
+def _mean_finite(times: list[Floats], count: int) -> Floats:
     """Return the mean of every row over the columns that are finite there; NaN if none is."""
-    table = np.array(columns).reshape(len(columns), count)
+    table = np.array(times).reshape(len(times), count)
     runs = np.isfinite(table)
     known = runs.sum(axis=0)
     mean: Floats = np.full(count, math.nan)

@@ -17,18 +17,9 @@ import numpy as np
 from hybrid_scheduler.core.cluster import DEFAULT_CPU, MAX_NODES, Cluster, Node
 from hybrid_scheduler.core.tasks import Floats, Tasks
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.workloads.formats.cells import NUMBER, ROWS_AT_ONCE, Block, parse_number
+from hybrid_scheduler.workloads.formats import tables
 from hybrid_scheduler.workloads.formats.columns import RowFilter, require_values, since_first
-from hybrid_scheduler.workloads.formats.format import ASSUMED, IGNORED, MEASURED, Format, Imported, Mapped
-from hybrid_scheduler.workloads.formats.table import (
-    NotPlainError,
-    Table,
-    collapse_blanks,
-    join_blocks,
-    make_converter,
-    prefix_errors,
-    split_lines,
-)
+from hybrid_scheduler.workloads.formats.reader import ASSUMED, IGNORED, MEASURED, Format, Imported, Mapped
 from hybrid_scheduler.workloads.formats.unpack import open_unpacked, read_head
 
 FIELDS = (
@@ -47,22 +38,16 @@ MAPPING = (
     Mapped("1 job", "task_id", MEASURED),
     Mapped("2 submit", "arrival_time", MEASURED, "seconds, counted from the first job that is kept"),
     Mapped("4 run time, 5 processors", "time_cpu", ASSUMED, "run time · processors / processors of a device"),
-    Mapped(
-        "9 requested time", "expected_cpu", ASSUMED, "reckoned like time_cpu; policies are told this if it is known"
-    ),
-    Mapped(
-        "7 used memory", "memory_required", MEASURED, "KB a processor · processors / 1024; else 10 requested; else 0"
-    ),
-    Mapped("8 requested processors", "size", ASSUMED, "processors asked for, or used: no duration is in it"),
+    Mapped("9 requested time", "expected_cpu", ASSUMED, "computed like time_cpu; policies see it if it is known"),
+    Mapped("7 used memory", "memory_required", MEASURED, "KB a processor · processors / 1024; else field 10; else 0"),
+    Mapped("8 requested processors", "size", ASSUMED, "processors requested, or used: independent of the duration"),
     Mapped("8, 9, 10", "feature_…", MEASURED, "requested processors, seconds and KB: known before the job runs"),
     Mapped("11 status", "", IGNORED, "0 failed, 5 cancelled, 2–4 parts of a job: skipped; all others are tasks"),
     Mapped("; MaxProcs, MaxNodes", "cluster", MEASURED, "a CPU device per node, or per processor without MaxNodes"),
-    Mapped(
-        "", "one task a job", ASSUMED, "a wide job is stretched on one device: its work is kept, its width is lost"
-    ),
-    Mapped("", "compute_intensity", ASSUMED, "0, and no GPU can run it: the log knows no GPUs"),
+    Mapped("", "one task a job", ASSUMED, "a parallel job runs on one device, with the same work"),
+    Mapped("", "compute_intensity", ASSUMED, "0, and no GPU can run it: the log has no GPUs"),
     Mapped("3, 6, 12–16", "", IGNORED, "wait, CPU time, user, group, program, queue, partition"),
-    Mapped("17, 18", "", IGNORED, "preceding job and think time: the submit time has waited for them already"),
+    Mapped("17, 18", "", IGNORED, "preceding job and think time: already part of the submit time"),
 )
 
 
@@ -88,20 +73,20 @@ def _read(path: Path, _: Sequence[Path]) -> Imported:
     return Imported(tasks, table.rows, jobs.skipped, cluster)
 
 
-def read_jobs(path: Path) -> Table:
+def read_jobs(path: Path) -> tables.Table:
     """Read the used fields of all jobs; an error names the file and the line."""
-    with prefix_errors(path):
+    with tables.prefix_errors(path):
         try:
-            columns = join_blocks(path, _read_fast(path), NO_JOBS)
-        except NotPlainError:
-            columns = join_blocks(path, _read_slowly(path), NO_JOBS)
-    return Table(path, len(columns["job"]), columns, partial(_find_line, path))
+            columns = tables.join_blocks(path, _read_fast(path), NO_JOBS)
+        except tables.NotPlainError:
+            columns = tables.join_blocks(path, _read_slowly(path), NO_JOBS)
+    return tables.Table(path, len(columns["job"]), columns, partial(_find_line, path))
 
 
-def _read_fast(path: Path) -> Iterator[Block]:
-    convert = make_converter(list(FIELDS), dict.fromkeys(USED, NUMBER), " ", empty_lines=True)
+def _read_fast(path: Path) -> Iterator[tables.Block]:
+    convert = tables.make_converter(list(FIELDS), dict.fromkeys(USED, tables.NUMBER), " ", empty_lines=True)
     with open_unpacked(path) as file:
-        for block in split_lines(file):
+        for block in tables.split_lines(file):
             if jobs := _drop_comments(block):
                 yield convert(jobs)
 
@@ -112,18 +97,18 @@ def _drop_comments(block: bytes) -> bytes:
     if b";" in block:
         block = b"\n".join(line for line in block.split(b"\n") if _is_job(line)) + b"\n"
     if not block.isascii() or b"n" in block or b"N" in block:
-        raise NotPlainError  # Arrow reads words such as nan as numbers
-    return collapse_blanks(block)
+        raise tables.NotPlainError  # Arrow reads words such as nan as numbers
+    return tables.collapse_blanks(block)
 
 
 def _is_job(line: bytes) -> bool:
     return bool(line.strip()) and not line.lstrip().startswith(b";")
 
 
-def _read_slowly(path: Path) -> Iterator[Block]:
+def _read_slowly(path: Path) -> Iterator[tables.Block]:
     with open_unpacked(path) as file:
         rows = _read_rows(path, file)
-        while block := list(islice(rows, ROWS_AT_ONCE)):
+        while block := list(islice(rows, tables.ROWS_AT_ONCE)):
             found = dict(zip(FIELDS, np.array(block).T.copy(), strict=True))
             yield {name: found[name] for name in USED}
 
@@ -137,7 +122,7 @@ def _read_rows(path: Path, file: Iterable[bytes]) -> Iterator[list[float]]:
             raise InputError(
                 f"{path} line {number}: there are {len(cells)} fields, expected {len(FIELDS)}: correct this line"
             )
-        row = [parse_number(cell) for cell in cells]
+        row = [tables.parse_number(cell) for cell in cells]
         wrong = next((cell for cell, value in zip(cells, row, strict=True) if math.isnan(value)), None)
         if wrong is not None:
             text = wrong[:40].decode("utf-8", "replace")

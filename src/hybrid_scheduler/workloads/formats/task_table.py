@@ -10,10 +10,10 @@ import numpy as np
 
 from hybrid_scheduler.core.tasks import EXPECTED, FEATURE, MEASURED, Edges, Ints, Tasks, edges_from_ids
 from hybrid_scheduler.errors import InputError, RowError
-from hybrid_scheduler.workloads.formats import format as grounds
-from hybrid_scheduler.workloads.formats.cells import WHOLE_NUMBER
 from hybrid_scheduler.workloads.formats.columns import require_columns
-from hybrid_scheduler.workloads.formats.format import Mapped
+from hybrid_scheduler.workloads.formats.reader import ASSUMED, IGNORED, Mapped
+from hybrid_scheduler.workloads.formats.reader import MEASURED as GIVEN
+from hybrid_scheduler.workloads.formats.tables import WHOLE_NUMBER
 
 DEPENDENCIES, MEGABYTES = "dependencies", "dependency_megabytes"
 REQUIRED = ("size", "compute_intensity", "memory_required")
@@ -22,21 +22,19 @@ PREFIXES = (MEASURED, EXPECTED, FEATURE)
 _SEPARATOR = re.compile(r"\s*[;,]\s*|\s+")
 
 MAPPING = (
-    Mapped("size, task_size", "size", grounds.MEASURED, "N, above 0"),
-    Mapped("compute_intensity", "compute_intensity", grounds.MEASURED, "I, from 0 to 1"),
-    Mapped("memory_required", "memory_required", grounds.MEASURED, "MB, 0 or more"),
-    Mapped("task_id", "task_id", grounds.MEASURED, "whole number, unique; the row number if absent"),
-    Mapped("arrival_time", "arrival_time", grounds.MEASURED, "seconds, 0 or more; 0 if absent"),
-    Mapped("dependencies", "dependencies", grounds.MEASURED, "ids of parents, `1;2` or `[1, 2]`"),
-    Mapped("dependency_megabytes", "MB on edges", grounds.MEASURED, "MB from each parent, `0.5;3`; 0 if absent"),
-    Mapped("duration_estimate", "duration_estimate", grounds.MEASURED, "seconds; the formula if absent or empty"),
-    Mapped("time_<class>", "time_<class>", grounds.MEASURED, "seconds; `inf`: cannot run there; empty: the formula"),
-    Mapped(
-        "expected_<class>", "expected_<class>", grounds.MEASURED, "seconds that policies are told; empty: the true"
-    ),
-    Mapped("feature_<name>", "feature_<name>", grounds.MEASURED, "a number that models may learn from, or empty"),
-    Mapped("", "duration_estimate", grounds.ASSUMED, "k·N^1.5/(I + 0.5) where the file has none"),
-    Mapped("any other", "", grounds.IGNORED),
+    Mapped("size, task_size", "size", GIVEN, "N, above 0"),
+    Mapped("compute_intensity", "compute_intensity", GIVEN, "I, from 0 to 1"),
+    Mapped("memory_required", "memory_required", GIVEN, "MB, 0 or more"),
+    Mapped("task_id", "task_id", GIVEN, "whole number, unique; the row number if absent"),
+    Mapped("arrival_time", "arrival_time", GIVEN, "seconds, 0 or more; 0 if absent"),
+    Mapped("dependencies", "dependencies", GIVEN, "ids of parents, `1;2` or `[1, 2]`"),
+    Mapped("dependency_megabytes", "MB on edges", GIVEN, "MB from each parent, `0.5;3`; 0 if absent"),
+    Mapped("duration_estimate", "duration_estimate", GIVEN, "seconds; the formula if absent or empty"),
+    Mapped("time_<class>", "time_<class>", GIVEN, "seconds; `inf`: cannot run there; empty: the formula"),
+    Mapped("expected_<class>", "expected_<class>", GIVEN, "seconds that policies see; empty: the true ones"),
+    Mapped("feature_<name>", "feature_<name>", GIVEN, "a feature for learners, or empty"),
+    Mapped("", "duration_estimate", ASSUMED, "k·N^1.5/(I + 0.5) where the file has none"),
+    Mapped("any other", "", IGNORED),
 )
 
 
@@ -143,17 +141,16 @@ def _parse_parents(row: int, cell: Any) -> list[int]:
 
 def _parse_megabytes(row: int, cell: Any, count: int) -> list[float]:
     """Parse the megabytes from each of `count` parents; an empty cell is 0 from each."""
-    numbers = cell if isinstance(cell, list) else _split_numbers("" if cell is None else cell)
-    if not numbers:
-        return [0.0] * count
-    if len(numbers) != count or not all(isinstance(each, int | float) and 0 <= each < np.inf for each in numbers):
-        raise RowError(row, f"dependency_megabytes are '{str(cell)[:40]}', expected {count} numbers such as 0.5;3")
-    return numbers
-
-
-def _split_numbers(cell: Any) -> list[float]:
+    numbers = [] if cell is None else cell
     try:
-        text = cell.strip().removeprefix("[").removesuffix("]").strip()
-        return [float(part) for part in _SEPARATOR.split(text)] if text else []
-    except (AttributeError, ValueError):
-        return [np.nan]  # no number: refused by the caller
+        if isinstance(cell, str):
+            text = cell.strip().removeprefix("[").removesuffix("]").strip()
+            numbers = [float(part) for part in _SEPARATOR.split(text)] if text else []
+        valid = len(numbers) in (0, count) and all(
+            isinstance(each, int | float) and 0 <= each < np.inf for each in numbers
+        )
+    except (TypeError, ValueError):
+        valid = False
+    if not valid:
+        raise RowError(row, f"dependency_megabytes are '{str(cell)[:40]}', expected {count} numbers such as 0.5;3")
+    return numbers or [0.0] * count

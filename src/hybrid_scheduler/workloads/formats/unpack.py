@@ -40,7 +40,7 @@ OBJECTS, CELLS = 5.0, 15.0
 @contextmanager
 def open_unpacked(path: str | Path) -> Iterator[IO[bytes]]:
     """Open a file as a stream of bytes, unpacked if its content is gzip or zstd."""
-    with _open_raw(path) as file:
+    with _open_file(path) as file:
         start = file.peek(4)[:4]
         if not start.startswith((GZIP, ZSTD)):
             yield file
@@ -49,17 +49,14 @@ def open_unpacked(path: str | Path) -> Iterator[IO[bytes]]:
             yield io.BufferedReader(_LimitedReader(path, unpacked, os.fstat(file.fileno()).st_size), 1 << 20)
 
 
-@contextmanager
-def _open_raw(path: str | Path) -> Iterator[io.BufferedReader]:
+def _open_file(path: str | Path) -> io.BufferedReader:
     try:
-        file = Path(path).open("rb")  # noqa: SIM115  # closed below: a block here would catch errors of the caller
+        return Path(path).open("rb")
     except FileNotFoundError:
         raise InputError(f"{path} does not exist: check the path, or make one with hms generate") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"{path} cannot be read ({reason}): check the path") from None
-    with file:
-        yield file
 
 
 def _decompress(file: io.BufferedReader, start: bytes) -> Any:
@@ -75,8 +72,11 @@ class _LimitedReader(io.RawIOBase):
 
     def __init__(self, path: str | Path, unpacked: Any, packed: int) -> None:
         self.path, self.unpacked, self.packed = path, unpacked, packed
-        self.limit = unpacked_limit()
         self.count = 0
+        given = os.environ.get("HMS_MOST_UNPACKED", "")
+        if given and not (given.isascii() and given.isdigit()):
+            raise InputError(f"HMS_MOST_UNPACKED is '{given[:40]}', expected a number of bytes")
+        self.limit = int(given) if given else MAX_UNPACKED
 
     def readable(self) -> bool:
         return True
@@ -102,18 +102,10 @@ class _LimitedReader(io.RawIOBase):
         return len(block)
 
 
-def unpacked_limit() -> int:
-    """Return how many bytes a packed file may unpack to."""
-    given = os.environ.get("HMS_MOST_UNPACKED", "")
-    if given and not (given.isascii() and given.isdigit()):
-        raise InputError(f"HMS_MOST_UNPACKED is '{given[:40]}', expected a number of bytes")
-    return int(given) if given else MAX_UNPACKED
-
-
-def read_head(path: str | Path, size: int = HEAD) -> bytes:
+def read_head(path: str | Path) -> bytes:
     """Return the first bytes of a file, unpacked."""
     with open_unpacked(path) as file, _report_unreadable(path):
-        return file.read(size)
+        return file.read(HEAD)
 
 
 def read_bytes(path: str | Path, overhead: float = 1.0) -> bytes:

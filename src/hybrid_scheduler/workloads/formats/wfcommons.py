@@ -13,47 +13,33 @@ import numpy as np
 from hybrid_scheduler.core.cluster import DEFAULT_CPU, Cluster, Node
 from hybrid_scheduler.core.tasks import Edges, Tasks
 from hybrid_scheduler.errors import InputError, RowError
+from hybrid_scheduler.profiling.profile import UNKNOWN_INTENSITY
 from hybrid_scheduler.workloads.formats.columns import matrix_edge
-from hybrid_scheduler.workloads.formats.format import ASSUMED, IGNORED, MEASURED, Format, Imported, Mapped
+from hybrid_scheduler.workloads.formats.reader import ASSUMED, IGNORED, MEASURED, Format, Imported, Mapped
 from hybrid_scheduler.workloads.formats.unpack import BYTE_ORDER_MARK, read_json
 
 BYTES_PER_MEGABYTE = 1e6
 SHORTEST = 1e-6
 """Seconds of a task whose run time is given as 0: too short to be measured."""
-UNKNOWN_INTENSITY = 0.5
 CORES = 1
 """Cores of a machine whose number of cores is not given."""
 MAX_CORES = 100_000
 MAXIMUM = 1e300
 """What a number must stay below."""
-FEW = 8
-"""Parents up to which a search in a list is faster than building a set."""
 
 MAPPING = (
-    Mapped(
-        "execution.tasks[].runtimeInSeconds", "time_cpu, duration_estimate", MEASURED, "seconds; 0 counts as 1 µs"
-    ),
-    Mapped("", "time_gpu", ASSUMED, "`inf`: nobody measured these tasks on a GPU, so they cannot run there"),
-    Mapped("specification.tasks[].parents, children", "dependencies", MEASURED, "either end of an edge will do"),
-    Mapped(
-        "specification.files[].sizeInBytes",
-        "megabytes of dependencies",
-        MEASURED,
-        "the files that the parent writes and the child reads, together; 0 if there is none",
-    ),
+    Mapped("execution.tasks[].runtimeInSeconds", "time_cpu, duration_estimate", MEASURED, "0 s counts as 1 µs"),
+    Mapped("", "time_gpu", ASSUMED, "`inf`: not measured on a GPU, so they cannot run there"),
+    Mapped("specification.tasks[].parents, children", "dependencies", MEASURED, "stated by either end of an edge"),
+    Mapped("specification.files[].sizeInBytes", "MB on edges", MEASURED, "files written by parent, read by child"),
     Mapped("inputFiles", "feature_input_mb", MEASURED, "MB of all files that the task reads"),
     Mapped("inputFiles", "size", ASSUMED, "edge of a square matrix of 4-byte numbers with these bytes, at least 1"),
     Mapped("execution.tasks[].memoryInBytes", "memory_required", MEASURED, "MB; assumed 0 where the file has none"),
-    Mapped(
-        "execution.tasks[].avgCPU",
-        "compute_intensity",
-        ASSUMED,
-        "per cent of the time in which the CPU was busy, at most 100; 0.5 where the file has none",
-    ),
-    Mapped("", "arrival_time", ASSUMED, "0: the whole workflow is there at the start"),
+    Mapped("execution.tasks[].avgCPU", "compute_intensity", ASSUMED, "per cent, at most 100; 0.5 if missing"),
+    Mapped("", "arrival_time", ASSUMED, "0: the whole workflow arrives at the start"),
     Mapped("execution.machines[]", "cluster: nodes", MEASURED, "as many nodes; links between them are assumed"),
     Mapped("execution.machines[].cpu.coreCount", "cluster: cpu devices of a node", MEASURED, "1 where it is missing"),
-    Mapped("execution.machines[].cpu.speedInMHz", "", IGNORED, "the clock of a moment, lower on idle machines"),
+    Mapped("execution.machines[].cpu.speedInMHz", "", IGNORED, "the current clock rate, lower on idle machines"),
     Mapped("execution.machines[].memoryInBytes", "", IGNORED, "memory that all cores share"),
     Mapped("execution.tasks[].coreCount, machines", "", IGNORED, "a task takes one core"),
     Mapped("any other", "", IGNORED),
@@ -71,23 +57,10 @@ class _Job:
     """A task of the workflow, whatever the version of the file."""
 
     name: str
-    parents: list[str]
+    parents: dict[str, None]  # an ordered set
     inputs: list[str] = field(default_factory=list)
     outputs: list[str] = field(default_factory=list)
     run: dict[str, Any] = field(default_factory=dict)
-    _known: set[str] | None = None
-
-    def add_parent(self, name: str) -> None:
-        """Add a parent, unless it is one already."""
-        if len(self.parents) < FEW:
-            if name not in self.parents:
-                self.parents.append(name)
-            return
-        if self._known is None:
-            self._known = set(self.parents)
-        if name not in self._known:
-            self._known.add(name)
-            self.parents.append(name)
 
 
 @dataclass
@@ -131,7 +104,7 @@ def _parse_current(workflow: dict[str, Any]) -> _Workflow:
     jobs = [
         _Job(
             _get_name(each, "id"),
-            _get_names(each, "parents"),
+            dict.fromkeys(_get_names(each, "parents")),
             _get_names(each, "inputFiles"),
             _get_names(each, "outputFiles"),
         )
@@ -151,7 +124,7 @@ def _parse_older(workflow: dict[str, Any], key: str) -> _Workflow:
     sizes: dict[str, float] = {}
     jobs, entries = [], _get_objects(workflow, key)
     for each in entries:
-        job = _Job(_get_name(each, "name"), _get_names(each, "parents"), run=dict(each))
+        job = _Job(_get_name(each, "name"), dict.fromkeys(_get_names(each, "parents")), run=dict(each))
         for file in _get_objects(each, "files"):
             name = _get_name(file, "name")
             (job.inputs if str(file.get("link")).lower() == "input" else job.outputs).append(name)
@@ -176,7 +149,7 @@ def _add_children(jobs: list[_Job], entries: list[dict[str, Any]]) -> None:
             child = by_name.get(name)
             if child is None:
                 raise InputError(f"task '{job.name[:80]}' has the child '{name[:80]}', which does not exist: add it")
-            child.add_parent(job.name)
+            child.parents[job.name] = None
 
 
 def _build_tasks(workflow: _Workflow) -> Tasks:
@@ -247,9 +220,6 @@ def _build_cluster(machines: list[dict[str, Any]]) -> Cluster | None:
     return Cluster((DEFAULT_CPU,), tuple(Node({"cpu": int(count)}) for count in cores)) if cores else None
 
 
-# --- fields of JSON objects --------------------------------------------------------------------------------------
-
-
 def _require_object(value: Any, what: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise InputError(f"{what} is no JSON object: this is another kind of file, or a damaged one")
@@ -274,17 +244,14 @@ def _get_name(holder: dict[str, Any], key: str) -> str:
 
 def _get_names(holder: dict[str, Any], key: str) -> list[str]:
     """Return a list of names; empty if it is missing."""
-    values = holder.get(key, [])
-    if not isinstance(values, list) or not _are_printable(values):
+    values: list[str] = holder.get(key, [])
+    try:
+        valid = isinstance(values, list) and "".join(values).isprintable()  # joined, as there are many such lists
+    except TypeError:
+        valid = False
+    if not valid:
         raise InputError(f"'{key}' is no list of names: correct it")
     return values
-
-
-def _are_printable(values: list[Any]) -> bool:
-    try:
-        return "".join(values).isprintable()  # all at once, as there are many such lists
-    except TypeError:
-        return False
 
 
 def _get_number(holder: dict[str, Any], key: str, default: float | None = None) -> float:

@@ -1,34 +1,39 @@
-"""Reads text tables as columns, in blocks: with Arrow while they are plain, else cell by cell (`cells`).
+"""Reads text tables as columns, in blocks: fast with Arrow while they are plain, else cell by cell.
 
-Both ways give the same columns; what Arrow might understand differently raises `NotPlainError` and is read again.
+Both ways give the same columns. What Arrow might misunderstand raises `NotPlainError` and is read again by the slow
+reader, which names the line of whatever is wrong.
 """
 
 from __future__ import annotations
 
 import csv
+import io
+import math
+import re
 from array import array
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TextIO
 
 import numpy as np
 
 from hybrid_scheduler.core.tasks import Floats, Ints
 from hybrid_scheduler.errors import InputError, RowError
-from hybrid_scheduler.workloads.formats import cells, memory
-from hybrid_scheduler.workloads.formats.cells import (
-    FINITE,
-    NUMBER,
-    TEXT,
-    WHOLE,
-    Block,
-    SelectColumns,
-    prefix_path,
-)
+from hybrid_scheduler.workloads.formats import memory
 from hybrid_scheduler.workloads.formats.unpack import HEAD, SMALL, open_unpacked
 
+NUMBER, FINITE, WHOLE, TEXT = "number", "finite number", "whole number", "text"
+"""Types of columns: floats with NaN for empty cells, floats without NaN and infinity, int64, and text."""
+ROWS_AT_ONCE = 20_000  # rows held as Python objects, which take ten times the memory of numbers
+WHOLE_NUMBER = re.compile(r"-?[0-9]{1,19}")
+
+SelectColumns = Callable[[list[str]], dict[str, str]]
+"""Takes the header of a table and returns the type of every wanted column, or refuses the header."""
+Block = dict[str, Any]
+"""Columns of some rows by name."""
 MAX_ROWS = 10_000_000
 """Rows that a file may have: each takes some eight bytes a column."""
 BLOCK = 8 << 20
@@ -52,9 +57,6 @@ class Table:
     columns: Mapping[str, Any]
     find_line: Callable[[int], int]
 
-    def __contains__(self, name: str) -> bool:
-        return name in self.columns
-
     def numbers(self, name: str) -> Floats:
         """Return a column of numbers."""
         column: Floats = self.columns[name]
@@ -77,14 +79,19 @@ def read_table(
 ) -> Table:
     """Read the selected columns of a table separated by commas; an error names the file and the line."""
     lines: array[int] | None = None
-    try:
-        with prefix_errors(path):
+    with prefix_errors(path):
+        try:
             columns = join_blocks(path, _read_fast(path, select), if_empty, overhead)
-    except NotPlainError:
-        lines = array("q")
-        columns = join_blocks(path, cells.read_blocks(path, select, lines), if_empty, overhead)
+        except NotPlainError:
+            lines = array("q")
+            columns = join_blocks(path, read_slowly(path, select, lines), if_empty, overhead)
     rows = len(next(iter(columns.values()), ()))
     return Table(Path(path), rows, columns, lines.__getitem__ if lines else lambda row: row + 2)
+
+
+def prefix_path(path: str | Path, message: str) -> str:
+    """Begin a message about a file with its path, unless it does already."""
+    return message if message.startswith(str(path)) else f"{path}: {message}"
 
 
 @contextmanager
@@ -155,10 +162,10 @@ def _read_header(file: IO[bytes]) -> list[str]:
     return [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
 
 
-def split_lines(file: IO[bytes], size: int = 0) -> Iterator[bytes]:
+def split_lines(file: IO[bytes]) -> Iterator[bytes]:
     """Cut a stream into blocks that end with a line."""
     rest = b""
-    while part := file.read(size or BLOCK):
+    while part := file.read(BLOCK):
         cut = part.rfind(b"\n") + 1
         if cut:
             yield rest + part[:cut]
@@ -237,3 +244,110 @@ def _convert_column(column: Any, column_type: str) -> Any:
     if column_type == FINITE and not np.isfinite(numbers).all():
         raise NotPlainError
     return numbers
+
+
+def read_slowly(path: str | Path, select: SelectColumns, lines: array[int]) -> Iterator[Block]:
+    """Read a table in blocks of rows; the line at which each row begins is appended to `lines`."""
+    try:
+        with open_unpacked(path) as file, io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as text:
+            yield from _read_blocks(text, select, lines)
+    except RowError as error:
+        raise InputError(f"{path} line {lines[error.row]}: {error.reason}") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path} is not UTF-8 text in line {_find_bad_line(path)}: save it as UTF-8") from None
+    except csv.Error as error:
+        line = lines[-1] if lines else 1
+        raise InputError(f"{path} is no CSV table after line {line} ({error}): correct it") from None
+
+
+def _find_bad_line(path: str | Path) -> int:
+    with open_unpacked(path) as file:
+        for number, line in enumerate(file, 1):
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError:
+                return number
+    return number
+
+
+def _read_blocks(text: TextIO, select: SelectColumns, lines: array[int]) -> Iterator[Block]:
+    reader = csv.reader(text, strict=True, skipinitialspace=True)
+    header = [name.strip() for name in next(reader, [])]
+    types = select(header)
+    places = {name: header.index(name) for name in types}
+    rows = _read_rows(reader, len(header), lines)
+    while block := list(islice(rows, ROWS_AT_ONCE)):
+        first = len(lines) - len(block)
+        try:
+            yield {name: PARSERS[types[name]](name, [row[at] for row in block]) for name, at in places.items()}
+        except RowError as error:
+            raise RowError(first + error.row, error.reason) from None
+
+
+def _read_rows(reader: Any, width: int, lines: array[int]) -> Iterator[list[str]]:
+    line = reader.line_num + 1
+    for row, cells in enumerate(reader):
+        lines.append(line)
+        line = reader.line_num + 1  # a quoted cell may span lines
+        if len(cells) != width:
+            raise RowError(row, f"there are {len(cells)} fields, expected {width}: correct this line")
+        yield cells
+
+
+def _parse_numbers(name: str, cells: Sequence[str]) -> Floats:
+    try:
+        return np.array([float(cell) if cell else math.nan for cell in cells])
+    except ValueError:
+        return np.array([_parse_number(row, name, cell) for row, cell in enumerate(cells)])
+
+
+def _parse_number(row: int, name: str, cell: str) -> float:
+    try:
+        return float(cell) if cell.strip() and cell != "NA" else math.nan
+    except ValueError:
+        raise RowError(row, f"{name} is '{cell[:40]}', expected a number: correct or drop this row") from None
+
+
+def _parse_finite(name: str, cells: Sequence[str]) -> Floats:
+    numbers = np.array([parse_number(cell) for cell in cells])
+    finite = np.isfinite(numbers)
+    if not finite.all():
+        row = int(np.argmin(finite))
+        raise RowError(row, f"{name} is '{shorten(cells[row])}', expected a number: correct or drop this line")
+    return numbers
+
+
+def _parse_whole_numbers(name: str, cells: Sequence[str]) -> Ints:
+    texts = [cell.strip().removesuffix(".0") for cell in cells]
+    for row, text in enumerate(texts):
+        if not WHOLE_NUMBER.fullmatch(text) or not -(2**63) <= int(text) < 2**63:
+            raise RowError(row, f"{name} is '{cells[row][:40]}', expected a whole number")
+    return np.array([int(text) for text in texts], np.int64)
+
+
+def _parse_text(_: str, cells: Sequence[str]) -> Any:
+    import pyarrow as pa
+
+    return pa.array(cells, pa.string())
+
+
+PARSERS: dict[str, Callable[[str, Sequence[str]], Any]] = {
+    NUMBER: _parse_numbers,
+    FINITE: _parse_finite,
+    WHOLE: _parse_whole_numbers,
+    TEXT: _parse_text,
+}
+"""By type: turns the cells of a column into an array."""
+
+
+def parse_number(cell: str | bytes) -> float:
+    """Parse a cell; NaN if it is no number."""
+    try:
+        return float(cell)
+    except ValueError:
+        return math.nan
+
+
+def shorten(cell: str) -> str:
+    """Return the beginning of a cell on one line, for an error."""
+    return " ".join(cell[:40].split())

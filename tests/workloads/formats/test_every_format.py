@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.workloads.formats import reader, unpack
-from hybrid_scheduler.workloads.formats.format import ASSUMED, IGNORED, MEASURED
+from hybrid_scheduler.workloads.formats.reader import ASSUMED, IGNORED, MEASURED
 from hybrid_scheduler.workloads.source import compute_digest
 from workloads.formats.samples import SAMPLES
 

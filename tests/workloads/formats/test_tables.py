@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.workloads.formats import cells, csv, etc, gavel, reader, swf, table
+from hybrid_scheduler.workloads.formats import csv, etc, gavel, reader, swf, tables
 from hybrid_scheduler.workloads.source import compute_digest
 from workloads.formats.instances import write_file
 from workloads.formats.samples import SAMPLES
@@ -21,7 +21,7 @@ from workloads.formats.samples import SAMPLES
 NEEDED = "size,compute_intensity,memory_required"
 TEXT = ("alibaba", "csv", "etc", "gavel", "kernels", "philly", "requests", "starpu", "swf")
 """Formats whose rows are text."""
-SLOW_READERS = ((cells, "read_blocks"), (etc, "_read_slowly"), (gavel, "_read_slowly"), (swf, "_read_slowly"))
+SLOW_READERS = ((tables, "read_slowly"), (etc, "_read_slowly"), (gavel, "_read_slowly"), (swf, "_read_slowly"))
 
 
 def _forbid(monkeypatch: pytest.MonkeyPatch, *names: tuple[object, str]) -> None:
@@ -57,17 +57,17 @@ def test_cell_by_cell_gives_the_same_tasks_as_at_once(
 def test_more_rows_than_the_limit_are_refused_while_they_come(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(table, "MAX_ROWS", 100)
-    monkeypatch.setattr(table, "BLOCK", 1000)
+    monkeypatch.setattr(tables, "MAX_ROWS", 100)
+    monkeypatch.setattr(tables, "BLOCK", 1000)
     blocks: list[int] = []
-    split_lines = table.split_lines
+    split_lines = tables.split_lines
 
     def counted(*given: Any) -> Any:
         for block in split_lines(*given):
             blocks.append(len(block))
             yield block
 
-    monkeypatch.setattr(table, "split_lines", counted)
+    monkeypatch.setattr(tables, "split_lines", counted)
     path = write_file(tmp_path / "tasks.csv", f"{NEEDED}\n" + "5,0.5,1\n" * 10_000)
     with pytest.raises(InputError, match=r"tasks\.csv has more than 100 rows, which is the limit: take a part of it"):
         csv.read(path)
@@ -107,14 +107,14 @@ def test_the_fast_reader_gives_the_same_columns_as_the_slow_one(
     path = tmp_path_factory.getbasetemp() / "both.csv"
     lines = ["number,whole,text", *(",".join([*row, row[0]]) for row in rows)]
     path.write_bytes((ends.join(lines) + (ends if tail else "")).encode())
-    types = {"number": cells.NUMBER, "whole": cells.WHOLE, "text": cells.TEXT}
+    types = {"number": tables.NUMBER, "whole": tables.WHOLE, "text": tables.TEXT}
     try:
-        quick = {name: _comparable(each) for name, each in table.read_table(path, lambda _: types).columns.items()}
+        quick = {name: _comparable(each) for name, each in tables.read_table(path, lambda _: types).columns.items()}
     except InputError as error:
         quick = {"error": str(error)}
     try:
         slow: dict[str, Any] = {}
-        for block in cells.read_blocks(path, lambda _: types, array("q")):
+        for block in tables.read_slowly(path, lambda _: types, array("q")):
             slow = {name: _comparable(each) for name, each in block.items()}
     except InputError as error:
         slow = {"error": str(error)}
