@@ -107,11 +107,11 @@ def test_inspect_answers_in_json_too(tmp_path: Path) -> None:
     assert said["seconds"]["maximum"] == 100.0
 
 
-def test_files_that_belong_together_are_raced_on_their_own_machines(tmp_path: Path) -> None:
+def test_files_that_belong_together_are_compared_on_their_own_machines(tmp_path: Path) -> None:
     pods, nodes = map(str, alibaba_files(tmp_path))
     done = hms("compare", pods, nodes, "-s", "eft,greedy", "--seeds", "1")
     assert done.code == 0, done.err
-    assert "machines: those that the tasks bring along" in done.out
+    assert "machines: those that come with the tasks" in done.out
     assert "1 tasks a seed fit no device and were rejected" in done.out
     source = Source.of(f"{pods},{nodes}")
     assert Source.from_dict(json.loads(json.dumps(source.to_dict()))) == source
@@ -145,10 +145,10 @@ def test_machines_beside_tasks_give_way_to_those_that_are_named(tmp_path: Path) 
 def test_policies_that_do_equally_well_tie(tmp_path: Path) -> None:
     (tmp_path / "one.etc").write_text("1 9\n9 1\n", encoding="utf-8")
     one = hms("compare", str(tmp_path / "one.etc"), "-s", "eft,min_min,heft", "--seeds", "1")
-    assert "eft, min_min and heft tie on this seed" in one.out
+    assert "tie: eft, min_min and heft cannot be told apart on 1 seed" in one.out
     assert "leads" not in one.out
     three = hms("compare", str(tmp_path / "one.etc"), "-s", "eft,min_min", "--seeds", "3")
-    assert "eft and min_min tie on each of 3 seeds" in three.out
+    assert "tie: eft and min_min cannot be told apart on 3 seeds" in three.out
 
 
 def test_inspect_says_what_no_task_can_use_and_draws_nothing_of_what_is_the_same_for_all(tmp_path: Path) -> None:

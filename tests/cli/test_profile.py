@@ -94,7 +94,11 @@ def test_mistakes_end_in_one_line(words: tuple[str, ...], says: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "says"),
-    [("{", "torn"), ('{"kind": "hardware_profile", "schema": 99}', "newer version"), ("[]", "no hardware profile")],
+    [
+        ("{", "damaged"),
+        ('{"kind": "hardware_profile", "schema": 99}', "newer version"),
+        ("[]", "no hardware profile"),
+    ],
 )
 def test_a_bad_profile_ends_in_one_line(text: str, says: str) -> None:
     Path("bad.json").write_text(text, encoding="utf-8")

@@ -105,7 +105,7 @@ def test_the_command_of_the_comparison_makes_the_same_comparison(copied: Path) -
     assert Path("again/measures.csv").read_bytes() == Path("data/results/comparison/measures.csv").read_bytes()
 
 
-def test_the_end_tells_each_phase_its_time_and_who_won(finished: Path) -> None:
+def test_the_summary_has_a_line_per_phase_and_the_verdict(finished: Path) -> None:
     out = (finished / "out.txt").read_text()
     assert "hardware profiling" in out
     assert "200 tasks to train on, 50 to schedule" in out
@@ -179,7 +179,7 @@ def test_the_measured_machine_can_be_simulated(copied: Path) -> None:
     assert result.comparison.source.profile.endswith("hardware_profile.json")
 
 
-def test_the_isolated_race_without_an_agent_and_with_figures_and_a_report(copied: Path) -> None:
+def test_the_isolated_mode_without_an_agent_and_with_figures_and_a_report(copied: Path) -> None:
     write_small(
         copied,
         **{
@@ -199,7 +199,7 @@ def test_the_isolated_race_without_an_agent_and_with_figures_and_a_report(copied
     assert "open data/results/report.html" in done.out
 
 
-def test_a_changed_policy_file_is_raced_again(copied: Path) -> None:
+def test_a_changed_policy_file_is_compared_again(copied: Path) -> None:
     listed = "[round_robin, greedy, offline_forest, hybrid_ml, rl_agent]"
     write_small(copied, **{listed: "[greedy, mine.py]"})
     for device in (0, 1):
@@ -216,7 +216,7 @@ def test_a_profile_can_be_brought_along(copied: Path) -> None:
     assert done.code == 0, done.err
     assert 'profiling.file is "mine.json", was null' in done.out
     Path("mine.json").write_text("{")
-    refused_unchanged(copied, "mine.json", "torn")
+    refused_unchanged(copied, "mine.json", "damaged")
     Path("mine.json").unlink()
     refused_unchanged(copied, "mine.json", "cannot be read")
 

@@ -226,7 +226,7 @@ def check_torch() -> Check:
         with silent():
             profiler = HardwareProfiler("auto", quick=True)
     except ImportError as error:
-        advice = f"pip install 'torch{_required_version('torch')}'; until then rl_agent and hms profile do not work"
+        advice = f"pip install 'torch{_find_requirement('torch')}'; until then rl_agent and hms profile do not work"
         return Check("torch", "fail", f"cannot be imported ({error})", advice)
     gpu = profiler.gpu
     if gpu is None:
@@ -258,7 +258,7 @@ def _extra_packages(extra: str) -> list[str]:
     return sorted({re.split(r"[^\w.-]", line, maxsplit=1)[0] for line in wanted})
 
 
-def _required_version(package: str) -> str:
+def _find_requirement(package: str) -> str:
     """Return the version of a package that this one requires, such as ==2.13.0."""
     lines = [line for line in _requirements() if re.match(rf"{package}\b", line)]
     return lines[0].removeprefix(package).split(";")[0].strip() if lines else ""
@@ -312,14 +312,14 @@ def check_port(settings: AppSettings) -> Check:
     try:
         listen(settings.host, settings.port).close()
     except SchedulerError as error:
-        if version := _running_version(settings):
+        if version := _ask_version(settings):
             return Check(name, "ok", f"hms {version} is running there")
         found, _, advice = str(error).partition(": ")
         return Check(name, "fail", found, advice)
     return Check(name, "ok", f"free on {settings.host}")
 
 
-def _running_version(settings: AppSettings) -> str | None:
+def _ask_version(settings: AppSettings) -> str | None:
     """Return the version of the service that answers on the port, None if it is another program."""
     connection = http.client.HTTPConnection(settings.host, settings.port, timeout=2)
     try:

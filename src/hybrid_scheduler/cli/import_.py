@@ -12,7 +12,7 @@ from hybrid_scheduler.cli import options, output
 
 if TYPE_CHECKING:
     from hybrid_scheduler.workloads.conversion import Report
-    from hybrid_scheduler.workloads.formats.format import Format, Imported
+    from hybrid_scheduler.workloads.formats.reader import Format, Imported
 
 Files = Annotated[
     list[Path],

@@ -14,7 +14,7 @@ from hybrid_scheduler.cli.import_ import Files, FormatName, describe_rows
 
 if TYPE_CHECKING:
     from hybrid_scheduler.core.cluster import Cluster
-    from hybrid_scheduler.workloads.formats.format import Imported
+    from hybrid_scheduler.workloads.formats.reader import Imported
     from hybrid_scheduler.workloads.statistics import Distribution, Shape
 
 BARS = "▁▂▃▄▅▆▇█"

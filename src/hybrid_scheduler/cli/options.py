@@ -32,7 +32,7 @@ Tasks = Annotated[
     int | None, typer.Option("--tasks", "-n", help="How many tasks; the preset's own number if absent.")
 ]
 Rate = Annotated[float | None, typer.Option("--rate", help="Arrivals per second.")]
-Load = Annotated[float | None, typer.Option("--load", help="Offered load: 1 is all that the cluster can do at best.")]
+Load = Annotated[float | None, typer.Option("--load", help="Offered load; 1 saturates the cluster.")]
 Seeds = Annotated[str, typer.Option("--seeds", help="How many seeds (10), or a list such as 3,7,9.")]
 ClusterFile = Annotated[Path | None, typer.Option("--cluster", help="A YAML file with nodes and device classes.")]
 Gpus = Annotated[int | None, typer.Option("--gpus", help="Number of GPUs beside one CPU, without a cluster file.")]

@@ -133,10 +133,10 @@ class Scoreboard:
 
     def standings(self) -> list[Standing]:
         """Return the policies, most finished instances first, then best geometric mean."""
-        standings = [self._standing(policy) for policy in self.policies]
+        standings = [self._compute_standing(policy) for policy in self.policies]
         return sorted(standings, key=lambda each: (-each.instances, each.mean, each.policy))
 
-    def _standing(self, policy: str) -> Standing:
+    def _compute_standing(self, policy: str) -> Standing:
         ratios = np.array([self.ratio(policy, row) for row in self.instances])
         finite = ratios[np.isfinite(ratios)]
         return Standing(

@@ -38,7 +38,7 @@ from hybrid_scheduler.studies.scoreboard import (
 )
 from hybrid_scheduler.workloads.conversion import CLUSTER_SUFFIX, find_cluster_file
 from hybrid_scheduler.workloads.formats import reader, unpack
-from hybrid_scheduler.workloads.formats.format import Format, Imported
+from hybrid_scheduler.workloads.formats.reader import Format, Imported
 from hybrid_scheduler.workloads.generator import WorkloadGenerator
 from hybrid_scheduler.workloads.source import Source
 
@@ -236,12 +236,12 @@ def run_suite(suite: Suite, progress: Progress | None = None) -> Scoreboard:
 def _list_jobs(suite: Suite) -> Iterator[_Job]:
     for instance in suite.instances:
         yield _Job(instance, suite.cluster)
-        training = _training_instances(instance, suite.instances)
+        training = _choose_training(instance, suite.instances)
         for policy, seed in product(suite.policies, suite.seeds):
             yield _Job(instance, suite.cluster, policy, seed, training)
 
 
-def _training_instances(instance: Instance, instances: Iterable[Instance]) -> tuple[Instance, ...]:
+def _choose_training(instance: Instance, instances: Iterable[Instance]) -> tuple[Instance, ...]:
     """Return other instances that a learner may be trained on for this one: same format, same folder first."""
     others = [each for each in instances if each.format == instance.format and each != instance]
     return tuple(sorted(others, key=lambda each: each.folder != instance.folder)[:TRAINING_INSTANCES])
