@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from hybrid_scheduler import registry
 from hybrid_scheduler.core import Tasks
@@ -14,6 +15,7 @@ from hybrid_scheduler.core.metrics import (
     idle_energy,
     load_balance,
     measure,
+    sign_test,
     win_counts,
 )
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
@@ -95,3 +97,9 @@ def test_paired_differences_cancel_what_seeds_share() -> None:
 
 def test_wins_count_seeds_with_the_smaller_value() -> None:
     assert win_counts({"a": [1, 2, 3], "b": [2, 2, 2]}) == {"a": {"b": 1}, "b": {"a": 1}}
+
+
+def test_the_sign_test_is_the_binomial() -> None:
+    assert sign_test([1.0] * 10, [2.0] * 10) == pytest.approx(2 / 1024)
+    assert sign_test([1.0, 3.0], [2.0, 2.0]) == 1.0
+    assert sign_test([1.0], [1.0]) == 1.0
