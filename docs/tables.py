@@ -9,11 +9,11 @@ from pathlib import Path
 
 from hybrid_scheduler import registry
 from hybrid_scheduler.core.metrics import MEASURES
-from hybrid_scheduler.pipeline.config import config_text
-from hybrid_scheduler.reports.gallery import listed
+from hybrid_scheduler.pipeline.config import render_config
+from hybrid_scheduler.reports.gallery import list_figures
 from hybrid_scheduler.server.app import create_app
 from hybrid_scheduler.settings import load_settings, settings_table
-from hybrid_scheduler.workloads.formats.reader import known
+from hybrid_scheduler.workloads.formats.reader import load_formats
 from hybrid_scheduler.workloads.generator import PRESETS
 
 HERE = Path(__file__).parent
@@ -23,7 +23,7 @@ CONFIG = HERE.parent / "config.yaml"
 
 def schedulers() -> str:
     """Return the table of policies."""
-    rows = [f"| `{each.name}` | {each.sighted} | {each.summary} |" for each in registry.schedulers.entries]
+    rows = [f"| `{each.name}` | {each.clairvoyant} | {each.summary} |" for each in registry.schedulers.entries]
     return "\n".join(["| name | knows times | decides by |", "|---|---|---|", *rows])
 
 
@@ -77,14 +77,15 @@ def routes() -> str:
 
 def figures() -> str:
     """Return the table of figures."""
-    rows = [f"| `{name}` | {summary} | {needs} |" for name, summary, needs in listed()]
+    rows = [f"| `{each.name}` | {each.summary} | {each.requirement} |" for each in list_figures()]
     return "\n".join(["| figure | shows | needs |", "|---|---|---|", *rows])
 
 
 def formats() -> str:
     """Return the table of formats."""
     rows = [
-        f"| `{each.name}` | {each.summary} | {each.companions or 'none'} |".replace("\n", " ") for each in known()
+        f"| `{each.name}` | {each.summary} | {each.companions or 'none'} |".replace("\n", " ")
+        for each in load_formats()
     ]
     return "\n".join(["| format | what it is | further files |", "|---|---|---|", *rows])
 
@@ -92,14 +93,14 @@ def formats() -> str:
 def mappings() -> str:
     """Return what every column of every format becomes."""
     parts: list[str] = []
-    for form in known():
-        if parts and form.mapping == known()[0].mapping:
+    for form in load_formats():
+        if parts and form.mapping == load_formats()[0].mapping:
             continue  # our two tables have the same columns
         rows = [
             f"| {_code(each.column)} | {_code(each.becomes)} | {each.ground} | {_escaped(each.note)} |"
             for each in form.mapping
         ]
-        names = " and ".join(f"`{each.name}`" for each in known() if each.mapping == form.mapping)
+        names = " and ".join(f"`{each.name}`" for each in load_formats() if each.mapping == form.mapping)
         parts += [f"### {names}", "", "| column | becomes | ground | |", "|---|---|---|---|", *rows, ""]
     return "\n".join(parts).strip()
 
@@ -140,7 +141,7 @@ def main() -> None:
     stale = []
     for page in (*sorted(HERE.glob("*.md")), CONFIG):
         before = page.read_text(encoding="utf-8") if page.exists() else ""
-        after = config_text() if page == CONFIG else filled(before)
+        after = render_config() if page == CONFIG else filled(before)
         if before != after:
             stale.append(page.name)
             if "--check" not in sys.argv:

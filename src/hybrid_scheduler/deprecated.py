@@ -60,16 +60,47 @@ MODULES = {
 }
 """Old module → the module that has its names."""
 NAMES: dict[str, dict[str, str]] = {
-    "learning.forest_lessons": {
-        "ForestLessons": "learning.forest:ForestTrainer",
-        "Models": "learning.forest:ForestModels",
+    "capacity": {"capacity": "studies.capacity:find_capacity"},
+    "execution.devices": {
+        "cluster_of": "runtime.devices:build_cluster",
+        "devices_of": "runtime.devices:parse_devices",
     },
     "learning.learnt_times": {"LearntTimes": "learning.durations:DurationModel"},
+    "metrics": {"paired": "core.metrics:bootstrap_paired"},
+    "model.placements": {"joined": "core.placements:concatenate_placements"},
+    "physics": {"fastest": "core.physics:best_split_times"},
+    "profiler": {
+        "calibrate": "profiling.calibration:calibrate",
+        "cluster_of": "profiling.calibration:build_cluster",
+        "load_profile": "profiling.profile_file:load_profile",
+    },
+    "race": {"race": "studies.compare:run_lanes"},
+    "runs": {
+        "comparison_of": "studies.results:parse_comparison",
+        "environment": "studies.results:describe_environment",
+        "measures_table": "studies.results:measures_to_csv",
+        "save": "studies.results:save_result",
+    },
     "training": {
         "kept_model": "studies.pretraining:find_or_train_model",
         "ready": "studies.pretraining:load_or_train",
         "taught": "studies.pretraining:pretrain_on_workloads",
         "trained": "studies.pretraining:pretrain_on_presets",
+    },
+    "view": {
+        "cpu_beside": "core.view:least_loaded_node_cpu",
+        "earliest": "core.view:data_ready_time",
+        "view_of": "core.view:build_view",
+    },
+    "workload.formats.reader": {
+        "format_for": "workloads.formats.reader:choose_format",
+        "format_named": "workloads.formats.reader:load_format",
+        "sniffed": "workloads.formats.reader:detect_format",
+    },
+    "workload.generator": {
+        "at_rate": "workloads.generator:scale_to_rate",
+        "full_rate": "workloads.generator:saturation_rate",
+        "statistics": "workloads.statistics:summarise",
     },
 }
 """Old module → old name → "module:name" of what it is called now, where module or name have changed."""

@@ -86,9 +86,10 @@ def find_missing_models(
     missing = []
     for spec in specs:
         policy: Scheduler = registry.schedulers.create(spec)
-        if is_learner(policy) and policy.needs_pretraining(warm_start):
-            if not manifest_path(_model_path(spec, policy, cluster, mode)).exists():
-                missing.append(spec)
+        if not is_learner(policy) or not policy.needs_pretraining(warm_start):
+            continue
+        if not manifest_path(_model_path(spec, policy, cluster, mode)).exists():
+            missing.append(spec)
     return missing
 
 

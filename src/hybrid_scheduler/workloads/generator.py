@@ -13,9 +13,8 @@ from hybrid_scheduler.bounds.makespan import batch_work
 from hybrid_scheduler.core.cluster import Cluster
 from hybrid_scheduler.core.tasks import Floats, Tasks, edges_from_ids
 from hybrid_scheduler.errors import InputError, unknown_name
-from hybrid_scheduler.workloads import graphs
 from hybrid_scheduler.workloads.formats import csv
-from hybrid_scheduler.workloads.graphs import Graph, GraphBuilder
+from hybrid_scheduler.workloads.graphs import Graph, GraphBuilder, build_cholesky, build_fork_join, build_layered
 from hybrid_scheduler.workloads.statistics import summarise
 
 if TYPE_CHECKING:
@@ -86,11 +85,9 @@ PRESETS: dict[str, Preset] = {
     ),
     "bursty": Preset("mixed tasks that come in bursts (two-state modulated Poisson)", gaps=bursty),
     "heavy": Preset("a stress test of 10 000 mixed tasks", num_tasks=10_000),
-    "layered": Preset("a random graph in layers", graph=graphs.build_layered, num_tasks=500),
-    "fork_join": Preset(
-        "stages of parallel tasks between a fork and a join", graph=graphs.build_fork_join, num_tasks=500
-    ),
-    "cholesky": Preset("the graph of a tiled Cholesky factorisation", graph=graphs.build_cholesky, num_tasks=816),
+    "layered": Preset("a random graph in layers", graph=build_layered, num_tasks=500),
+    "fork_join": Preset("stages of parallel tasks between a fork and a join", graph=build_fork_join, num_tasks=500),
+    "cholesky": Preset("the graph of a tiled Cholesky factorisation", graph=build_cholesky, num_tasks=816),
 }
 
 
