@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -26,8 +27,8 @@ pytestmark = pytest.mark.asyncio
 
 
 @pytest_asyncio.fixture
-async def service(url: str) -> AsyncIterator[Service]:
-    async with serving(url) as service:
+async def service(tmp_path: Path) -> AsyncIterator[Service]:
+    async with serving(f"sqlite:///{tmp_path}/hms.db") as service:
         yield service
 
 

@@ -24,28 +24,35 @@ NAMES = ("greedy", "eft", "oracle")
 
 
 @pytest_asyncio.fixture
-async def service(url: str, tmp_path: Path) -> AsyncIterator[Service]:
-    async with serving(url, data_dir=tmp_path) as service:
+async def service(tmp_path: Path) -> AsyncIterator[Service]:
+    async with serving(f"sqlite:///{tmp_path}/hms.db", data_dir=tmp_path / "data") as service:
         yield service
 
 
-async def test_runs_are_listed_newest_first_page_by_page(service: Service) -> None:
-    assert await service.get("/api/runs") == {"runs": [], "next": None}
+@pytest_asyncio.fixture
+async def either(url: str, tmp_path: Path) -> AsyncIterator[Service]:
+    """The service on either database, for tests of what is stored."""
+    async with serving(url, data_dir=tmp_path / "data") as service:
+        yield service
+
+
+async def test_runs_are_listed_newest_first_page_by_page(either: Service) -> None:
+    assert await either.get("/api/runs") == {"runs": [], "next": None}
     for _ in range(3):
-        await service.start()
-        await service.manager.stop()
-    first = await service.get("/api/runs", limit=2)
-    second = await service.get("/api/runs", limit=2, after=first["next"])
+        await either.start()
+        await either.manager.stop()
+    first = await either.get("/api/runs", limit=2)
+    second = await either.get("/api/runs", limit=2, after=first["next"])
     assert [each["id"] for each in first["runs"] + second["runs"]] == [3, 2, 1]
     assert second["next"] is None
     assert [each["current"] for each in first["runs"]] == [True, False]
 
 
-async def test_a_run_tells_its_settings_its_changes_and_its_end(service: Service) -> None:
-    await service.step(10)
-    await service.manager.change({"load": 1.5})
-    await service.step(5)
-    during = await service.get("/api/runs/1")
+async def test_a_run_tells_its_settings_its_changes_and_its_end(either: Service) -> None:
+    await either.step(10)
+    await either.manager.change({"load": 1.5})
+    await either.step(5)
+    during = await either.get("/api/runs/1")
     assert (during["status"], during["ended_at"], during["summary"], during["last_task"]) == (
         "running",
         None,
@@ -55,29 +62,29 @@ async def test_a_run_tells_its_settings_its_changes_and_its_end(service: Service
     assert during["settings"]["schedulers"] == list(QUICK)
     changes = [each["change"] for each in during["changes"] if "load" in each["change"]]
     assert changes == [{"load": 1.5}]
-    await service.manager.stop()
-    after = await service.get("/api/runs/1")
+    await either.manager.stop()
+    after = await either.get("/api/runs/1")
     assert after["status"] == "finished"
     assert after["summary"]["snapshot"]["tasks_processed"] == 15
 
 
-async def test_a_run_that_is_not_there_is_not_found(service: Service) -> None:
+async def test_a_run_that_is_not_there_is_not_found(either: Service) -> None:
     for path in ("/api/runs/1", "/api/runs/1/export"):
-        assert await service.refused(path) == 404
-    assert (await service.client.post("/api/runs/1/resume")).status_code == 404
-    assert await service.refused(f"/api/runs/{2**63}") == 422
+        assert await either.refused(path) == 404
+    assert (await either.client.post("/api/runs/1/resume")).status_code == 404
+    assert await either.refused(f"/api/runs/{2**63}") == 422
 
 
-async def test_a_stopped_run_can_go_on(service: Service) -> None:
-    await service.step(12)
-    assert (await service.client.post("/api/runs/1/resume")).status_code == 409  # it is under way
-    await service.manager.stop()
-    answer = await service.client.post("/api/runs/1/resume")
+async def test_a_stopped_run_can_go_on(either: Service) -> None:
+    await either.step(12)
+    assert (await either.client.post("/api/runs/1/resume")).status_code == 409  # it is under way
+    await either.manager.stop()
+    answer = await either.client.post("/api/runs/1/resume")
     assert (answer.status_code, answer.json()) == (200, {"run_id": 1})
-    await service.manager.pause()
-    await service.manager.step(3)
-    await service.flush()
-    tasks = (await service.get("/api/tasks", run=1))["tasks"]
+    await either.manager.pause()
+    await either.manager.step(3)
+    await either.flush()
+    tasks = (await either.get("/api/tasks", run=1))["tasks"]
     assert [each["task_id"] for each in tasks] == list(range(len(tasks)))
     assert len(tasks) >= 15
 
@@ -85,9 +92,9 @@ async def test_a_stopped_run_can_go_on(service: Service) -> None:
 @pytest.mark.parametrize(
     ("form", "media"), [("csv", "text/csv; charset=utf-8"), ("parquet", "application/vnd.apache.parquet")]
 )
-async def test_an_export_is_a_file_to_download(service: Service, form: str, media: str) -> None:
-    await service.step(10)
-    answer = await service.client.get("/api/runs/1/export", params={"format": form})
+async def test_an_export_is_a_file_to_download(either: Service, form: str, media: str) -> None:
+    await either.step(10)
+    answer = await either.client.get("/api/runs/1/export", params={"format": form})
     assert answer.status_code == 200
     assert answer.headers["content-type"] == media
     assert answer.headers["content-disposition"] == f'attachment; filename="run-1.{form}"'
@@ -99,24 +106,24 @@ async def test_an_unknown_format_is_refused(service: Service) -> None:
     assert await service.refused("/api/runs/1/export", format="xlsx") == 422
 
 
-async def test_before_any_run_both_histories_are_empty(service: Service) -> None:
-    assert await service.get("/api/full_history") == []
-    assert await service.get("/api/history/comparative") == []
+async def test_before_any_run_both_histories_are_empty(either: Service) -> None:
+    assert await either.get("/api/full_history") == []
+    assert await either.get("/api/history/comparative") == []
 
 
-async def test_the_full_history_is_the_latest_thousand_examples_newest_first(service: Service) -> None:
-    await service.step(1010)
-    records = await service.get("/api/full_history")
+async def test_the_full_history_is_the_latest_thousand_examples_newest_first(either: Service) -> None:
+    await either.step(1010)
+    records = await either.get("/api/full_history")
     assert [each["task_id"] for each in records] == list(range(1009, 9, -1))
     assert all(0 <= each["optimal_gpu_fraction"] <= 1 and each["optimal_time"] > 0 for each in records)
 
 
-async def test_the_comparative_history_has_one_result_of_every_scheduler(service: Service) -> None:
-    await service.step(30)
-    rows = await service.get("/api/history/comparative", limit=10)
+async def test_the_comparative_history_has_one_result_of_every_scheduler(either: Service) -> None:
+    await either.step(30)
+    rows = await either.get("/api/history/comparative", limit=10)
     assert [each["task_id"] for each in rows] == [29] * 5 + [28] * 5
     assert {each["scheduler_name"] for each in rows[:5]} == set(QUICK)
-    audit = await service.get("/api/tasks/29")
+    audit = await either.get("/api/tasks/29")
     task, result = audit["task"], rows[0]
     assert {name: result[name] for name in task} == task
 
@@ -144,12 +151,12 @@ def by_name(figures: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {row["scheduler"]: row["estimates"] for row in figures["schedulers"]}
 
 
-async def test_a_comparison_has_intervals_over_its_seeds(service: Service) -> None:
-    number = await compared(service)
-    figures = await service.get(f"/api/runs/{number}/figures")
+async def test_a_comparison_has_intervals_over_its_seeds(either: Service) -> None:
+    number = await compared(either)
+    figures = await either.get(f"/api/runs/{number}/figures")
     assert (figures["method"], figures["seeds"], figures["tasks"]) == ("seeds", [0, 1, 2, 3], 40)
     assert figures["explanation"] == "95 % bootstrap intervals over 4 seeds"
-    stored = (await service.get(f"/api/runs/{number}"))["summary"]["seeds"]
+    stored = (await either.get(f"/api/runs/{number}"))["summary"]["seeds"]
     for name in NAMES:
         for measure, per_task in (("mean_turnaround", 1), ("makespan_over_bound", 1), ("energy", 40)):
             values = [seed["measures"][name][measure] / per_task for seed in stored]
@@ -170,14 +177,14 @@ async def test_one_seed_has_no_interval(service: Service) -> None:
     assert figures["explanation"] == "one seed, so there is no interval"
 
 
-async def test_a_live_run_has_intervals_over_batches(service: Service) -> None:
-    await service.step(200)
-    figures = await service.get("/api/runs/1/figures")
+async def test_a_live_run_has_intervals_over_batches(either: Service) -> None:
+    await either.step(200)
+    figures = await either.get("/api/runs/1/figures")
     assert (figures["method"], figures["tasks"], figures["kind"]) == ("batch_means", 200, "live")
     assert figures["explanation"].startswith(
         "95 % bootstrap intervals over the means of 20 batches, the first 1 dropped"
     )
-    rows = (await service.get("/api/history/comparative", run=1, limit=5000))[::-1]
+    rows = (await either.get("/api/history/comparative", run=1, limit=5000))[::-1]
     for name in QUICK:
         own = [row for row in rows if row["scheduler_name"] == name]
         turnaround = np.array([row["turnaround_time"] for row in own]).reshape(20, 10)[1:]
@@ -190,31 +197,31 @@ async def test_a_live_run_has_intervals_over_batches(service: Service) -> None:
         assert shown["makespan_over_bound"]["mean"] >= 1.0
         assert shown["makespan"]["n"] == 1
         assert shown["decision_seconds"]["mean"] > 0
-    await service.manager.stop()
-    after = by_name(await service.get("/api/runs/1/figures"))
+    await either.manager.stop()
+    after = by_name(await either.get("/api/runs/1/figures"))
     assert after["eft"]["makespan"] == by_name(figures)["eft"]["makespan"]
 
 
-async def test_an_interrupted_run_has_the_figures_of_its_rows(service: Service) -> None:
-    store = service.manager.store
+async def test_an_interrupted_run_has_the_figures_of_its_rows(either: Service) -> None:
+    store = either.manager.store
     run_id = await store.begin_run("live", 0, {}, {"schedulers": ["greedy"], "preset": "mixed"})
     await store.write(Batch(run_id, (make_tasks(0, 100),), (make_results("greedy", 0, 100),)))
     await store.mark_interrupted()
-    shown = by_name(await service.get(f"/api/runs/{run_id}/figures"))["greedy"]
+    shown = by_name(await either.get(f"/api/runs/{run_id}/figures"))["greedy"]
     assert shown["mean_turnaround"]["n"] == 19
     assert shown["mean_turnaround"]["mean"] == pytest.approx(np.arange(5, 100).mean() + 0.4)
     assert "makespan" not in shown
 
 
-async def test_what_has_no_figures_yet_says_so(service: Service) -> None:
-    store = service.manager.store
+async def test_what_has_no_figures_yet_says_so(either: Service) -> None:
+    store = either.manager.store
     live = await store.begin_run("live", 0, {}, {"schedulers": ["greedy"]})
     waiting = await store.begin_run("comparison", 0, {}, {"seeds": [0]}, progress={"state": "queued"})
     for number, why in ((live, "has no stored results yet"), (waiting, f"experiment {waiting} is queued")):
-        answer = await service.client.get(f"/api/runs/{number}/figures")
+        answer = await either.client.get(f"/api/runs/{number}/figures")
         assert answer.status_code == 409
         assert why in answer.json()["error"]["message"]
-    assert await service.refused("/api/runs/99/figures") == 404
+    assert await either.refused("/api/runs/99/figures") == 404
 
 
 async def test_the_same_seeds_and_tasks_are_compared_in_pairs(service: Service) -> None:

@@ -124,4 +124,4 @@ async def test_what_the_learners_of_a_run_know_is_kept_when_it_ends(url: str, tm
         (kept,) = (await service.get("/api/models"))["stored"]
     assert (kept["run_id"], kept["scheduler_name"]) == (run_id, "hybrid_ml")
     assert Path(kept["path"]).is_file()
-    assert HybridML(model=kept["path"]).knows
+    assert HybridML(model=kept["path"]).is_trained

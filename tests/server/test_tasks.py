@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -37,7 +38,14 @@ NAN = float("nan")
 
 
 @pytest_asyncio.fixture
-async def service(url: str) -> AsyncIterator[Service]:
+async def service(tmp_path: Path) -> AsyncIterator[Service]:
+    async with serving(f"sqlite:///{tmp_path}/hms.db") as service:
+        yield service
+
+
+@pytest_asyncio.fixture
+async def either(url: str) -> AsyncIterator[Service]:
+    """The service on either database, for tests of what is stored."""
     async with serving(url) as service:
         yield service
 
@@ -85,13 +93,13 @@ async def test_a_blind_scheduler_predicts_nothing(service: Service) -> None:
     assert "predicts no times" in reason["why"]
 
 
-async def test_a_task_by_hand_is_there_at_once_and_is_stored_as_it_was_told(service: Service) -> None:
-    await service.step(20)
-    outcome = await by_hand(service, task_id=7)
+async def test_a_task_by_hand_is_there_at_once_and_is_stored_as_it_was_told(either: Service) -> None:
+    await either.step(20)
+    outcome = await by_hand(either, task_id=7)
     assert (outcome["your_id"], outcome["task"]["task_id"]) == (7, 20)
-    at_once = await service.get("/api/tasks/20")
-    await service.flush()
-    stored = await service.get("/api/tasks/20")
+    at_once = await either.get("/api/tasks/20")
+    await either.flush()
+    stored = await either.get("/api/tasks/20")
     assert at_once == stored
     told = [outcome["decisions"][each["scheduler_name"]]["result"] for each in stored["results"]]
     assert stored["results"] == told
@@ -128,50 +136,50 @@ async def test_a_body_that_cannot_be_used_is_refused_in_one_shape(service: Servi
         assert answer.json()["error"]["message"]
 
 
-async def test_pages_hold_every_task_once(service: Service) -> None:
-    await service.step(25)
+async def test_pages_hold_every_task_once(either: Service) -> None:
+    await either.step(25)
     found: list[int] = []
     after = None
     while True:
-        page = await service.get("/api/tasks", limit=10, **({} if after is None else {"after": after}))
+        page = await either.get("/api/tasks", limit=10, **({} if after is None else {"after": after}))
         found += [each["task_id"] for each in page["tasks"]]
         if (after := page["next"]) is None:
             break
     assert found == list(range(25))
 
 
-async def test_before_any_run_the_page_is_empty(service: Service) -> None:
-    assert await service.get("/api/tasks") == {"run_id": None, "tasks": [], "next": None}
-    assert await service.refused("/api/tasks/0") == 404
+async def test_before_any_run_the_page_is_empty(either: Service) -> None:
+    assert await either.get("/api/tasks") == {"run_id": None, "tasks": [], "next": None}
+    assert await either.refused("/api/tasks/0") == 404
 
 
-async def test_what_is_not_there_is_not_found(service: Service) -> None:
-    await service.step(3)
-    assert await service.refused("/api/tasks", run=999) == 404
-    assert await service.refused("/api/tasks/3") == 404
-    assert await service.refused("/api/tasks/1", run=999) == 404
-    assert await service.refused("/api/tasks", after="x") == 422
-    assert await service.refused("/api/tasks", after=2**80) == 422
-    assert await service.refused("/api/tasks", limit=0) == 422
+async def test_what_is_not_there_is_not_found(either: Service) -> None:
+    await either.step(3)
+    assert await either.refused("/api/tasks", run=999) == 404
+    assert await either.refused("/api/tasks/3") == 404
+    assert await either.refused("/api/tasks/1", run=999) == 404
+    assert await either.refused("/api/tasks", after="x") == 422
+    assert await either.refused("/api/tasks", after=2**80) == 422
+    assert await either.refused("/api/tasks", limit=0) == 422
 
 
-async def test_a_run_that_ended_can_be_asked_about_later(service: Service) -> None:
-    await service.step(4)
-    await service.manager.stop()
-    await service.step(2)
-    first = await service.get("/api/tasks", run=1)
-    now = await service.get("/api/tasks")
+async def test_a_run_that_ended_can_be_asked_about_later(either: Service) -> None:
+    await either.step(4)
+    await either.manager.stop()
+    await either.step(2)
+    first = await either.get("/api/tasks", run=1)
+    now = await either.get("/api/tasks")
     assert [len(first["tasks"]), len(now["tasks"])] == [4, 2]
-    assert (await service.get("/api/tasks/3", run=1))["run_id"] == 1
+    assert (await either.get("/api/tasks/3", run=1))["run_id"] == 1
 
 
-async def test_every_attempt_of_a_task_is_told_after_its_gpu_failed(service: Service) -> None:
-    await service.step(200, load=5.0)
-    await service.manager.change({"failed_gpus": (0, 1)})
-    await service.flush()
-    again = [each for each in await service.get("/api/history/comparative", limit=5000) if each["attempt"] == 2]
+async def test_every_attempt_of_a_task_is_told_after_its_gpu_failed(either: Service) -> None:
+    await either.step(200, load=5.0)
+    await either.manager.change({"failed_gpus": (0, 1)})
+    await either.flush()
+    again = [each for each in await either.get("/api/history/comparative", limit=5000) if each["attempt"] == 2]
     assert again
-    audit = await service.get(f"/api/tasks/{again[0]['task_id']}")
+    audit = await either.get(f"/api/tasks/{again[0]['task_id']}")
     name = again[0]["scheduler_name"]
     assert audit["attempts"][name] == 2
     first, second = (each for each in audit["results"] if each["scheduler_name"] == name)
@@ -179,22 +187,22 @@ async def test_every_attempt_of_a_task_is_told_after_its_gpu_failed(service: Ser
     assert second["device"] not in (1, 2)
 
 
-async def test_a_result_measured_elsewhere_stands_beside_the_others(service: Service) -> None:
-    await service.step(3)
-    answer = await service.client.post("/api/tasks/1/results", json=MEASURED)
+async def test_a_result_measured_elsewhere_stands_beside_the_others(either: Service) -> None:
+    await either.step(3)
+    answer = await either.client.post("/api/tasks/1/results", json=MEASURED)
     assert answer.status_code == 201, answer.text
-    audit = await service.get("/api/tasks/1")
+    audit = await either.get("/api/tasks/1")
     (found,) = (each for each in audit["results"] if each["measured"])
     assert found == answer.json()
     assert found["finish_time"] == pytest.approx(audit["task"]["arrival_time"] + 0.75)
     assert len(audit["results"]) == len(QUICK) + 1
 
 
-async def test_a_result_is_taken_once_and_only_for_a_task_that_is_stored(service: Service) -> None:
-    assert (await service.client.post("/api/tasks/0/results", json=MEASURED)).status_code == 404
-    await service.step(3)
+async def test_a_result_is_taken_once_and_only_for_a_task_that_is_stored(either: Service) -> None:
+    assert (await either.client.post("/api/tasks/0/results", json=MEASURED)).status_code == 404
+    await either.step(3)
     statuses = [
-        (await service.client.post(f"/api/tasks/{task}/results", json=MEASURED | changed)).status_code
+        (await either.client.post(f"/api/tasks/{task}/results", json=MEASURED | changed)).status_code
         for task, changed in ((2, {}), (2, {}), (2, {"attempt": 2}), (3, {}), (1, {"actual_time": 0}))
     ]
     assert statuses == [201, 409, 201, 404, 422]
@@ -241,16 +249,16 @@ async def test_a_task_of_another_run_has_no_reasons_of_this_one(service: Service
 
 
 async def test_a_task_that_is_not_stored_yet_is_told_as_it_will_be_stored(
-    service: Service, monkeypatch: pytest.MonkeyPatch
+    either: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def none(*_: Any) -> list[Any]:
         return []
 
-    await service.step(150)
-    stored = [await service.get(f"/api/tasks/{number}") for number in (0, 77, 149)]
-    monkeypatch.setattr(service.manager.store, "tasks_page", none)  # as if nothing had been written
-    assert [await service.get(f"/api/tasks/{number}") for number in (0, 77, 149)] == stored
-    assert await service.refused("/api/tasks/150") == 404
+    await either.step(150)
+    stored = [await either.get(f"/api/tasks/{number}") for number in (0, 77, 149)]
+    monkeypatch.setattr(either.manager.store, "tasks_page", none)  # as if nothing had been written
+    assert [await either.get(f"/api/tasks/{number}") for number in (0, 77, 149)] == stored
+    assert await either.refused("/api/tasks/150") == 404
 
 
 async def test_names_of_devices_are_those_of_the_time_of_the_decision(service: Service) -> None:

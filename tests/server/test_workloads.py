@@ -25,7 +25,14 @@ GRAPH = b"task_id,size,compute_intensity,memory_required,dependencies\n1,9,0.5,1
 
 
 @pytest_asyncio.fixture
-async def service(url: str, tmp_path: Path) -> AsyncIterator[Service]:
+async def service(tmp_path: Path) -> AsyncIterator[Service]:
+    async with serving(f"sqlite:///{tmp_path}/hms.db", data_dir=tmp_path / "data") as service:
+        yield service
+
+
+@pytest_asyncio.fixture
+async def either(url: str, tmp_path: Path) -> AsyncIterator[Service]:
+    """The service on either database, for tests of what is stored."""
     async with serving(url, data_dir=tmp_path / "data") as service:
         yield service
 
@@ -119,7 +126,8 @@ async def test_names_are_taken_once_and_not_from_presets(service: Service) -> No
         assert (await send(service, name)).status_code == 409
 
 
-async def test_an_upload_has_a_limit_of_its_own(url: str, tmp_path: Path) -> None:
+async def test_an_upload_has_a_limit_of_its_own(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/hms.db"
     body = LINES + b"9,0.5,1,99\n" * 50
     async with serving(url, data_dir=tmp_path, max_body_bytes=1000, max_upload_bytes=len(body)) as service:
         assert (await send(service, "fits", body)).status_code == 201
@@ -138,26 +146,26 @@ async def test_an_upload_has_a_limit_of_its_own(url: str, tmp_path: Path) -> Non
         assert long.status_code == 413
 
 
-async def test_the_race_runs_on_a_file_which_then_cannot_be_deleted(service: Service) -> None:
-    await send(service, "trace.csv")
-    await service.start(preset="upload:trace.csv")
-    await service.manager.step(120)
-    await service.flush()
-    run_id = service.manager.run_id
-    first = await service.get("/api/runs/1")
-    digits = (await listed(service))[0]["sha256"][:8]
+async def test_the_race_runs_on_a_file_which_then_cannot_be_deleted(either: Service) -> None:
+    await send(either, "trace.csv")
+    await either.start(preset="upload:trace.csv")
+    await either.manager.step(120)
+    await either.flush()
+    run_id = either.manager.run_id
+    first = await either.get("/api/runs/1")
+    digits = (await listed(either))[0]["sha256"][:8]
     assert first["settings"]["preset"] == f"upload:trace.csv@{digits}"
-    tasks = (await service.get("/api/tasks", run=run_id, limit=120))["tasks"]
+    tasks = (await either.get("/api/tasks", run=run_id, limit=120))["tasks"]
     assert [each["size"] for each in tasks] == [100.0 + 50 * (row % 50) for row in range(120)]
-    assert (await listed(service))[0]["in_use"]
-    refused = await service.client.delete("/api/workloads/trace.csv")
+    assert (await listed(either))[0]["in_use"]
+    refused = await either.client.delete("/api/workloads/trace.csv")
     assert (refused.status_code, message(refused)) == (
         409,
         "workload 'trace.csv' is in use: wait for the race or experiment that needs it to end",
     )
-    answer = await service.client.patch("/api/simulation/settings", json={"preset": "mixed"})
+    answer = await either.client.patch("/api/simulation/settings", json={"preset": "mixed"})
     assert answer.status_code == 200
-    assert (await service.client.delete("/api/workloads/trace.csv")).status_code == 200
+    assert (await either.client.delete("/api/workloads/trace.csv")).status_code == 200
 
 
 async def test_settings_offer_files_and_refuse_what_cannot_race(service: Service) -> None:
@@ -183,23 +191,23 @@ async def test_settings_offer_files_and_refuse_what_cannot_race(service: Service
     assert (again.status_code, again.json()["error"]["kind"]) == (400, "invalid")
 
 
-async def test_a_run_on_a_file_is_resumed_on_the_same_file_only(service: Service) -> None:
-    await send(service, "trace.csv")
-    await service.step(70, preset="upload:trace.csv", seed=3)
-    await service.manager.stop()
-    assert (await service.client.delete("/api/workloads/trace.csv")).status_code == 200
-    missing = await service.client.post("/api/runs/1/resume")
+async def test_a_run_on_a_file_is_resumed_on_the_same_file_only(either: Service) -> None:
+    await send(either, "trace.csv")
+    await either.step(70, preset="upload:trace.csv", seed=3)
+    await either.manager.stop()
+    assert (await either.client.delete("/api/workloads/trace.csv")).status_code == 200
+    missing = await either.client.post("/api/runs/1/resume")
     assert (missing.status_code, message(missing)[:33]) == (400, "there is no workload 'trace.csv':")
-    await send(service, "trace.csv", LINES + b"1,0.5,1,99\n")
-    other = await service.client.post("/api/runs/1/resume")
+    await send(either, "trace.csv", LINES + b"1,0.5,1,99\n")
+    other = await either.client.post("/api/runs/1/resume")
     assert other.status_code == 400
     assert "'trace.csv' is not the file of this run" in message(other)
-    await service.client.delete("/api/workloads/trace.csv")
-    await send(service, "trace.csv")
-    await service.manager.resume_run(1, paused=True)
-    await service.manager.step(10)
-    await service.flush()
-    sizes = [each["size"] for each in (await service.get("/api/tasks", run=1, limit=80))["tasks"]]
+    await either.client.delete("/api/workloads/trace.csv")
+    await send(either, "trace.csv")
+    await either.manager.resume_run(1, paused=True)
+    await either.manager.step(10)
+    await either.flush()
+    sizes = [each["size"] for each in (await either.get("/api/tasks", run=1, limit=80))["tasks"]]
     assert sizes == [100.0 + 50 * (row % 50) for row in range(80)]
 
 
