@@ -12,7 +12,7 @@ from loguru import logger
 
 from benchmarks.rows import Row, require
 from hybrid_scheduler.live.settings import LiveSettings
-from hybrid_scheduler.server.race import Manager
+from hybrid_scheduler.server.race import RaceManager
 from hybrid_scheduler.settings import load_settings
 from hybrid_scheduler.studies import pretraining
 
@@ -39,8 +39,8 @@ def engine_speed() -> list[Row]:
 def _trained(folder: Path) -> tuple[str, ...]:
     """Return the six with models that stay as they are."""
     cluster, forest = LiveSettings().cluster, folder / "forest.pkl"
-    pretraining.trained("hybrid_ml", ("mixed",), 2000, 0.9, 1, cluster).save(forest)
-    agent = pretraining.kept_model("rl_agent", cluster)
+    pretraining.pretrain_on_presets("hybrid_ml", ("mixed",), 2000, 0.9, 1, cluster).save(forest)
+    agent = pretraining.find_or_train_model("rl_agent", cluster)
     return (*OTHERS, f"hybrid_ml:online=false:model={forest}", f"rl_agent:online=false:model={agent}")
 
 
@@ -49,7 +49,7 @@ async def _placements_per_second(folder: str, schedulers: tuple[str, ...]) -> fl
     settings = load_settings(
         database_url=database, schedulers=schedulers, pace="none", log_file="none", autostart=False, keep_tasks="none"
     )
-    manager = Manager(settings)
+    manager = RaceManager(settings)
     await manager.open()
     try:
         await manager.start()  # compiles

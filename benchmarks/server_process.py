@@ -15,7 +15,7 @@ from fastapi import FastAPI
 from loguru import logger
 
 from benchmarks.rows import require
-from hybrid_scheduler.server.serve import config_of, listen
+from hybrid_scheduler.server.serve import build_config, listen
 from hybrid_scheduler.settings import load_settings
 
 USUAL: dict[str, Any] = {
@@ -50,7 +50,7 @@ def served(**settings: Any) -> Iterator[int]:
 def main(settings: dict[str, Any]) -> None:
     """Serve until told to end; print the port."""
     logger.remove()
-    config = config_of(load_settings(**settings))
+    config = build_config(load_settings(**settings))
     service, bare = config.app, FastAPI()
 
     @bare.get("/bare")

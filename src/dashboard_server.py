@@ -4,11 +4,11 @@ Settings come from the environment, `.env` or `config.yaml`; address and port ar
 """
 
 from hybrid_scheduler.server.app import create_app
-from hybrid_scheduler.server.logs import set_up_logs
+from hybrid_scheduler.server.logs import configure_logging
 from hybrid_scheduler.settings import load_settings
 
 __all__ = ["app"]
 
 settings = load_settings()
-set_up_logs(settings)
+configure_logging(settings)
 app = create_app(settings)

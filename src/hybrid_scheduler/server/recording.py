@@ -43,7 +43,7 @@ class Recording:
     def __call__(self, block: RaceEvent) -> None:
         """Record an event, in the race's thread."""
         batch = Batch(self.run_id, *self._columns(block.placed), changes=self._new_changes())
-        restarted = self._restarted_rows(block)
+        restarted = self._build_restart_rows(block)
         if not self.replaying:
             batch = Batch(self.run_id, batch.tasks, (*batch.results, *restarted), batch.training, batch.changes)
         if len(batch):
@@ -74,7 +74,7 @@ class Recording:
         if placed is None or int(placed.tasks.task_id[0]) < self._stored:
             return (), (), ()
         results = tuple(ResultRows.from_placements(name, each) for name, each in placed.placements.items())
-        return (TaskRows.from_tasks(placed.tasks),), results, _training_rows(placed)
+        return (TaskRows.from_tasks(placed.tasks),), results, _build_training_rows(placed)
 
     def _new_changes(self) -> tuple[SettingsChange, ...]:
         log: list[Change] = self._simulation.log if self._simulation else []
@@ -82,7 +82,7 @@ class Recording:
         self._changes = max(self._changes, len(log))
         return tuple(SettingsChange(each.at_task, each.at_time, each.change) for each in new)
 
-    def _restarted_rows(self, block: RaceEvent) -> list[ResultRows]:
+    def _build_restart_rows(self, block: RaceEvent) -> list[ResultRows]:
         """Return the rows of tasks that a failed device has aborted, with their attempts counted."""
         return [
             ResultRows.from_placements(name, each, self._count_attempts(name, each))
@@ -96,7 +96,7 @@ class Recording:
         return [self._attempts[key] for key in keys]
 
 
-def _training_rows(placed: PlacedBlock) -> tuple[TrainingRows, ...]:
+def _build_training_rows(placed: PlacedBlock) -> tuple[TrainingRows, ...]:
     """Return training examples; a task that fits nowhere is none."""
     rows = np.flatnonzero(np.isfinite(placed.optimal_time) & np.isfinite(placed.optimal_gpu_fraction))
     if not len(rows):

@@ -34,7 +34,7 @@ async def start(
     manager: Manager, values: Annotated[SettingsChange | None, Body()] = None, paused: Paused = False
 ) -> Status:
     """Start a new run with the server's settings, some of them changed."""
-    await manager.start(values.given_values() if values else {}, paused)
+    await manager.start(values.to_changes() if values else {}, paused)
     return _build_status(manager)
 
 
@@ -96,7 +96,7 @@ async def settings(manager: Manager) -> SettingsAnswer:
 @router.patch("/simulation/settings", summary="Change settings", responses=errors(*COMMAND))
 async def change(manager: Manager, values: SettingsChange) -> ChangeAnswer:
     """Change settings while the simulation runs; the tasks of a GPU that fails start again elsewhere."""
-    logged = await manager.change(values.given_values())
+    logged = await manager.change(values.to_changes())
     return ChangeAnswer(
         at_task=logged.at_task, at_time=logged.at_time, change=logged.change, settings=_find_settings(manager)
     )

@@ -57,7 +57,7 @@ class SettingsChange(Request):
 
     _check_schedulers = field_validator("schedulers")(check_schedulers)
 
-    def given_values(self) -> dict[str, Any]:
+    def to_changes(self) -> dict[str, Any]:
         """Return the settings to change; null counts where it is a value."""
         given = self.model_dump(exclude_unset=True)
         for name, value in given.items():
