@@ -16,7 +16,7 @@ from hybrid_scheduler.live.analysis import RecentTasks
 from hybrid_scheduler.live.bound import LiveBound
 from hybrid_scheduler.live.execution_model import create_execution_model
 from hybrid_scheduler.live.lane import METRICS, LiveLane
-from hybrid_scheduler.live.records import PlacedBlock, TaskRecord, build_task_records
+from hybrid_scheduler.live.records import PlacedBlock, build_task_records
 from hybrid_scheduler.live.settings import LiveSettings
 from hybrid_scheduler.live.snapshot import (
     Analysis,
@@ -47,7 +47,7 @@ class LiveRace:
             self.bound = LiveBound(settings.cluster)
             self.lanes = {name: self._create_lane(name) for name in settings.schedulers}
             self.recent = RecentTasks()
-            self.latest: TaskRecord | None = None
+            self._last_block: PlacedBlock | None = None
             self._update_failed_gpus(settings)
         except BaseException:
             self.execution.close()
@@ -101,9 +101,8 @@ class LiveRace:
         self.recent.add(placed)
         optimum = label_isolated(times, cluster), best_split_times(times, cluster)
         devices = tuple((self.execution.display_name(each), each.device_class.kind) for each in cluster.devices)
-        block = PlacedBlock(tasks, placed, *optimum, explanations or {}, devices)
-        self.latest = build_task_records(block, slice(-1, None))[0]
-        return block
+        self._last_block = PlacedBlock(tasks, placed, *optimum, explanations or {}, devices)
+        return self._last_block
 
     def _update_own_bound(self, lane: LiveLane, placed: Placements, times: Floats, before: LiveBound) -> None:
         """Update the bound of a lane that has not run all tasks: it joined late, or has rejected some."""
@@ -191,7 +190,7 @@ class LiveRace:
             settings=settings.to_dict(),
             devices=[self._device_state(each, each.index in failed) for each in settings.cluster.devices],
             schedulers=[self._scheduler_figures(name, lane) for name, lane in self.lanes.items()],
-            latest=self.latest,
+            latest=build_task_records(self._last_block, slice(-1, None))[0] if self._last_block else None,
             error=error,
         )
 

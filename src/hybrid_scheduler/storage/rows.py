@@ -27,6 +27,7 @@ INSERT_COLUMNS = {
     for table in metadata.sorted_tables
 }
 """The columns of each table that are inserted, in order; the database numbers `id` itself."""
+_FLOATS = {(t.name, c.name) for t in metadata.sorted_tables for c in t.columns if isinstance(c.type, Double)}
 
 
 class _Rows:
@@ -55,7 +56,7 @@ class _Rows:
         column = getattr(self, name)
         if isinstance(column, str | int):
             return repeat(column)
-        if not isinstance(metadata.tables[self.table].c[name].type, Double):
+        if (self.table, name) not in _FLOATS:
             values: list[Any] = np.asarray(column).tolist()
             return values
         numbers = np.asarray(column, np.float64)
