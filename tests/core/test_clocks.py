@@ -1,4 +1,4 @@
-"""Where tasks carry expected times, policies see what can be known at the decision, and never the future."""
+"""Where tasks carry expected times, schedulers see estimates as of the decision, and never the future."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ some = settings(
 ONE_GPU = Cluster.default(gpus=1)
 
 
-class Noting(Scheduler):
-    """Sends tasks where it is told and notes what it is shown."""
+class Recording(Scheduler):
+    """Returns given decisions and records the views that it sees."""
 
     clairvoyant = False
 
@@ -63,12 +63,12 @@ def two_at_once(true: list[float], expected: list[float], arrival: list[float]) 
 
 
 def shown_to(tasks: Tasks, cluster: Cluster, decisions: list[tuple[float, int]]) -> list[list[float]]:
-    policy = Noting(decisions)
+    policy = Recording(decisions)
     VirtualMultiGPU(cluster=cluster).run(tasks, policy)
     return [free.tolist() for _, free in policy.shown]
 
 
-def test_running_work_is_believed_to_end_as_expected_then_at_any_moment_and_is_known_once_it_has_ended() -> None:
+def test_running_work_is_estimated_to_end_as_expected_then_at_any_moment_and_is_known_once_it_has_ended() -> None:
     tasks = two_at_once(true=[5, 1, 1, 1], expected=[2, 3, 1, 1], arrival=[0, 1, 4, 5.5])
     shown = shown_to(tasks, ONE_GPU, [(1.0, 1)] * 4)
     assert [free[1] for free in shown] == [
@@ -91,15 +91,15 @@ def test_beliefs_are_those_of_a_plain_account_of_every_queue(seed: int, gap: flo
     tasks = noisy(workload("mixed", 60, seed=seed), TWO_NODES, seed)
     tasks = tasks.with_arrival_times(np.cumsum(generator.exponential(gap, 60)) if gap else np.zeros(60))
     gpus = generator.choice(TWO_NODES.gpus, 60)
-    policy = Noting(
+    policy = Recording(
         [(float(share), int(gpu)) for share, gpu in zip(generator.choice([0, 0.4, 1], 60), gpus, strict=True)]
     )
     placed = VirtualMultiGPU(cluster=TWO_NODES).run(tasks, policy)
     for row, (now, free) in enumerate(policy.shown):
-        assert free == pytest.approx(plainly_believed(placed, row, now))
+        assert free == pytest.approx(estimate_plainly(placed, row, now))
 
 
-def plainly_believed(placed: Placements, rows: int, now: float) -> list[float]:
+def estimate_plainly(placed: Placements, rows: int, now: float) -> list[float]:
     """Walk all queues from the beginning with nothing but what is known at `now`."""
     index = placed.cluster.class_index
     told = np.column_stack([placed.tasks.expected[each.name] for each in placed.cluster.classes])
@@ -118,8 +118,8 @@ def plainly_believed(placed: Placements, rows: int, now: float) -> list[float]:
                 free[device] = max(now, start + expected)
             else:
                 free[device] = max(free[device], placed.ready[row]) + expected
-    believed: list[float] = free.tolist()
-    return believed
+    estimated: list[float] = free.tolist()
+    return estimated
 
 
 @every_scheduler
@@ -147,7 +147,7 @@ def test_no_decision_depends_on_what_is_still_running(
     other[row] *= factor
     one, two = (run_on(name, tasks, cluster, each) for each in (times, other))
     assume(one.ran[row])
-    seen = min(first_end(one, row), first_end(two, row))  # until then nobody can tell the two worlds apart
+    seen = min(first_end(one, row), first_end(two, row))  # until then the two worlds are indistinguishable
     batched = registry.schedulers.create(name).batch_mode
     early = (one.start if batched else one.ready) < seen
     for column in DECISION:
@@ -187,15 +187,15 @@ def test_many_small_blocks_keep_no_more_than_what_is_queued() -> None:
 
 def test_blocks_without_expected_times_queue_behind_those_with() -> None:
     first, second = two_at_once([5], [2], [0]), two_at_once([1], [1], [1])
-    machine, policy = VirtualMultiGPU(cluster=ONE_GPU), Noting([(1.0, 1)] * 2)
+    machine, policy = VirtualMultiGPU(cluster=ONE_GPU), Recording([(1.0, 1)] * 2)
     machine.step(first, policy)
     machine.step(replace(second, expected={}), policy)
     assert [free[1] for _, free in policy.shown] == [0.0, 2.0]
     assert machine.view.free[1] == 6.0
 
 
-def test_a_device_that_comes_back_is_believed_to_be_empty() -> None:
-    machine, policy = VirtualMultiGPU(cluster=ONE_GPU), Noting([(1.0, 1)] * 2)
+def test_a_device_that_comes_back_is_estimated_to_be_empty() -> None:
+    machine, policy = VirtualMultiGPU(cluster=ONE_GPU), Recording([(1.0, 1)] * 2)
     machine.step(two_at_once([5], [20], [0]), policy)
     machine.fail(1)
     machine.restore(1, 3.0)
@@ -203,9 +203,12 @@ def test_a_device_that_comes_back_is_believed_to_be_empty() -> None:
     assert policy.shown[1][1][1] == 3.0
 
 
-def test_a_larger_machine_goes_on_with_what_was_believed_and_a_lost_device_takes_its_work_along() -> None:
+def test_a_larger_machine_continues_with_the_estimates_and_a_lost_device_takes_its_work_along() -> None:
     """GPU 1 has run since 0 and should have ended at 2; GPU 2 has one task running and one waiting."""
-    old, policy = VirtualMultiGPU(cluster=Cluster.default(gpus=2)), Noting([(1.0, 1), (1.0, 2), (1.0, 2), (1.0, 1)])
+    old, policy = (
+        VirtualMultiGPU(cluster=Cluster.default(gpus=2)),
+        Recording([(1.0, 1), (1.0, 2), (1.0, 2), (1.0, 1)]),
+    )
     old.step(two_at_once([9, 5, 1], [2, 3, 4], [0, 0, 0]), policy)
     larger, smaller = (VirtualMultiGPU(cluster=Cluster.default(gpus=count)) for count in (3, 1))
     for machine in (larger, smaller):

@@ -12,19 +12,16 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import linprog
 from scipy.sparse import coo_array
 
-from hybrid_scheduler.bounds.graph import compute_heads_and_tails, find_best_window, select_window
+from hybrid_scheduler.bounds.graph import Bools, compute_heads_and_tails, find_best_window, select_window
 from hybrid_scheduler.core.cluster import Cluster
 from hybrid_scheduler.core.compiler import jit
 from hybrid_scheduler.core.physics import best_split_times, class_times, rejections
 from hybrid_scheduler.core.placements import RAN
 from hybrid_scheduler.core.tasks import Floats, Ints, Tasks
 from hybrid_scheduler.errors import SchedulerError
-
-Bools = npt.NDArray[np.bool_]
 
 LP_ROWS = 4096
 """Most tasks in one linear programme; of more, an even sample is priced, which still gives a valid bound."""
@@ -179,8 +176,8 @@ def _work_bound(arrival: Floats, times: Floats, cluster: Cluster) -> Bound:
     arrival, times = arrival[order], np.ascontiguousarray(times[order])
     best_value, best_row, best_prices = -1.0, 0, np.zeros(len(cluster.classes))
     tried: set[int] = set()
-    for first in _suffixes(len(arrival)):
-        row = first
+    for halvings in range(len(arrival).bit_length()):  # start from all tasks, the last half, the last quarter …
+        row = len(arrival) - (len(arrival) >> halvings)
         # Prices for one suffix may give a larger bound on another; alternate until they do not.
         for _ in range(4):
             if row in tried:
@@ -191,14 +188,6 @@ def _work_bound(arrival: Floats, times: Floats, cluster: Cluster) -> Bound:
             if value > best_value:
                 best_value, best_row, best_prices = value, int(row), prices
     return Bound(best_value, "work", _name_prices(best_prices, cluster), since=float(arrival[best_row]))
-
-
-def _suffixes(count: int) -> Iterator[int]:
-    """Yield where all tasks, the last half, the last quarter … begin, to start the search from."""
-    length = count
-    while length >= 1:
-        yield count - length
-        length //= 2
 
 
 @jit

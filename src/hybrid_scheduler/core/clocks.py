@@ -32,13 +32,13 @@ class Clocks(NamedTuple):
     now: Floats  # one entry: time of the last decision
 
 
-def exact_clocks(free: Floats) -> Clocks:
+def build_exact_clocks(free: Floats) -> Clocks:
     """Return clocks whose actual ends are known."""
     floats, entries = np.empty(0), np.empty(0, np.int64)
     return Clocks(free, floats, floats, entries, entries, entries, np.empty((0, 4)), entries, floats)
 
 
-def estimated_clocks(free: Floats) -> Clocks:
+def build_estimated_clocks(free: Floats) -> Clocks:
     """Return clocks with estimates; the end of what is queued so far counts as known."""
     count = len(free)
     return Clocks(

@@ -13,10 +13,10 @@ from hybrid_scheduler import registry
 from hybrid_scheduler.core.clocks import (
     NO_ENTRY,
     Clocks,
+    build_estimated_clocks,
+    build_exact_clocks,
     clear_queue,
     copy_clocks,
-    estimated_clocks,
-    exact_clocks,
     remap_clocks,
     reserve_entries,
     update_estimates,
@@ -141,8 +141,8 @@ class VirtualMultiGPU:
     def _prepare_clocks(self, tasks: int, has_estimates: bool) -> Clocks:
         """Return the clocks for a block of tasks; once one block has estimates, all later ones keep them."""
         if self._clocks is None and not (has_estimates and self.queued):
-            return exact_clocks(self.view.free)
-        clocks = self._clocks or estimated_clocks(self.view.free)
+            return build_exact_clocks(self.view.free)
+        clocks = self._clocks or build_estimated_clocks(self.view.free)
         self._clocks = reserve_entries(clocks, 2 * tasks)  # a split task takes two
         return self._clocks
 

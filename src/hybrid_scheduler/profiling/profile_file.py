@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import types
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from hybrid_scheduler import __version__
 from hybrid_scheduler.errors import InputError, SchedulerError
@@ -15,15 +17,8 @@ from hybrid_scheduler.profiling.profile import Profile
 SCHEMA = 1
 KIND = "hardware_profile"
 AGAIN = "measure it again with hms profile -o FILE"
-EXPECTED = {
-    "float_type": "a number",
-    "int_type": "a whole number",
-    "string_type": "a word",
-    "tuple_type": "a list",
-    "dict_type": "a mapping of words",
-    "dataclass_type": "a mapping",
-}
-"""What pydantic expected, by its type of error."""
+
+Data = TypeVar("Data")
 
 
 def save_profile(profile: Profile, path: str | Path) -> None:
@@ -57,8 +52,6 @@ def load_profile(path: str | Path) -> Profile:
 
 def parse_profile(text: str) -> Profile:
     """Build a profile from the text of its file; derived entries are ignored."""
-    from pydantic import TypeAdapter, ValidationError
-
     try:
         data = json.loads(text)
     except (ValueError, RecursionError):
@@ -70,20 +63,54 @@ def parse_profile(text: str) -> Profile:
         raise InputError(f"schema is {schema!r}, expected a whole number from 1 to {SCHEMA}: {AGAIN}")
     if schema > SCHEMA:
         raise InputError(f"it was written by a newer version (schema {schema}, known {SCHEMA}): upgrade to read it")
+    return _parse_dataclass(Profile, data, "")
+
+
+def _parse_dataclass(kind: type[Data], data: Any, where: str) -> Data:
+    if not isinstance(data, dict):
+        raise _type_error(where or "the file", data, "a mapping")
+    hints = get_type_hints(kind)
+    values = {}
+    for each in dataclasses.fields(kind):  # type: ignore[arg-type]  # only dataclasses come here
+        place = f"{where}.{each.name}".lstrip(".")
+        if each.name in data:
+            values[each.name] = _parse_value(hints[each.name], data[each.name], place)
+        elif each.default is dataclasses.MISSING and each.default_factory is dataclasses.MISSING:
+            raise InputError(f"{place} is missing: {AGAIN}")
     try:
-        return TypeAdapter(Profile).validate_json(text, strict=True)
-    except ValidationError as error:
-        raise InputError(_explain(error.errors()[0])) from None
+        return kind(**values)
+    except InputError as error:
+        raise InputError(f"{where}: {error}; {AGAIN}".removeprefix(": ")) from None
 
 
-def _explain(problem: Any) -> str:
-    """Return one line about an error of pydantic."""
-    steps = (f"[{each}]" if isinstance(each, int) else f".{each}" for each in problem["loc"])
-    where = "".join(steps).lstrip(".")
-    if problem["type"] == "missing":
-        return f"{where} is missing: {AGAIN}"
-    if problem["type"] == "value_error":  # raised by the dataclass itself
-        return f"{where}: {problem['ctx']['error']}; {AGAIN}".removeprefix(": ")
-    shown = repr(problem["input"])
-    shown = shown if len(shown) <= 40 else f"{shown[:39]}…"
-    return f"{where or 'the file'} is {shown}, expected {EXPECTED.get(problem['type'], 'another value')}: {AGAIN}"
+def _parse_value(hint: Any, data: Any, where: str) -> Any:
+    origin = get_origin(hint)
+    if origin is types.UnionType:  # always with None
+        return None if data is None else _parse_value(get_args(hint)[0], data, where)
+    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+        return _parse_dataclass(hint, data, where)
+    if origin is tuple:
+        if not isinstance(data, list):
+            raise _type_error(where, data, "a list")
+        return tuple(_parse_value(get_args(hint)[0], each, f"{where}[{n}]") for n, each in enumerate(data))
+    if origin is dict:
+        if not isinstance(data, dict) or not all(isinstance(each, str) for each in data.values()):
+            raise _type_error(where, data, "a mapping of words")
+        return data
+    return _parse_scalar(hint, data, where)
+
+
+def _parse_scalar(hint: Any, data: Any, where: str) -> Any:
+    if hint is float and isinstance(data, int | float) and not isinstance(data, bool):
+        try:
+            return float(data)
+        except OverflowError:
+            raise _type_error(where, "a huge number", "a number") from None
+    if hint in (int, str) and isinstance(data, hint) and not isinstance(data, bool):
+        return data
+    raise _type_error(where, data, {float: "a number", int: "a whole number", str: "a word"}[hint])
+
+
+def _type_error(where: str, data: Any, expected: str) -> InputError:
+    shown = repr(data)
+    return InputError(f"{where} is {shown if len(shown) <= 40 else shown[:39] + '…'}, expected {expected}: {AGAIN}")
