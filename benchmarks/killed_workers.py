@@ -18,14 +18,15 @@ from typing import Any
 
 from benchmarks.tired_work import EVERY, work
 from hybrid_scheduler import HybridScheduler
-from hybrid_scheduler.runtime.calls import WorkerLostError
+from hybrid_scheduler.runtime.jobs import WorkerLostError
 
 DEVICES = "cpu,gpu=emulated:slowdown=1"
+NOTICE_SECONDS = 60.0  # for the last death to be noticed
 
 
 @dataclass
 class Account:
-    """What became of the tasks."""
+    """The outcomes of the tasks."""
 
     tasks: int
     ended: Counter[str] = field(default_factory=Counter)
@@ -43,7 +44,7 @@ class Account:
         return dict(self.ended) == expected and not self.wrong and not self.twice
 
     def __str__(self) -> str:
-        """Say it in one line."""
+        """Return the account in one line."""
         return (
             f"{self.tasks} tasks in {self.seconds:.1f} s: {self.ended['value']} values, {self.ended['raised']} "
             f"exceptions, {self.ended['lost']} lost, {self.wrong} wrong, {self.twice} twice; {self.killed} workers "
@@ -52,7 +53,7 @@ class Account:
 
 
 def stress(tasks: int, backend: str = "local", every: float = 1.0) -> Account:
-    """Run tasks while workers are killed in turn."""
+    """Run tasks while workers are killed one after another."""
     account, heard = Account(tasks), Counter[int]()
     begin = time.perf_counter()
     with HybridScheduler("eft", backend, DEVICES) as scheduler:
@@ -67,6 +68,9 @@ def stress(tasks: int, backend: str = "local", every: float = 1.0) -> Account:
         wait(futures)
         stop.set()
         killer.join()
+        deadline = time.monotonic() + NOTICE_SECONDS
+        while scheduler.backend.restarts < account.killed and time.monotonic() < deadline:
+            time.sleep(0.01)
         account.restarts = scheduler.backend.restarts
     account.seconds = time.perf_counter() - begin
     for number, future in enumerate(futures):
@@ -91,9 +95,11 @@ def _count(account: Account, number: int, future: Future[Any]) -> None:
 
 def _kill(scheduler: HybridScheduler, account: Account, stop: threading.Event, every: float) -> None:
     """Kill the process behind one device after another."""
+    victim = 0
     while not stop.wait(every):
-        victim = scheduler.backend.pids[account.killed % len(scheduler.devices)]
-        if victim:
+        pid = scheduler.backend.pids[account.killed % len(scheduler.devices)]
+        if pid and pid != victim:  # a death may not be noticed yet
+            victim = pid
             os.kill(victim, signal.SIGKILL)
             account.killed += 1
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hybrid_scheduler.bounds.local_search import ends, shortest_schedule, start_prices
+from hybrid_scheduler.bounds.local_search import find_start_prices, finish_times, search_assignment
 from hybrid_scheduler.core.tasks import Floats
 
 
@@ -35,9 +35,9 @@ def solve(seconds: Floats) -> tuple[float, float, float]:
     """Return the makespan, the seconds on the clock and the seconds of the processor, prices included."""
     kind, start = np.arange(seconds.shape[1]), np.zeros(seconds.shape[1])
     wall, used = time.perf_counter(), time.process_time()
-    device = shortest_schedule(seconds, kind, start, start_prices(seconds, kind, start))
+    device = search_assignment(seconds, kind, start, find_start_prices(seconds, kind, start))
     wall, used = time.perf_counter() - wall, time.process_time() - used
-    return float(ends(device, seconds, kind, start).max()), wall, used
+    return float(finish_times(device, seconds, kind, start).max()), wall, used
 
 
 def main(folder: str, copies: int = 5) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from benchmarks.rows import BenchmarkError, Row, require
 from benchmarks.workload import LOAD, SEED, cluster, mixed, simulate
 from hybrid_scheduler import Placements, WorkloadGenerator
-from hybrid_scheduler.workloads.generator import full_rate
+from hybrid_scheduler.workloads.generator import saturation_rate
 
 COUNT = 10_000_000
 STATUS = Path("/proc/self/status")
@@ -34,7 +34,7 @@ def measure_here() -> tuple[int, int]:
     simulate(sample)
     before = _resident("VmRSS")
     # A rate, not a load: finding the load of all these tasks would need more memory than simulating them.
-    rate = LOAD * full_rate(sample, cluster)
+    rate = LOAD * saturation_rate(sample, cluster)
     tasks = WorkloadGenerator(SEED).generate_preset("mixed", COUNT, rate=rate, cluster=cluster)
     drawn = _resident("VmHWM")
     placements = simulate(tasks)

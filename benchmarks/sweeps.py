@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.rows import Row, require
-from hybrid_scheduler.studies.sweep import Grid, digest, on_processes, run_sweep
+from hybrid_scheduler.studies.sweep import Grid, digest, run_on_processes, run_sweep
 
 GRID = Grid(("eft", "oracle", "hybrid_ml"), ("mixed", "long_tail"), loads=(0.9, 1.5), tasks=1500)
 FIRST = replace(GRID, loads=(1.5,), seeds=(0,))  # every policy once
@@ -32,5 +32,5 @@ def sweep_two_processes() -> list[Row]:
 
 def _seconds(folder: Path, processes: int, grid: Grid = GRID) -> float:
     begin = time.perf_counter()
-    run_sweep(grid, folder, on_processes(processes, LIMIT))
+    run_sweep(grid, folder, run_on_processes(processes, LIMIT))
     return time.perf_counter() - begin

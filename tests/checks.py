@@ -56,7 +56,7 @@ def _check_order(placements: Placements) -> None:
     ends = np.fmax(placements.gpu_start + placements.gpu_seconds, placements.cpu_start + placements.cpu_seconds)
     assert np.array_equal(ends[ran], placements.finish[ran])
     for row in np.flatnonzero(ran).tolist():
-        parents = tasks.edges.of(row)
+        parents = tasks.edges.neighbours(row)
         assert np.all(placements.finish[parents] <= placements.start[row]), f"row {row} starts before a parent ends"
 
 

@@ -12,8 +12,8 @@ from hybrid_scheduler.profiling.profile import (
     TO_HOST,
     Link,
     Machine,
-    Part,
     Point,
+    Processor,
     Profile,
     Transfer,
 )
@@ -21,9 +21,9 @@ from hybrid_scheduler.profiling.timing import Timing
 
 SIZES = (256, 512, 1024, 2048)
 MACHINE = Machine("a CPU", 2, 8000.0, "Linux 6 x86_64", {"torch": "2"}, 0.5)
-CPU_PART = Part("a CPU", 1, MEASURED, threads=2, energy="no RAPL counters")
-GPU_PART = Part("a GPU", 2, MEASURED, type="cuda", memory_mb=6000.0, energy="NVML")
-NO_GPU = Part("reference GPU", 4, REFERENCE, "no GPU was found", type="reference", energy="not measured")
+CPU_PART = Processor("a CPU", 1, MEASURED, threads=2, energy="no RAPL counters")
+GPU_PART = Processor("a GPU", 2, MEASURED, type="cuda", memory_mb=6000.0, energy="NVML")
+NO_GPU = Processor("reference GPU", 4, REFERENCE, "no GPU was found", type="reference", energy="not measured")
 LINKS = (Link(TO_DEVICE, 8000.0, 1e-5, 0.01), Link(TO_HOST, 7000.0, 2e-5, 0.01))
 
 

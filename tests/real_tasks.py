@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.runtime.user_tasks import task
+from hybrid_scheduler.runtime.tasks import task
 
 
 def tenfold_if_even(x: int) -> int:

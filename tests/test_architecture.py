@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1] / "src" / "hybrid_scheduler"
 FLOORS = [
-    {"errors", "files", "registry", "workers"},
+    {"deprecated", "errors", "files", "registry", "processes"},
     {"core"},
     {"bounds", "profiling"},
     {"learning", "workloads"},
@@ -48,7 +48,7 @@ HOMES = {
     "fastapi": {"server"},
     "starlette": {"server"},
     "uvicorn": {"server", "cli"},
-    "pydantic": {"server", "settings", "pipeline"},
+    "pydantic": {"server", "settings", "pipeline", "profiling"},
     "pydantic_settings": {"settings"},
     "prometheus_client": {"server"},
     "pyarrow": {"server", "workloads", "studies"},

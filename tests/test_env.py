@@ -154,7 +154,7 @@ def test_a_model_races_as_a_scheduler_and_sees_what_it_saw() -> None:
     policy = policy_from(predict, "shortest queue")
     placements = VirtualMultiGPU().run(tasks, policy)
     check_schedule(placements)
-    assert (policy.name, policy.sighted) == ("shortest queue", False)
+    assert (policy.name, policy.clairvoyant) == ("shortest queue", False)
     for observation, device in zip(saw, devices_of(placements), strict=True):
         np.testing.assert_array_equal(observation, seen)
         seen = env.step(device)[0]

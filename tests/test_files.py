@@ -13,7 +13,7 @@ import pytest
 
 from helpers_cli import files_in
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.files import new_directory, sha256, written_whole
+from hybrid_scheduler.files import atomic_write, new_directory, sha256
 
 FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -41,7 +41,7 @@ def _interrupt(context: AbstractContextManager[Path], error: Exception) -> None:
 
 def test_a_file_appears_only_when_the_block_has_ended(tmp_path: Path) -> None:
     target = tmp_path / "a" / "b.csv"
-    with written_whole(target) as scratch:
+    with atomic_write(target) as scratch:
         scratch.write_text("new", encoding="utf-8")
         assert not target.exists()
         assert scratch.parent == target.parent
@@ -52,7 +52,7 @@ def test_a_file_appears_only_when_the_block_has_ended(tmp_path: Path) -> None:
 def test_a_new_file_replaces_an_old_one_and_can_be_read_by_others(tmp_path: Path) -> None:
     target = tmp_path / "old.csv"
     target.write_text("old", encoding="utf-8")
-    _begin(written_whole(target))
+    _begin(atomic_write(target))
     assert files_in(tmp_path) == {"old.csv": b"new"}
     assert target.stat().st_mode & 0o777 == 0o644
 
@@ -61,7 +61,7 @@ def test_a_block_that_fails_leaves_the_old_file_and_no_scratch(tmp_path: Path) -
     target = tmp_path / "old.csv"
     target.write_text("old", encoding="utf-8")
     with pytest.raises(PowerError):
-        _interrupt(written_whole(target), PowerError())
+        _interrupt(atomic_write(target), PowerError())
     assert files_in(tmp_path) == {"old.csv": b"old"}
 
 
@@ -69,21 +69,21 @@ def test_a_full_disk_is_one_sentence_and_leaves_the_old_file(tmp_path: Path) -> 
     target = tmp_path / "old.csv"
     target.write_text("old", encoding="utf-8")
     with pytest.raises(InputError, match=r"cannot write .*old\.csv \(No space left on device\): free space"):
-        _interrupt(written_whole(target), FULL)
+        _interrupt(atomic_write(target), FULL)
     assert files_in(tmp_path) == {"old.csv": b"old"}
 
 
 def test_a_folder_cannot_be_replaced_by_a_file(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     with pytest.raises(InputError, match=r"cannot write .*folder \(Is a directory\)"):
-        _begin(written_whole(tmp_path / "folder"))
+        _begin(atomic_write(tmp_path / "folder"))
     assert files_in(tmp_path) == {"folder/": b""}
 
 
 def test_a_file_below_a_file_cannot_be_written_and_the_block_does_not_run(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x", encoding="utf-8")
     with pytest.raises(InputError, match=r"cannot write .*: choose another path"):
-        _interrupt(written_whole(tmp_path / "file" / "inside.csv"), PowerError())
+        _interrupt(atomic_write(tmp_path / "file" / "inside.csv"), PowerError())
     assert files_in(tmp_path) == {"file": b"x"}
 
 

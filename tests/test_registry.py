@@ -71,7 +71,7 @@ def test_every_built_in_policy_can_be_built_and_is_named_like_its_entry() -> Non
         assert isinstance(built, Scheduler)
         assert built.name == entry.name
         assert entry.summary
-        assert entry.sighted == ("yes" if built.sighted else "no")
+        assert entry.clairvoyant == ("yes" if built.clairvoyant else "no")
 
 
 # --- labels and styles ---------------------------------------------------------------------------------------
@@ -94,7 +94,7 @@ def test_every_built_in_scheduler_has_its_own_label_colours_marker_and_dash() ->
 def test_the_kind_of_a_built_in_scheduler_says_whether_it_knows_the_times() -> None:
     found = describe(each.name for each in schedulers.entries)
     clairvoyant = {"clairvoyant rule", "clairvoyant search", "reference"}
-    assert all((found[each.name].kind in clairvoyant) == (each.sighted == "yes") for each in schedulers.entries)
+    assert all((found[each.name].kind in clairvoyant) == (each.clairvoyant == "yes") for each in schedulers.entries)
     assert [name for name, each in found.items() if each.kind == "reference"] == ["oracle"]
     assert "plug-in" not in {each.kind for each in found.values()}
 

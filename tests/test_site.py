@@ -17,9 +17,9 @@ from hybrid_scheduler import registry
 from hybrid_scheduler.cli.main import app
 from hybrid_scheduler.core.metrics import MEASURES
 from hybrid_scheduler.server.app import create_app
-from hybrid_scheduler.server.messages import schema
+from hybrid_scheduler.server.schemas.messages import schema
 from hybrid_scheduler.settings import AppSettings, load_settings
-from hybrid_scheduler.workloads.formats.reader import known
+from hybrid_scheduler.workloads.formats.reader import load_formats
 from hybrid_scheduler.workloads.generator import PRESETS
 
 ROOT = Path(__file__).parents[1]
@@ -106,7 +106,7 @@ def test_every_scheduler_setting_preset_format_and_measure_is_in_the_reference()
         text = PAGES[f"reference/{place}.md"]()
         assert [each for each in names if f"`{each}`" not in text] == []
     formats = PAGES["reference/formats.md"]()
-    assert [each.name for each in known() if f"\n## {each.name}\n" not in formats] == []
+    assert [each.name for each in load_formats() if f"\n## {each.name}\n" not in formats] == []
 
 
 def test_every_name_to_import_is_in_the_reference() -> None:

@@ -6,8 +6,7 @@ from docs import tables
 from docs.reference.markdown import code, join, table
 from hybrid_scheduler import registry
 from hybrid_scheduler.settings import settings_table
-from hybrid_scheduler.workloads.formats.format import Format
-from hybrid_scheduler.workloads.formats.reader import known
+from hybrid_scheduler.workloads.formats.reader import Format, load_formats
 
 
 def settings() -> str:
@@ -50,7 +49,7 @@ def formats() -> str:
         "What a file is, is told by its unpacked content, never by its name ([file formats](../formats.md)). "
         "`measured` was in the file, `assumed` was not, `ignored` is in the file and not used."
     )
-    return join("# Formats", said, *map(_format, known()))
+    return join("# Formats", said, *map(_format, load_formats()))
 
 
 def _format(form: Format) -> str:

@@ -20,7 +20,7 @@ MODULES = {
     "hybrid_scheduler.errors": (),
     "hybrid_scheduler.profiling.profiler": ("HardwareProfiler",),
     "hybrid_scheduler.profiling.profile_file": ("load_profile",),
-    "hybrid_scheduler.profiling.calibration": ("calibrate", "cluster_of"),
+    "hybrid_scheduler.profiling.calibration": ("build_cluster", "calibrate"),
     "hybrid_scheduler.learning.predictors": ("RandomForestPredictor", "XGBoostPredictor", "OfflineTrainer"),
     "hybrid_scheduler.studies.online_scheduler": (),
 }

@@ -53,6 +53,7 @@ MODULES = {
     "view": "core.view",
     "workload": "workloads",
     "workload.formats": "workloads.formats",
+    "workload.formats.format": "workloads.formats.reader",
     "workload.formats.reader": "workloads.formats.reader",
     "workload.generator": "workloads.generator",
     "workload.source": "workloads.source",
@@ -65,6 +66,7 @@ NAMES: dict[str, dict[str, str]] = {
         "cluster_of": "runtime.devices:build_cluster",
         "devices_of": "runtime.devices:parse_devices",
     },
+    "experiments": {"Study": "studies.experiments:ExperimentResult", "run": "studies.experiments:run_experiment"},
     "learning.learnt_times": {"LearntTimes": "learning.durations:DurationModel"},
     "metrics": {"paired": "core.metrics:bootstrap_paired"},
     "model.placements": {"joined": "core.placements:concatenate_placements"},
@@ -95,7 +97,9 @@ NAMES: dict[str, dict[str, str]] = {
     "workload.formats.reader": {
         "format_for": "workloads.formats.reader:choose_format",
         "format_named": "workloads.formats.reader:load_format",
+        "known": "workloads.formats.reader:load_formats",
         "sniffed": "workloads.formats.reader:detect_format",
+        "told": "workloads.formats.reader:sniff",
     },
     "workload.generator": {
         "at_rate": "workloads.generator:scale_to_rate",

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
-from hybrid_scheduler.core import Cluster, Node, Tasks
-from hybrid_scheduler.learning.durations import DurationModel, DurationObservation, DurationTrainer
+from hybrid_scheduler.core import Cluster, DeviceClass, Node, Tasks
+from hybrid_scheduler.core.cluster import DEFAULT_CPU
+from hybrid_scheduler.learning.durations import DurationModel, DurationObservation, DurationTrainer, _optimal_shares
 from hybrid_scheduler.learning.features import FeatureTable
 
 CLUSTER = Cluster.default(gpus=1)
@@ -101,3 +103,12 @@ def test_nothing_is_learnt_from_tasks_that_have_not_ended() -> None:
     later = trainer.train(running.take(slice(0, 0))._replace(now=7.0))
     assert later is not None
     assert np.isclose(later.typical, seen.times.min(axis=1).mean())
+
+
+def test_a_class_without_a_price_gets_no_share_of_tasks_that_cannot_run_there() -> None:
+    classes = (DEFAULT_CPU, DeviceClass("gpu"), DeviceClass("idle"))
+    cluster = Cluster(classes, (Node({"cpu": 1, "gpu": 1, "idle": 9}),))
+    times = np.array([[10.0, 5.0, np.inf], [12.0, 6.0, np.inf]])
+    share, seconds = _optimal_shares(times, cluster)
+    assert share[2] == 0.0
+    assert seconds == pytest.approx(11.0 / 3)  # two thirds of the work on the GPU
