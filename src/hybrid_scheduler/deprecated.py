@@ -46,6 +46,8 @@ MODULES = {
     "physics": "core.physics",
     "profiler": "profiling.profiler",
     "race": "studies.compare",
+    "reports.figures.learning_curve": "reports.figures.learning",
+    "reports.figures.makespan_over_bound": "reports.figures.bars",
     "runs": "studies.results",
     "simulator": "core.simulator",
     "suite": "studies.suite",

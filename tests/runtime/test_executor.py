@@ -1,4 +1,4 @@
-"""`HybridScheduler` is an executor that people know: futures, map, cancel, timeouts, exceptions, await."""
+"""`HybridScheduler` is a standard executor: futures, map, cancel, timeouts, exceptions, await."""
 
 from __future__ import annotations
 
@@ -21,6 +21,9 @@ from hybrid_scheduler.runtime.jobs import RemoteTraceback, WorkerLostError
 from hybrid_scheduler.runtime.tasks import CommandError
 from hybrid_scheduler.schedulers.scheduler import from_function
 
+EXAMPLE = Path(__file__).parents[2] / "examples" / "own_tasks.py"
+DEADLINE = 300.0
+
 
 @pytest.fixture(scope="module")
 def scheduler() -> Iterator[HybridScheduler]:
@@ -31,7 +34,7 @@ def scheduler() -> Iterator[HybridScheduler]:
 def test_a_future_gets_the_result(scheduler: HybridScheduler) -> None:
     future = scheduler.submit(real_tasks.double, 21)
     assert isinstance(future, Future)
-    assert future.result(timeout=20) == 42
+    assert future.result(timeout=DEADLINE) == 42
 
 
 def test_map_keeps_the_order(scheduler: HybridScheduler) -> None:
@@ -40,20 +43,20 @@ def test_map_keeps_the_order(scheduler: HybridScheduler) -> None:
 
 def test_as_completed_and_wait_of_the_standard_library_work(scheduler: HybridScheduler) -> None:
     futures = [scheduler.submit(real_tasks.double, x) for x in range(10)]
-    assert sorted(each.result() for each in as_completed(futures, timeout=20)) == list(range(0, 20, 2))
+    assert sorted(each.result() for each in as_completed(futures, timeout=DEADLINE)) == list(range(0, 20, 2))
     assert wait(futures).not_done == set()
 
 
 def test_an_exception_reaches_the_caller_with_the_workers_traceback(scheduler: HybridScheduler) -> None:
     with pytest.raises(KeyError, match="aubergine") as raised:
-        scheduler.submit(real_tasks.complain, "aubergine").result(timeout=20)
+        scheduler.submit(real_tasks.complain, "aubergine").result(timeout=DEADLINE)
     assert isinstance(raised.value.__cause__, RemoteTraceback)
     assert "in complain" in str(raised.value.__cause__)
 
 
-def test_an_exception_that_cannot_travel_is_told_in_words(scheduler: HybridScheduler) -> None:
+def test_an_exception_that_cannot_be_pickled_arrives_as_its_message(scheduler: HybridScheduler) -> None:
     with pytest.raises(SchedulerError, match="PickyError: 1 and 2") as raised:
-        scheduler.submit(real_tasks.raise_picky).result(timeout=20)
+        scheduler.submit(real_tasks.raise_picky).result(timeout=DEADLINE)
     assert "in raise_picky" in str(raised.value.__cause__)
 
 
@@ -61,22 +64,22 @@ def test_a_result_that_cannot_be_pickled_is_an_error_of_that_task_alone(schedule
     import threading
 
     with pytest.raises(TypeError, match="pickle"):
-        scheduler.submit(threading.Lock).result(timeout=20)
+        scheduler.submit(threading.Lock).result(timeout=DEADLINE)
     with pytest.raises(TypeError, match="pickle"):
-        scheduler.submit(real_tasks.double, threading.Lock()).result(timeout=20)
-    assert scheduler.submit(real_tasks.double, 1).result(timeout=20) == 2
+        scheduler.submit(real_tasks.double, threading.Lock()).result(timeout=DEADLINE)
+    assert scheduler.submit(real_tasks.double, 1).result(timeout=DEADLINE) == 2
 
 
 def test_closures_and_functions_of_the_main_script_work(scheduler: HybridScheduler) -> None:
     three = 3
-    assert scheduler.submit(lambda x: x * three, 5).result(timeout=20) == 15
+    assert scheduler.submit(lambda x: x * three, 5).result(timeout=DEADLINE) == 15
 
 
 def test_a_result_can_be_waited_for_no_longer_than_a_timeout(scheduler: HybridScheduler) -> None:
     future = scheduler.submit(real_tasks.nap, 0.4, "done")
     with pytest.raises(Late):
         future.result(timeout=0.01)
-    assert future.result(timeout=20) == "done"
+    assert future.result(timeout=DEADLINE) == "done"
 
 
 def test_what_has_not_begun_can_be_cancelled(scheduler: HybridScheduler) -> None:
@@ -85,19 +88,19 @@ def test_what_has_not_begun_can_be_cancelled(scheduler: HybridScheduler) -> None
     assert last.cancel()
     with pytest.raises(CancelledError):
         last.result()
-    assert wait([*busy, last], timeout=20).not_done == set()
+    assert wait([*busy, last], timeout=DEADLINE).not_done == set()
 
 
 def test_futures_among_the_arguments_are_waited_for(scheduler: HybridScheduler) -> None:
     slow = scheduler.submit(real_tasks.nap, 0.1, 5)
     other = scheduler.submit(real_tasks.double, slow)
-    assert scheduler.submit(real_tasks.add, slow, other, 1).result(timeout=20) == 16
+    assert scheduler.submit(real_tasks.add, slow, other, 1).result(timeout=DEADLINE) == 16
 
 
 def test_the_child_of_a_failed_call_raises_what_its_parent_raised(scheduler: HybridScheduler) -> None:
     child = scheduler.submit(real_tasks.double, scheduler.submit(real_tasks.complain, "leek"))
     with pytest.raises(KeyError, match="leek"):
-        child.result(timeout=20)
+        child.result(timeout=DEADLINE)
 
 
 def test_calls_can_be_awaited(scheduler: HybridScheduler) -> None:
@@ -110,40 +113,40 @@ def test_calls_can_be_awaited(scheduler: HybridScheduler) -> None:
 def test_a_large_argument_and_a_large_result_pass_at_the_same_time(scheduler: HybridScheduler) -> None:
     blob = b"x" * 3_000_000
     futures = [scheduler.submit(real_tasks.nap, 0.0, blob) for _ in range(6)]
-    assert all(each.result(timeout=30) == blob for each in futures)
+    assert all(each.result(timeout=DEADLINE) == blob for each in futures)
 
 
 def test_each_kind_of_device_runs_its_own_implementation(scheduler: HybridScheduler) -> None:
     futures = [scheduler.submit(real_tasks.cook, 0.02, 4.0) for _ in range(12)]
-    assert {each.result(timeout=20) for each in futures} == {"cpu", "gpu"}
-    assert scheduler.submit(real_tasks.gpu_only).result(timeout=20) == "gpu"
+    assert {each.result(timeout=DEADLINE) for each in futures} == {"cpu", "gpu"}
+    assert scheduler.submit(real_tasks.gpu_only).result(timeout=DEADLINE) == "gpu"
 
 
 def test_workers_are_pinned_and_have_the_threads_they_were_given(scheduler: HybridScheduler) -> None:
     allowed = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
-    found = scheduler.submit(real_tasks.cores).result(timeout=20)
+    found = scheduler.submit(real_tasks.cores).result(timeout=DEADLINE)
     assert len(found) == 1
     assert set(found) <= set(allowed)
-    assert scheduler.submit(real_tasks.threads).result(timeout=20) == "1"
+    assert scheduler.submit(real_tasks.threads).result(timeout=DEADLINE) == "1"
 
 
 def test_a_command_line_is_a_task(scheduler: HybridScheduler) -> None:
     command = Command([sys.executable, "-c", "import sys; print('hello', sys.argv[1])"])
-    assert scheduler.submit(command, 7).result(timeout=20) == "hello 7\n"
+    assert scheduler.submit(command, 7).result(timeout=DEADLINE) == "hello 7\n"
     with pytest.raises(CommandError, match="ended with 3"):
-        scheduler.submit(Command([sys.executable, "-c", "raise SystemExit(3)"])).result(timeout=20)
+        scheduler.submit(Command([sys.executable, "-c", "raise SystemExit(3)"])).result(timeout=DEADLINE)
     with pytest.raises(CommandError, match="cannot be run"):
-        scheduler.submit(Command(["no-such-program"])).result(timeout=20)
+        scheduler.submit(Command(["no-such-program"])).result(timeout=DEADLINE)
     with pytest.raises(InputError, match="list of words"):
         Command("rm -rf")
 
 
 def test_explanations_name_every_device_and_what_was_learnt(scheduler: HybridScheduler) -> None:
     for _ in range(6):
-        scheduler.submit(real_tasks.cook, 0.02, 4.0).result(timeout=20)
-    told = scheduler.explain(real_tasks.cook, 0.02, 4.0)
-    cpu, gpu = told.candidates
-    assert told.device == 1
+        scheduler.submit(real_tasks.cook, 0.02, 4.0).result(timeout=DEADLINE)
+    explained = scheduler.explain(real_tasks.cook, 0.02, 4.0)
+    cpu, gpu = explained.candidates
+    assert explained.device == 1
     assert 0.018 < cpu.seconds < 0.2
     assert gpu.seconds < cpu.seconds
 
@@ -153,38 +156,38 @@ def test_shares_of_a_split_task_run_on_two_devices_side_by_side() -> None:
     with HybridScheduler(half, devices="cpu,gpu=emulated:slowdown=1") as scheduler:
         scheduler._dispatcher.decider.uses_times = False  # from the first call on
         (gpu_sum, gpu_pid), (cpu_sum, cpu_pid) = scheduler.submit(real_tasks.total, list(range(100))).result(
-            timeout=20
+            timeout=DEADLINE
         )
         assert (gpu_sum, cpu_sum) == (sum(range(50)), sum(range(50, 100)))
         assert gpu_pid != cpu_pid
-        assert scheduler.submit(real_tasks.double, 4).result(timeout=20) == 8  # cannot be split: runs whole
+        assert scheduler.submit(real_tasks.double, 4).result(timeout=DEADLINE) == 8  # cannot be split: runs whole
 
 
-def test_a_policys_mistake_reaches_whoever_waits() -> None:
+def test_an_error_of_the_policy_reaches_the_caller() -> None:
     wrong = from_function(lambda task, view: (1.0, 7))
     with HybridScheduler(wrong, devices="cpu") as scheduler, pytest.raises(PolicyError, match="devices are 0 to 0"):
-        scheduler.submit(real_tasks.double, 1).result(timeout=20)
+        scheduler.submit(real_tasks.double, 1).result(timeout=DEADLINE)
 
 
-def test_a_task_that_kills_its_worker_is_tried_three_times_and_hurts_nobody_else() -> None:
+def test_a_task_that_kills_its_worker_is_tried_three_times_and_affects_no_other() -> None:
     with HybridScheduler("round_robin", devices="cpu") as scheduler:
         others = [scheduler.submit(real_tasks.double, x) for x in range(5)]
         with pytest.raises(WorkerLostError, match="tried 3 times"):
-            scheduler.submit(real_tasks.kill_worker).result(timeout=30)
-        assert [each.result(timeout=20) for each in others] == [0, 2, 4, 6, 8]
-        assert scheduler.submit(real_tasks.double, 9).result(timeout=20) == 18
+            scheduler.submit(real_tasks.kill_worker).result(timeout=DEADLINE)
+        assert [each.result(timeout=DEADLINE) for each in others] == [0, 2, 4, 6, 8]
+        assert scheduler.submit(real_tasks.double, 9).result(timeout=DEADLINE) == 18
 
 
 def test_a_task_whose_worker_dies_once_runs_again(tmp_path: Path) -> None:
     with HybridScheduler("round_robin", devices="cpu") as scheduler:
-        assert scheduler.submit(real_tasks.die_once, str(tmp_path / "mark")).result(timeout=30) == "survived"
+        assert scheduler.submit(real_tasks.die_once, str(tmp_path / "mark")).result(timeout=DEADLINE) == "survived"
     assert (tmp_path / "mark").read_text() == "tried\ntried\n"
 
 
 def test_shutdown_waits_or_cancels() -> None:
     scheduler = HybridScheduler("round_robin", devices="cpu")
     futures = [scheduler.submit(real_tasks.nap, 0.05, x) for x in range(30)]
-    futures[0].result(timeout=20)
+    futures[0].result(timeout=DEADLINE)
     scheduler.shutdown(cancel_futures=True)
     ended = [each for each in futures if not each.cancelled()]
     assert all(each.done() for each in futures)
@@ -203,14 +206,16 @@ def test_a_script_without_a_guard_works(tmp_path: Path) -> None:
         "    print(sum(s.map(square, range(5))))\n",
         encoding="utf-8",
     )
-    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, timeout=DEADLINE, check=False
+    )
     assert (done.stdout, done.stderr) == ("30\n", "")
 
 
 def test_no_worker_outlives_its_scheduler() -> None:
     with HybridScheduler("round_robin", devices="cpu") as scheduler:
-        number = scheduler.submit(real_tasks.worker_number).result(timeout=20)
-    deadline = time.monotonic() + 5
+        number = scheduler.submit(real_tasks.worker_number).result(timeout=DEADLINE)
+    deadline = time.monotonic() + DEADLINE
     while time.monotonic() < deadline and Path(f"/proc/{number}").exists():
         time.sleep(0.01)
     assert not Path(f"/proc/{number}").exists()
@@ -218,3 +223,16 @@ def test_no_worker_outlives_its_scheduler() -> None:
 
 def test_every_backend_is_in_the_registry() -> None:
     assert [each.name for each in registry.backends] == ["local", "ray"]
+
+
+def test_the_example_of_own_tasks_says_what_it_found_and_where_more_would_run() -> None:
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLE)], capture_output=True, text=True, timeout=DEADLINE, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    found = [line.split(" is about ") for line in lines if "pi is about" in line]
+    assert len(found) == 6
+    assert all(abs(float(value) - 3.1416) < 0.02 for _, value in found)
+    assert "futures are arguments too: 6" in lines
+    assert lines[-1] in ("250 would go to cpu", "250 would go to gpu0 (emulated)")

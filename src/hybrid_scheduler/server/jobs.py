@@ -32,7 +32,7 @@ MAX_QUEUED = 20
 STALE_SECONDS = 60.0  # without a heartbeat, after which an experiment counts as abandoned
 HEARTBEAT_SECONDS = 15.0
 RETRY_SECONDS = 1.0  # until a database that did not answer is tried again
-CANCEL_TIMEOUT = 5.0  # seconds that a cancelled experiment may take to end
+CANCEL_TIMEOUT = 30.0  # seconds that a cancelled experiment may take to end
 
 
 @dataclass(frozen=True)
@@ -82,10 +82,6 @@ class JobRequest:
             return Source(self.workload, self.tasks, self.rate, self.load)
         entry = library.resolve(self.workload)
         return Source(str(library.path(entry.name)), self.tasks, self.rate, self.load, entry.sha256)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data."""
-        return asdict(self)
 
 
 def _check_upload(workload: str, library: Library, values: dict[str, Any]) -> str:
@@ -138,11 +134,10 @@ class JobQueue:
         if len(self._progress) >= MAX_QUEUED:
             raise ConflictError(f"{MAX_QUEUED} experiments are queued already: cancel one or wait for one to end")
         request = await asyncio.to_thread(JobRequest.from_values, values, self._library)
-        comparison = await asyncio.to_thread(request.comparison, self._library)
         progress = {"state": "queued", "done": 0, "of": len(request.seeds), "error": ""}
-        cluster, title = comparison.cluster.to_dict(), values.get("title")
+        cluster, title = Cluster.default(request.num_gpus).to_dict(), values.get("title")
         run_id = await self._store.begin_run(
-            COMPARISON, request.seeds[0], cluster, request.to_dict(), self._owner, title, progress
+            COMPARISON, request.seeds[0], cluster, asdict(request), self._owner, title, progress
         )
         self._requests[run_id], self._progress[run_id] = request, progress
         self._queued.append(run_id)
