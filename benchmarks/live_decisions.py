@@ -19,7 +19,7 @@ ALLOWED = 1e-3
 
 def live_decisions() -> list[Row]:
     """Measure the 99th percentile of a decision, task by task, in milliseconds."""
-    forest, agent = HybridML(background=-1, tolerance=0.0), RLAgent(beside=-1)
+    forest, agent = HybridML(background=-1, tolerance=0.0), RLAgent(background=-1)
     rows = []
     for policy in (forest, agent):
         seconds = _live(policy)

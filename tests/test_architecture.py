@@ -48,7 +48,7 @@ HOMES = {
     "fastapi": {"server"},
     "starlette": {"server"},
     "uvicorn": {"server", "cli"},
-    "pydantic": {"server", "settings", "pipeline", "profiling"},
+    "pydantic": {"server", "settings", "pipeline"},
     "pydantic_settings": {"settings"},
     "prometheus_client": {"server"},
     "pyarrow": {"server", "workloads", "studies"},

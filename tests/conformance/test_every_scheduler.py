@@ -104,10 +104,10 @@ def test_the_order_of_lanes_does_not_matter() -> None:
 
 def test_the_hash_seed_does_not_matter() -> None:
     code = (
-        "import hashlib; from hybrid_scheduler import registry; from hybrid_scheduler.studies.compare import race;"
+        "import hashlib; from hybrid_scheduler import registry; from hybrid_scheduler.studies.compare import run_lanes;"
         "from hybrid_scheduler.core import Cluster; from hybrid_scheduler.workloads import WorkloadGenerator;"
         "tasks = WorkloadGenerator(5).generate_preset('layered', 60);"
-        "raced = race(tasks, sorted(registry.schedulers.table), Cluster.default(), seed=3);"
+        "raced = run_lanes(tasks, sorted(registry.schedulers.table), Cluster.default(), seed=3);"
         "print(hashlib.sha256(b''.join(raced[n][0].finish.tobytes() for n in sorted(raced))).hexdigest())"
     )
     digests = {
