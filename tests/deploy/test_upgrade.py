@@ -23,7 +23,7 @@ MOMENT = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
 TASKS = 40
 
 
-def config_of(connection: Connection | None = None) -> Config:
+def alembic_config(connection: Connection | None = None) -> Config:
     config = Config()
     config.set_main_option("script_location", str(Path(database.__file__).with_name("migrations")))
     if connection is not None:
@@ -32,11 +32,11 @@ def config_of(connection: Connection | None = None) -> Config:
 
 
 def older_revisions() -> list[str]:
-    known = [script.revision for script in ScriptDirectory.from_config(config_of()).walk_revisions()]
+    known = [script.revision for script in ScriptDirectory.from_config(alembic_config()).walk_revisions()]
     return sorted(known)[:-1]
 
 
-def filled(connection: Connection) -> Rows:
+def fill(connection: Connection) -> Rows:
     """Fill every table with rows as an older version did, and return them as the database has them."""
     tables = MetaData()
     tables.reflect(connection)
@@ -76,8 +76,8 @@ def contents(connection: Connection) -> Rows:
 async def test_a_database_of_an_older_revision_keeps_its_data(revision: str, empty_url: str) -> None:
     engine = create_async_engine(parse_url(empty_url))
     async with engine.begin() as connection:
-        await connection.run_sync(lambda each: command.upgrade(config_of(each), revision))
-        before = await connection.run_sync(filled)
+        await connection.run_sync(lambda each: command.upgrade(alembic_config(each), revision))
+        before = await connection.run_sync(fill)
     await engine.dispose()
     assert [len(before[name]) for name in ("tasks", "scheduler_results", "training_data")] == [TASKS] * 3
 

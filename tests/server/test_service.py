@@ -116,7 +116,8 @@ async def test_a_torn_manifest_hides_only_its_own_folder(service: Service) -> No
     assert "forest.pkl.json" in answer["problems"][0]
 
 
-async def test_what_the_learners_of_a_run_know_is_kept_when_it_ends(url: str, tmp_path: Path) -> None:
+async def test_the_models_of_learners_are_saved_when_a_run_ends(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/hms.db"
     async with serving(url, schedulers=("hybrid_ml", "eft"), data_dir=tmp_path) as service:
         await service.step(60)
         run_id = service.manager.run_id
