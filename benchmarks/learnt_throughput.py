@@ -21,8 +21,7 @@ from hybrid_scheduler.core.tasks import Floats
 from hybrid_scheduler.runtime.devices import parse_devices
 from hybrid_scheduler.runtime.dispatcher import Dispatcher
 from hybrid_scheduler.runtime.executor import create_backend, create_policy
-from hybrid_scheduler.runtime.jobs import build_placements
-from hybrid_scheduler.runtime.tasks import TaskFunction
+from hybrid_scheduler.runtime.jobs import TaskFunction, build_placements
 from hybrid_scheduler.schedulers.learner import is_learner
 
 DEVICES = "cpu=emulated:slowdown=1,gpu=emulated:slowdown=1"

@@ -8,7 +8,7 @@ import real_tasks
 from benchmarks.learnt_throughput import run_batches
 from hybrid_scheduler.registry import schedulers
 from hybrid_scheduler.runtime.dispatcher import DECISION_BLOCK, LOOKAHEAD, Dispatcher
-from hybrid_scheduler.runtime.tasks import TaskFunction
+from hybrid_scheduler.runtime.jobs import TaskFunction
 from scripted_backend import ScriptedBackend
 
 

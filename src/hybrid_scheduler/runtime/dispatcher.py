@@ -28,6 +28,7 @@ from hybrid_scheduler.runtime.devices import build_cluster, class_signatures
 from hybrid_scheduler.runtime.jobs import (
     CANCELLED,
     ERROR,
+    KINDS,
     LOST,
     VALUE,
     Answer,
@@ -39,7 +40,6 @@ from hybrid_scheduler.runtime.jobs import (
     build_tasks,
 )
 from hybrid_scheduler.runtime.measured_times import MeasuredTimes
-from hybrid_scheduler.runtime.tasks import KINDS
 from hybrid_scheduler.schedulers.explain import Explanation, explain_next
 from hybrid_scheduler.schedulers.learner import Learner
 from hybrid_scheduler.schedulers.scheduler import Scheduler, plans_batches
@@ -139,11 +139,14 @@ class Decider:
         predicted = self.predict(jobs)
         self.queues.write_free_times(self.machine.view.free, now)
         placed = self.machine.step(self._build_block(jobs, predicted, now), self.policy, times=predicted)
-        choices, columns = {}, _Columns(placed, predicted)
+        # As lists, because reading an item of an array costs more than the rest of a choice.
+        columns = (placed.status, placed.gpu, placed.cpu, placed.gpu_fraction, predicted)
+        rows = list(zip(*(column.tolist() for column in columns), strict=True))
+        choices = {}
         for row in _first_to_start(placed, limit):
             job = jobs[row]
             job.saved = {name: np.array(getattr(self.policy, name)[row]) for name in self._row_arrays}
-            choices[job] = self._choose(job, columns, row)
+            choices[job] = self._choose(job, *rows[row])
         self.seconds += time.perf_counter() - begin
         self.count += len(choices)
         return choices
@@ -173,11 +176,9 @@ class Decider:
             tasks, measured={each.name: predicted[:, column] for column, each in enumerate(self.cluster.classes)}
         )
 
-    def _choose(self, job: Job, columns: _Columns, row: int) -> Choice:
-        status, seconds = columns.status[row], columns.seconds[row]
+    def _choose(self, job: Job, status: int, gpu: int, cpu: int, share: float, seconds: list[float]) -> Choice:
         if status in REASONS:
             return Choice(status, (), seconds)
-        gpu, cpu, share = columns.gpu[row], columns.cpu[row], columns.gpu_fraction[row]
         trial = self._find_trial(job, seconds)
         if trial >= 0:
             return Choice(RAN, ((trial, 1.0),), seconds)
@@ -228,17 +229,6 @@ class Decider:
         return explain_next(Lane(self.policy, self.machine), self._build_block([job], predicted, now), predicted)
 
 
-class _Columns:
-    """Columns of placements as lists, because reading an item of an array costs more than the rest of a choice."""
-
-    def __init__(self, placed: Placements, predicted: Floats) -> None:
-        self.status: list[int] = placed.status.tolist()
-        self.gpu: list[int] = placed.gpu.tolist()
-        self.cpu: list[int] = placed.cpu.tolist()
-        self.gpu_fraction: list[float] = placed.gpu_fraction.tolist()
-        self.seconds: list[list[float]] = predicted.tolist()
-
-
 def _first_to_start(placed: Placements, limit: int) -> list[int]:
     """Return the rows that start first, in that order; rejected ones first of all."""
     if len(placed) <= limit:
@@ -264,6 +254,7 @@ class Dispatcher:
         self.times = MeasuredTimes() if times is None else times
         self.decider = Decider(policy, backend, self.times)
         self._policy, self._on_finished = policy, on_finished
+        self._plans_batches = plans_batches(policy)
         self._queues = self.decider.queues
         self._lookahead = lookahead * len(backend.devices)
         self._lock = threading.RLock()
@@ -346,11 +337,10 @@ class Dispatcher:
         return int(min(small, self._lookahead * SMALL_JOB_FACTOR))
 
     def _decide_waiting(self) -> None:
-        plans = plans_batches(self._policy)
         while self._waiting and (room := self._limit - len(self._dispatched)) > 0:
-            if plans and not self._queues.idle:
+            if self._plans_batches and not self._queues.idle:
                 return  # batches are formed when a device runs out of work, a moment before it does
-            count = min(max(room, PLANNING_WINDOW) if plans else room, len(self._waiting))
+            count = min(max(room, PLANNING_WINDOW) if self._plans_batches else room, len(self._waiting))
             jobs = [self._waiting.popleft() for _ in range(count)]
             self._dispatch([job for job in jobs if not self._end_if_cancelled(job)], room)
 

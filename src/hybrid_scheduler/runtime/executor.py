@@ -15,9 +15,8 @@ from hybrid_scheduler.errors import InputError, SchedulerError
 from hybrid_scheduler.runtime.backend import Backend
 from hybrid_scheduler.runtime.devices import DeviceSpec, build_cluster, normalise_devices, parse_devices
 from hybrid_scheduler.runtime.dispatcher import LOOKAHEAD, Dispatcher
-from hybrid_scheduler.runtime.jobs import Job
+from hybrid_scheduler.runtime.jobs import Job, TaskFunction
 from hybrid_scheduler.runtime.measured_times import MeasuredTimes, load_times, save_times, times_path
-from hybrid_scheduler.runtime.tasks import TaskFunction
 from hybrid_scheduler.schedulers.explain import Explanation
 from hybrid_scheduler.schedulers.learner import is_learner
 from hybrid_scheduler.schedulers.scheduler import Scheduler

@@ -1,7 +1,7 @@
-"""Jobs, the calls that they send to workers, and the answers.
+"""From a task to its result: task function, job, call, answer.
 
-A job is one task submitted by the user; its future gets the result. It is sent as one call, or as two if a GPU and a
-CPU share it. A worker runs a call and sends an answer.
+A job is one submitted call to a task function; its future gets the result. It is sent to a worker as one call, or to
+two as two if a GPU and a CPU share it. A worker runs a call and sends an answer.
 """
 
 from __future__ import annotations
@@ -13,24 +13,128 @@ from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
 from types import BuiltinFunctionType, FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from hybrid_scheduler.core.cluster import Cluster
 from hybrid_scheduler.core.placements import Placements
 from hybrid_scheduler.core.tasks import Floats, Tasks, base_duration, no_edges
-from hybrid_scheduler.errors import SchedulerError
-
-if TYPE_CHECKING:
-    from hybrid_scheduler.runtime.tasks import TaskFunction
+from hybrid_scheduler.errors import InputError, SchedulerError
 
 VALUE, ERROR, LOST, CANCELLED = 0, 1, 2, 3
 """Outcomes of a call: a value, an exception, every worker died, cancelled before it began."""
 SMALL_SECONDS = 0.01  # calls expected to take less are sent in batches
 NAN = float("nan")
+KINDS = ("cpu", "gpu")
+FEATURES = {"size": "a number above 0", "intensity": "a number from 0 to 1", "memory": "megabytes, 0 or more"}
+"""Features of a task and what is expected of them."""
+Feature = float | Callable[..., float]
+Function = Callable[..., Any]
 _PLAIN_TYPES = {bool, int, float, str, bytes, type(None)}
 _FUNCTION_TYPES = {FunctionType, BuiltinFunctionType}
+
+
+class TaskFunction:
+    """A function that can be submitted, with its features and its implementations.
+
+    `size`, `intensity` and `memory` (MB) are numbers, or functions of the arguments of the call. `only` restricts it
+    to one kind of device.
+    """
+
+    def __init__(
+        self,
+        function: Function,
+        size: Feature = 1.0,
+        intensity: Feature = 0.5,
+        memory: Feature = 0.0,
+        only: str | None = None,
+        name: str = "",
+    ) -> None:
+        if not callable(function):
+            raise InputError(f"{function!r} cannot be called: submit a function, a @task or a Command")
+        if only is not None and only not in KINDS:
+            raise InputError(f"task '{function!r}': only is {only!r}, expected cpu or gpu")
+        self.function = function
+        self.name = name or getattr(function, "task_name", "") or _find_name(function)  # for its measured times
+        self._features = {"size": size, "intensity": intensity, "memory": memory}
+        self._constant: tuple[float, float, float] | None = None  # the features if no argument changes them
+        self.kinds = set(KINDS) if only is None else {only}  # of devices that can run it
+        self._by_kind: dict[str, Function] = {}
+        self._share: Function | None = None
+        self.combine_parts: Function = lambda gpu_part, cpu_part: (gpu_part, cpu_part)
+        self._bytes: dict[Function, bytes] = {}
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function itself, in this process."""
+        return self.function(*args, **kwargs)
+
+    def on(self, kind: str) -> Callable[[Function], Function]:
+        """Mark the implementation for a kind of device: `@f.on("gpu")`."""
+        if kind not in KINDS:
+            raise InputError(f"task '{self.name}': no kind of device is called '{kind}', expected cpu or gpu")
+
+        def register(function: Function) -> Function:
+            self.kinds.add(kind)
+            self._by_kind[kind] = function
+            return function
+
+        return register
+
+    def share(self, function: Function) -> Function:
+        """Mark the function `f(begin, end, *args)` that runs the part from `begin` to `end`, 0 to 1, of the work."""
+        self._share = function
+        return function
+
+    def combine(self, function: Function) -> Function:
+        """Mark the function that combines the GPU's part, which comes first, and the CPU's into one result."""
+        self.combine_parts = function
+        return function
+
+    @property
+    def can_split(self) -> bool:
+        """Whether a GPU and a CPU can each run a part."""
+        return self._share is not None
+
+    def create_job(self, number: int, args: tuple[Any, ...], kwargs: dict[str, Any], arrival: float) -> Job:
+        """Return the job of a call with these arguments."""
+        return Job(number, self, args, kwargs, *self.features(args, kwargs), arrival, arrival)
+
+    def features(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[float, float, float]:
+        """Return size, intensity and memory of a call."""
+        if self._constant is not None:
+            return self._constant
+        size, intensity, memory = [self._evaluate(name, args, kwargs) for name in FEATURES]
+        if not any(map(callable, self._features.values())):
+            self._constant = size, intensity, memory
+        return size, intensity, memory
+
+    def _evaluate(self, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> float:
+        given = self._features[name]
+        value = given(*args, **kwargs) if callable(given) else given
+        low, high = (0.0, 1.0) if name == "intensity" else (0.0, float("inf"))
+        if not isinstance(value, int | float) or not low <= value <= high or (name == "size" and not value > 0):
+            raise InputError(f"task '{self.name}': {name} is {value!r}, expected {FEATURES[name]}")
+        return float(value)
+
+    def serialize(self, kind: str, is_part: bool) -> bytes:
+        """Return the pickled implementation for a kind of device, or the function that runs a part; pickled once."""
+        function = self._share if is_part and self._share else self._by_kind.get(kind, self.function)
+        if function not in self._bytes:
+            try:
+                self._bytes[function] = serialize(function)
+            except Exception as error:
+                raise InputError(
+                    f"task '{self.name}' cannot be sent to a worker ({error}): it must be picklable"
+                ) from error
+        return self._bytes[function]
+
+
+def _find_name(function: Function) -> str:
+    """Return module and name of a function."""
+    inner = getattr(function, "func", function)  # functools.partial
+    name = getattr(inner, "__qualname__", type(inner).__qualname__)
+    return f"{getattr(inner, '__module__', '') or ''}.{name}".lstrip(".")
 
 
 class WorkerLostError(SchedulerError):

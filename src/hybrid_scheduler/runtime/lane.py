@@ -240,20 +240,9 @@ class MeasuredComparison:
 
 
 def _placement_rows(placed: Placements) -> list[tuple[float, ...]]:
-    columns = (
-        placed.tasks.task_id,
-        placed.gpu_fraction,
-        placed.gpu,
-        placed.cpu,
-        placed.gpu_start,
-        placed.cpu_start,
-        placed.gpu_seconds,
-        placed.cpu_seconds,
-        placed.tasks.arrival_time,
-        placed.ready,
-        placed.finish,
-        placed.status,
-    )
+    tasks, names = placed.tasks, PLACEMENT_COLUMNS[3:]
+    columns = [tasks.arrival_time if name == "arrival" else getattr(placed, name) for name in names]
+    columns.insert(0, tasks.task_id)
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
