@@ -19,9 +19,9 @@ from hybrid_scheduler.bounds.optimum import optimum
 from hybrid_scheduler.core.placements import Placements
 from hybrid_scheduler.core.tasks import Floats
 from hybrid_scheduler.runtime.devices import parse_devices
-from hybrid_scheduler.runtime.dispatcher import Dispatcher
+from hybrid_scheduler.runtime.dispatcher import Dispatcher, build_placements
 from hybrid_scheduler.runtime.executor import create_backend, create_policy
-from hybrid_scheduler.runtime.jobs import TaskFunction, build_placements
+from hybrid_scheduler.runtime.jobs import TaskFunction
 from hybrid_scheduler.schedulers.learner import is_learner
 
 DEVICES = "cpu=emulated:slowdown=1,gpu=emulated:slowdown=1"

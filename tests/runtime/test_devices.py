@@ -8,6 +8,7 @@ import pytest
 
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.runtime.devices import DeviceSpec, build_cluster, find_devices, parse_devices
+from hybrid_scheduler.runtime.worker import time_factor
 
 
 def test_text_becomes_devices() -> None:
@@ -24,8 +25,8 @@ def test_emulated_devices_are_labelled_as_such() -> None:
     assert (cpu.label, gpu.label) == ("cpu (emulated)", "gpu0 (emulated)")
     assert (cpu.torch_device, gpu.torch_device) == ("cpu", "cpu")
     assert "emulated" in gpu.signature
-    assert gpu.time_factor(0.0) / cpu.time_factor(0.0) == 2.0
-    assert cpu.time_factor(1.0) / gpu.time_factor(1.0) == 3.0
+    factors = [[time_factor(each.slowdown, each.slope, intensity) for each in (cpu, gpu)] for intensity in (0.0, 1.0)]
+    assert factors == [[3.0, 6.0], [3.0, 1.0]]
 
 
 def test_the_cluster_has_the_same_devices_in_the_same_order() -> None:

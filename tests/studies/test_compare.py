@@ -149,7 +149,7 @@ def test_the_speedup_is_the_mean_of_the_ratios() -> None:
 def test_a_result_prints_what_was_compared_a_table_and_the_verdict() -> None:
     lines = str(make_result(CLEAR)).splitlines()
     assert lines[0] == "mixed: 10 tasks, load 1, 1 node: 1 cpu, 4 gpu, queued, 3 seeds, simulated"
-    assert lines[1].startswith("certified bound 1.00 s: no schedule can be faster (prices cpu 0.2")
+    assert lines[1].startswith("certified bound 1.00 s: no schedule is faster (prices cpu 0.2")
     assert lines[3].split() == ["scheduler", "makespan", "/", "bound", "turnaround", "p99", "energy", "cost"]
     assert [line.split()[0] for line in lines[5:8]] == ["eft", "greedy", "round_robin"]
     assert lines[-1] == str(make_result(CLEAR).verdict)

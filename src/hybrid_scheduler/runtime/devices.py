@@ -65,10 +65,6 @@ class DeviceSpec:
         )
         return f"{self.device_class}={how}:threads={self.threads}"
 
-    def time_factor(self, intensity: float) -> float:
-        """Return the factor by which an emulated device multiplies the time of a task."""
-        return self.slowdown / (1.0 + self.slope * intensity) if self.is_emulated else 1.0
-
 
 def parse_devices(text: str) -> tuple[DeviceSpec, ...]:
     """Parse devices such as `cpu,gpu=emulated:slowdown=2` or `cpu:threads=4,cuda:0`; also `auto` and `emulated`."""

@@ -17,11 +17,12 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
+from hybrid_scheduler.core.cluster import Cluster
 from hybrid_scheduler.core.lane import Lane
 from hybrid_scheduler.core.placements import LOST as LOST_STATUS
 from hybrid_scheduler.core.placements import RAN, REASONS, Placements
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
-from hybrid_scheduler.core.tasks import Floats, Tasks
+from hybrid_scheduler.core.tasks import Floats, Tasks, base_duration, no_edges
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.runtime.backend import Backend
 from hybrid_scheduler.runtime.devices import build_cluster, class_signatures
@@ -36,8 +37,6 @@ from hybrid_scheduler.runtime.jobs import (
     Job,
     Share,
     WorkerLostError,
-    build_placements,
-    build_tasks,
 )
 from hybrid_scheduler.runtime.measured_times import MeasuredTimes
 from hybrid_scheduler.schedulers.explain import Explanation, explain_next
@@ -153,20 +152,17 @@ class Decider:
 
     def predict(self, jobs: Sequence[Job]) -> Floats:
         """Return predicted seconds of jobs by class; infinite where a job has no implementation."""
-        known: dict[tuple[str, float], Floats] = {}
+        known: dict[tuple[str, float], tuple[Floats, list[bool]]] = {}
         rows = np.empty((len(jobs), len(self._signatures)))
         for row, job in enumerate(jobs):
-            key = job.task.name, job.size
-            if key not in known:
-                known[key] = self.times.predict(job.task.name, self._signatures, job.size)
-            rows[row] = known[key]
+            name = job.task.name
+            if (name, job.size) not in known:
+                seconds = self.times.predict(name, self._signatures, job.size)
+                known[name, job.size] = seconds, [self.times.has_measured(name, each) for each in self._signatures]
+            rows[row], job.is_measured = known[name, job.size]
             if len(job.task.kinds) < len(KINDS):
                 rows[row, [each.kind not in job.task.kinds for each in self.cluster.classes]] = np.inf
         return rows
-
-    def has_measured(self, job: Job, device: int) -> bool:
-        """Whether the job's task was ever timed on a device's class."""
-        return self.times.has_measured(job.task.name, self._signatures[self.class_index[device]])
 
     def _build_block(self, jobs: Sequence[Job], predicted: Floats, now: float) -> Tasks:
         tasks = build_tasks(jobs, np.full(len(jobs), now))
@@ -386,7 +382,7 @@ class Dispatcher:
         calls = list[Call]()
         try:
             for share, each in zip(job.shares, seconds, strict=True):
-                expected = each if self.decider.has_measured(job, share.device) else float("nan")
+                expected = each if job.is_measured[class_index[share.device]] else float("nan")
                 calls.append(job.create_call(share, next(self._numbers), expected))
         except Exception as error:  # noqa: BLE001  # arguments that cannot be pickled belong to the caller
             self._fail(job, error)
@@ -508,3 +504,58 @@ def _is_movable(call: Call) -> bool:
     job, share = call.tag
     known = not math.isnan(call.expected)
     return bool(known and job.trains_policy and share.part == 1.0 and not call.attempts)
+
+
+def build_tasks(jobs: Sequence[Job], arrival: Floats | None = None) -> Tasks:
+    """Return jobs as the tasks that policies see; their features were checked when they were submitted."""
+    size = np.array([job.size for job in jobs])
+    intensity = np.array([job.intensity for job in jobs])
+    return Tasks(
+        size=size,
+        compute_intensity=intensity,
+        memory_required=np.array([job.memory for job in jobs]),
+        arrival_time=np.array([job.arrival for job in jobs]) if arrival is None else arrival,
+        task_id=np.array([job.number for job in jobs], np.int64),
+        duration_estimate=base_duration(size, intensity),
+        edges=no_edges(len(jobs)),
+    )
+
+
+def build_placements(
+    jobs: Sequence[Job], cluster: Cluster, predicted: Floats, since: float = 0.0, tasks: Tasks | None = None
+) -> Placements:
+    """Return where and when jobs ran.
+
+    `predicted` fills in the seconds on classes where they did not run, `since` becomes time 0.
+    """
+    count, times = len(jobs), predicted.copy()
+    fraction, status = np.full(count, np.nan), np.zeros(count, np.uint8)
+    devices = np.full((2, count), -1, np.int32)
+    starts = np.full((2, count), np.nan)
+    for row, job in enumerate(jobs):
+        status[row] = job.status
+        if not job.shares:
+            continue
+        fraction[row] = job.gpu_fraction
+        for share in job.shares:
+            side = 0 if share.on_gpu else 1
+            devices[side, row], starts[side, row] = share.device, share.start - since
+            times[row, cluster.class_index[share.device]] = (share.end - share.start) / share.part
+    placed = Placements(
+        tasks=build_tasks(jobs, np.array([job.arrival - since for job in jobs])) if tasks is None else tasks,
+        cluster=cluster,
+        times=times,
+        gpu_fraction=fraction,
+        gpu=devices[0],
+        cpu=devices[1],
+        gpu_start=starts[0],
+        cpu_start=starts[1],
+        ready=np.array([job.ready - since for job in jobs]),
+        finish=np.full(count, np.nan),
+        status=status,
+        measured=True,
+    )
+    # The same sums as in the simulator, so that a finish is bit-identical to start plus seconds.
+    ends = np.fmax(placed.gpu_start + placed.gpu_seconds, placed.cpu_start + placed.cpu_seconds)
+    placed.finish[:] = np.where(placed.ran, ends, np.nan)
+    return placed

@@ -15,11 +15,6 @@ from dataclasses import dataclass, field
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
-import numpy as np
-
-from hybrid_scheduler.core.cluster import Cluster
-from hybrid_scheduler.core.placements import Placements
-from hybrid_scheduler.core.tasks import Floats, Tasks, base_duration, no_edges
 from hybrid_scheduler.errors import InputError, SchedulerError
 
 VALUE, ERROR, LOST, CANCELLED = 0, 1, 2, 3
@@ -234,6 +229,7 @@ class Job:
     failed: bool = False  # it ran and raised
     attempts: int = 1
     device_intensity: float | None = None  # by which an emulated device is slow, if not the task's own
+    is_measured: list[bool] = field(default_factory=list)  # by class: whether its task was timed there
     trains_policy: bool = True
     saved: dict[str, Any] = field(default_factory=dict)  # attributes that the policy needs again for training
     error: BaseException | None = None  # why it was not sent, or not completed
@@ -323,58 +319,3 @@ def serialize_error(error: BaseException) -> bytes:
     except Exception:  # noqa: BLE001  # third-party reduce methods may raise anything
         return serialize((SchedulerError(f"{type(error).__name__}: {error} (it cannot be pickled itself)"), text))
     return blob
-
-
-def build_tasks(jobs: Sequence[Job], arrival: Floats | None = None) -> Tasks:
-    """Return jobs as the tasks that policies see; their features were checked when they were submitted."""
-    size = np.array([job.size for job in jobs])
-    intensity = np.array([job.intensity for job in jobs])
-    return Tasks(
-        size=size,
-        compute_intensity=intensity,
-        memory_required=np.array([job.memory for job in jobs]),
-        arrival_time=np.array([job.arrival for job in jobs]) if arrival is None else arrival,
-        task_id=np.array([job.number for job in jobs], np.int64),
-        duration_estimate=base_duration(size, intensity),
-        edges=no_edges(len(jobs)),
-    )
-
-
-def build_placements(
-    jobs: Sequence[Job], cluster: Cluster, predicted: Floats, since: float = 0.0, tasks: Tasks | None = None
-) -> Placements:
-    """Return where and when jobs ran.
-
-    `predicted` fills in the seconds on classes where they did not run, `since` becomes time 0.
-    """
-    count, times = len(jobs), predicted.copy()
-    fraction, status = np.full(count, np.nan), np.zeros(count, np.uint8)
-    devices = np.full((2, count), -1, np.int32)
-    starts = np.full((2, count), np.nan)
-    for row, job in enumerate(jobs):
-        status[row] = job.status
-        if not job.shares:
-            continue
-        fraction[row] = job.gpu_fraction
-        for share in job.shares:
-            side = 0 if share.on_gpu else 1
-            devices[side, row], starts[side, row] = share.device, share.start - since
-            times[row, cluster.class_index[share.device]] = (share.end - share.start) / share.part
-    placed = Placements(
-        tasks=build_tasks(jobs, np.array([job.arrival - since for job in jobs])) if tasks is None else tasks,
-        cluster=cluster,
-        times=times,
-        gpu_fraction=fraction,
-        gpu=devices[0],
-        cpu=devices[1],
-        gpu_start=starts[0],
-        cpu_start=starts[1],
-        ready=np.array([job.ready - since for job in jobs]),
-        finish=np.full(count, np.nan),
-        status=status,
-        measured=True,
-    )
-    # The same sums as in the simulator, so that a finish is bit-identical to start plus seconds.
-    ends = np.fmax(placed.gpu_start + placed.gpu_seconds, placed.cpu_start + placed.cpu_seconds)
-    placed.finish[:] = np.where(placed.ran, ends, np.nan)
-    return placed

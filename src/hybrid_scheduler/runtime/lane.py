@@ -18,9 +18,9 @@ from hybrid_scheduler.core.placements import NO_PARENT, RAN, Placements
 from hybrid_scheduler.core.tasks import Tasks
 from hybrid_scheduler.runtime.backend import Backend
 from hybrid_scheduler.runtime.devices import DeviceSpec
-from hybrid_scheduler.runtime.dispatcher import Dispatcher
+from hybrid_scheduler.runtime.dispatcher import Dispatcher, build_placements
 from hybrid_scheduler.runtime.executor import create_backend, create_policy
-from hybrid_scheduler.runtime.jobs import Job, build_placements
+from hybrid_scheduler.runtime.jobs import Job
 from hybrid_scheduler.runtime.measured_times import MeasuredTimes
 from hybrid_scheduler.runtime.tasks import MIN_EDGE, choose_kernel, create_kernel_job
 from hybrid_scheduler.schedulers.learner import is_learner

@@ -48,7 +48,8 @@ class LocalBackend(Backend):
     def _start_worker(self, queue: DeviceQueue) -> ChildProcess:
         spec = self.devices[queue.device]
         environment = {**os.environ, **limit_threads(spec.threads)}
-        worker = ChildProcess(serve_calls, spec, self._cores[queue.device], environment=environment, stdout=None)
+        arguments = self._cores[queue.device], spec.torch_device, spec.slowdown, spec.slope
+        worker = ChildProcess(serve_calls, *arguments, environment=environment, stdout=None)
         self._selector.register(worker.channel, selectors.EVENT_READ, queue)
         return worker
 

@@ -1,4 +1,7 @@
-"""What runs in a worker process: calls, one after another, on one device."""
+"""What runs in a worker process: calls, one after another, on one device.
+
+It imports little, because a worker that died is replaced while its calls wait.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from hybrid_scheduler.processes import Channel
-from hybrid_scheduler.runtime.devices import DeviceSpec
 from hybrid_scheduler.runtime.jobs import ERROR, VALUE, serialize, serialize_error
 
 REQUEST = struct.Struct("<qdI")  # number, intensity, length of the function
@@ -20,19 +22,19 @@ ANSWER = struct.Struct("<qBdd")  # number, outcome, start, end
 READY = -1  # number of the first message, sent when the worker can take calls
 SCHEDSTAT = Path("/proc/thread-self/schedstat")
 """Linux: nanoseconds that the thread ran, nanoseconds that it waited for a core, and how often it ran."""
-_devices: list[DeviceSpec] = []
+_devices: list[str] = []
 
 
 def current_device() -> str:
     """Return torch's name of the device that the calling task runs on; "cpu" outside a worker."""
-    return _devices[-1].torch_device if _devices else "cpu"
+    return _devices[-1] if _devices else "cpu"
 
 
-def serve_calls(channel: Channel, spec: DeviceSpec, cores: list[int]) -> None:
+def serve_calls(channel: Channel, cores: list[int], torch_device: str, slowdown: float, slope: float) -> None:
     """Run calls until the parent closes the channel; an answer is sent before the next call begins."""
     if cores:
         os.sched_setaffinity(0, cores)
-    runner = CallRunner(spec)
+    runner = CallRunner(torch_device, slowdown, slope)
     channel.send([ANSWER.pack(READY, VALUE, 0.0, 0.0)])
     head = REQUEST.size
     for message in channel.messages():
@@ -43,18 +45,18 @@ def serve_calls(channel: Channel, spec: DeviceSpec, cores: list[int]) -> None:
 
 
 class CallRunner:
-    """Runs calls on one device."""
+    """Runs calls on one device, an emulated one if `slowdown` is above 0."""
 
-    def __init__(self, spec: DeviceSpec, clock: Callable[[], float] = time.perf_counter) -> None:
-        self.spec, self._clock = spec, clock
-        self._synchronize = _find_synchronize(spec.torch_device)
+    def __init__(self, torch_device: str, slowdown: float, slope: float) -> None:
+        self._slowdown, self._slope = slowdown, slope
+        self._synchronize = _find_synchronize(torch_device)
         self._core_wait = 0.0  # at the start of the call
-        _devices.append(spec)
+        _devices.append(torch_device)
 
     def run(self, function: bytes, arguments: bytes, intensity: float) -> tuple[int, float, float, bytes]:
         """Run a call; return outcome, start, end and the pickled value or exception."""
-        start = self._clock()
-        self._core_wait = _read_core_wait() if self.spec.is_emulated else 0.0
+        start = time.perf_counter()
+        self._core_wait = _read_core_wait() if self._slowdown > 0 else 0.0
         try:
             args, kwargs = pickle.loads(arguments)  # noqa: S301  # from our own parent
             value = _load_function(function)(*args, **kwargs)
@@ -69,16 +71,21 @@ class CallRunner:
 
     def _finish(self, start: float, intensity: float) -> float:
         """Return the time; an emulated device sleeps before, until it has been slow enough."""
-        end = self._clock()
-        if not self.spec.is_emulated:
+        end = time.perf_counter()
+        if not self._slowdown > 0:
             return end
         # A real device does not become slower because this machine is busy: waiting for a core is not stretched.
         own = end - start - (_read_core_wait() - self._core_wait)
-        rest = own * self.spec.time_factor(intensity) - (end - start)
+        rest = own * time_factor(self._slowdown, self._slope, intensity) - (end - start)
         if rest <= 0.0:
             return end
         time.sleep(rest)
-        return self._clock()
+        return time.perf_counter()
+
+
+def time_factor(slowdown: float, slope: float, intensity: float) -> float:
+    """Return the factor by which an emulated device multiplies the time of a task."""
+    return slowdown / (1.0 + slope * intensity)
 
 
 def _read_core_wait() -> float:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -260,7 +261,7 @@ class Result:
         bound = self.outcomes[0].bound
         prices = ", ".join(f"{name} {price:.3g}" for name, price in bound.prices.items() if price)
         proof = f"prices {prices}" if prices else "longest chain" if len(bound.path) > 1 else "one long task"
-        return f"certified bound {makespan}: no schedule can be faster ({proof})"
+        return f"certified bound {makespan}: no schedule is faster ({proof})"
 
     def table(self, width: int = 80) -> list[str]:
         """Return the lines of a table of the schedulers, best first."""
@@ -288,7 +289,7 @@ class Result:
         if (spilled := means["spilled"][worst]) > 0:
             where = f"up to {spilled:g} a seed ({shorten(worst, width)})"
             lines.append(f"tasks that did not fit where they were sent: {where}")
-        return lines
+        return [part for line in lines for part in textwrap.wrap(line, width)]
 
 
 def shorten(spec: str, width: int = 80) -> str:
