@@ -189,8 +189,8 @@ def adopt_policy(policy: type[Any]) -> None:
         if old in own and new not in own:
             warn(f"{policy.__name__}.{old}", new, stacklevel=4)
             setattr(policy, new, own[old])
-    prepare = own.get("prepare")
-    if prepare is not None and "order" in getattr(getattr(prepare, "__code__", None), "co_names", ()):
+    prepare = getattr(policy, "prepare", None)
+    if "order" in own or ("prepare" in own and "order" in getattr(prepare, "__code__", warn.__code__).co_names):
         setattr(policy, "prepare", _return_order(policy, prepare))  # noqa: B010  # as below
     if own.keys() & {"expected_seconds", "scores", "contributions"} and "evidence" not in own:
         warn(f"{policy.__name__}'s expected_seconds, scores, contributions", "evidence(task, view)", stacklevel=4)
@@ -203,9 +203,9 @@ def _return_order(policy: type[Any], prepare: Any) -> Any:
     @wraps(prepare)
     def wrapped(self: Any, *arguments: Any) -> Any:
         returned = prepare(self, *arguments)
-        if returned is None and vars(self).get("order") is not None:
+        if returned is None and (order := getattr(self, "order", None)) is not None:
             warn(f"{policy.__name__}.order", "the value that prepare returns")
-            return vars(self)["order"]
+            return order
         return returned
 
     return wrapped

@@ -15,6 +15,8 @@ from hybrid_scheduler.core import Cluster, Placements, Tasks
 from hybrid_scheduler.core.lane import Lane
 from hybrid_scheduler.core.physics import best_split_times, class_times
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
+from hybrid_scheduler.core.tasks import Floats, Ints
+from hybrid_scheduler.core.view import View
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.learning.features import FEATURES
 from hybrid_scheduler.learning.model_files import read_manifest, save_model
@@ -80,7 +82,7 @@ def test_a_model_remembers_its_columns_and_demands_them(tmp_path: Path) -> None:
     frozen = pretrain_on_workloads("hybrid_ml:online=false", [kernels(200, 4)], ONE_EACH)
     tasks = kernels(100, 5, 1.0)
     assert np.array_equal(run(frozen, tasks).finish, run(loaded, tasks).finish)
-    with pytest.raises(InputError, match="learnt from feature_kind, which these tasks do not carry"):
+    with pytest.raises(InputError, match="trained on feature_kind, which these tasks do not carry"):
         run(loaded, kernels(10, 6, told=False))
 
 
@@ -101,7 +103,7 @@ def test_a_file_from_before_there_were_learnt_times_is_read(tmp_path: Path) -> N
     run(policy, tasks)
     assert policy._models is not None
     old = replace(policy._models, last_fit=None)
-    del vars(old)["more"]  # as it was pickled then
+    del vars(old)["durations"]  # as it was pickled then
     save_model(old, tmp_path / "old.model", kind="hybrid_ml", features=FEATURES, training={})
     loaded, frozen = HybridML(online=False, model=str(tmp_path / "old.model")), HybridML(online=False)
     frozen.set_model(policy._models)
@@ -150,7 +152,10 @@ def test_a_plan_is_no_longer_than_that_of_heft_and_the_same_twice() -> None:
 
     class Followed(Scheduler):
         name = "followed"
-        device, order = made
+        device = made.device
+
+        def prepare(self, tasks: Tasks, times: Floats, view: View) -> Ints:
+            return made.order
 
         def choose(self, task, view):  # type: ignore[no-untyped-def]  # a policy of two lines
             return float(view.kind[self.device[task.row]]), self.device[task.row]
