@@ -102,8 +102,8 @@ def test_it_decides_alike_after_saving_and_loading(tmp_path: Path) -> None:
     assert np.array_equal(run(policy, tasks).finish, run(loaded, tasks).finish)
 
 
-def test_nothing_learnt_is_nothing_to_save(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="learnt nothing"):
+def test_an_untrained_policy_cannot_be_saved(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="not trained yet"):
         HybridML().save(tmp_path / "forest.pkl")
     assert list(tmp_path.iterdir()) == []
 
@@ -116,10 +116,10 @@ def test_impossible_options_are_refused(options: dict[str, float]) -> None:
 
 def test_it_tells_which_features_moved_a_share() -> None:
     policy = HybridML()
-    assert policy.contributions(TaskView(0, 1000.0, 0.9, 10.0, 0.0, 1.0, 0.0, np.empty(0))) == {}
+    assert policy._contributions(TaskView(0, 1000.0, 0.9, 10.0, 0.0, 1.0, 0.0, np.empty(0))) == {}
     run(policy, workload("mixed", 300))
-    heavy = policy.contributions(TaskView(0, 300.0, 0.1, 480.0, 0.0, 1.0, 0.0, np.empty(0)))
-    light = policy.contributions(TaskView(0, 4000.0, 0.9, 15.0, 0.0, 1.0, 0.0, np.empty(0)))
+    heavy = policy._contributions(TaskView(0, 300.0, 0.1, 480.0, 0.0, 1.0, 0.0, np.empty(0)))
+    light = policy._contributions(TaskView(0, 4000.0, 0.9, 15.0, 0.0, 1.0, 0.0, np.empty(0)))
     assert sum(heavy.values()) < 0 < sum(light.values())
     assert policy.insight.retrains > 0
 

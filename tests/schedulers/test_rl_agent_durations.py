@@ -84,6 +84,6 @@ def test_it_sees_ranks_by_learnt_times_and_who_is_critical() -> None:
     assert np.allclose(sight.criticality, [1.0, 1.0, (3 / 5) ** 4, 1.0])
 
 
-def test_a_preset_of_graphs_is_no_lesson_of_a_stream() -> None:
-    with pytest.raises(InputError, match=r"no graphs from presets \('cholesky'\): use training\.taught"):
+def test_the_agent_refuses_presets_of_graphs() -> None:
+    with pytest.raises(InputError, match="cannot be pretrained on generated graphs"):
         pretrain_on_presets("rl_agent", ["cholesky"], 20, 1.0, 0, STAND)
