@@ -1,4 +1,4 @@
-"""What running through a policy costs: over a bare call, and against bare calls of Ray actors."""
+"""Overhead of a task that runs through a policy: over a bare call, and against bare calls of Ray actors."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
 from typing import Any
 
-from benchmarks.tired_work import EVERY, work
+from benchmarks.sleeping_task import EVERY, work
 from hybrid_scheduler import HybridScheduler
 from hybrid_scheduler.runtime.jobs import WorkerLostError
 

@@ -1,4 +1,4 @@
-"""A sweep on two processes against twice one process: what is lost to starting, sharing and waiting for the last."""
+"""A sweep on two processes against twice the speed of one: what start-up, contention and the last job cost."""
 
 from __future__ import annotations
 

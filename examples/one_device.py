@@ -1,4 +1,4 @@
-"""The two ends of every trade-off: all on the CPU and all on the GPUs show what the speed of a GPU costs."""
+"""Two baselines: all tasks on the CPU, all tasks on the GPUs."""
 
 from hybrid_scheduler import TaskView, View, compiled
 from hybrid_scheduler.core.view import least_loaded_cpu, least_loaded_gpu

@@ -1,6 +1,6 @@
 """Your own work on devices that a policy chooses: `python examples/own_tasks.py [local|ray] [devices]`.
 
-Without a GPU `gpu=emulated` plays one: a CPU worker that is slow at some work and fast at other.
+Without a GPU `gpu=emulated` stands for one: a CPU worker that is slow at some tasks and fast at others.
 """
 
 # ruff: noqa: T201  # an example that prints what it finds
@@ -17,7 +17,7 @@ def inside(count: int) -> int:
     return _rows(0, count, count)
 
 
-@inside.on("gpu")  # what a GPU should run; torch would stand here
+@inside.on("gpu")  # the implementation for GPUs, with torch in real life
 def inside_on_gpu(count: int) -> int:
     """Count the same points another way."""
     return _rows(0, count // 2, count) + _rows(count // 2, count, count)
@@ -30,8 +30,8 @@ def some_rows(begin: float, end: float, count: int) -> int:
 
 
 @inside.combine
-def added(gpu_part: int, cpu_part: int) -> int:
-    """Make one result of both parts."""
+def add_parts(gpu_part: int, cpu_part: int) -> int:
+    """Combine both parts into one result."""
     return gpu_part + cpu_part
 
 
@@ -41,7 +41,7 @@ def _rows(first: int, last: int, count: int) -> int:
 
 
 def main(backend: str = "local", devices: str = "cpu,gpu=emulated:slowdown=1") -> None:
-    """Run tasks of several sizes and say where the next one would go."""
+    """Run tasks of several sizes and print where the next one would run."""
     with HybridScheduler(policy="eft", backend=backend, devices=devices) as scheduler:
         sizes = {scheduler.submit(inside, count): count for count in (100, 200, 300, 100, 200, 300)}
         for future in as_completed(sizes, timeout=120):

@@ -1,4 +1,4 @@
-"""The task that `killed_workers` sends; alone in its file, so that a new worker imports nothing else."""
+"""The task of `killed_workers`, alone in its file, so that a new worker imports nothing else."""
 
 from __future__ import annotations
 
