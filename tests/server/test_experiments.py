@@ -267,7 +267,7 @@ async def test_a_web_worker_hands_experiments_on(url: str, redis_url: str, tmp_p
         sent = await worker.client.post("/api/workloads", params={"name": "t"}, content=LINES)
         assert sent.status_code == 201
         assert (await engine.get("/api/workloads"))["workloads"][0]["spec"] == "upload:t"
-        asked = await worker.post("/api/experiments", {**ENDLESS, "workload": "mixed"}, 201)
+        asked = await worker.post("/api/experiments", {**ENDLESS, "schedulers": ["search"]}, 201)
         refused = await worker.post("/api/experiments", {**SMALL, "workload": "upload:none"}, 400)
         assert "there is no workload 'none'" in refused["error"]["message"]
         gone = await worker.client.delete(f"/api/experiments/{asked['id']}")

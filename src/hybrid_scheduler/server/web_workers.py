@@ -35,7 +35,7 @@ FRAMES, COMMANDS, RESULTS = "frames", "commands", "results"  # channels
 RACE_COMMANDS = ("start", "resume_run", "stop", "pause", "resume", "step", "change", "submit")
 COMMAND_NAMES = (*RACE_COMMANDS, "submit_experiment", "cancel_experiment")
 QUERY_NAMES = ("find_task",)  # change nothing, so that no frame has to show them
-COMMAND_SECONDS, QUERY_SECONDS, FRAME_SECONDS = 30.0, 10.0, 10.0  # timeouts
+COMMAND_SECONDS, QUERY_SECONDS, FRAME_SECONDS = 30.0, 10.0, 1.0  # timeouts; without a race no frame follows
 
 # Decode JSON; null becomes NaN again where a number may be NaN.
 SNAPSHOT, ANALYSIS = TypeAdapter(Snapshot), TypeAdapter(Analysis)
