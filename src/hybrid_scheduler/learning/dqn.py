@@ -178,7 +178,7 @@ def q_gradients(possible: Bools, action: npt.NDArray[np.int64]) -> Float32s:
 class DQNTrainer:
     """Takes gradient steps of double Q-learning on samples from a replay buffer.
 
-    The gradient of the three layers is written out: autograd takes 1.7 times as long for a step
+    The gradient of the three layers is written out: autograd takes 1.5 times as long for a step
     (`python -m benchmarks dqn_gradient`), and a test compares the two.
     """
 
