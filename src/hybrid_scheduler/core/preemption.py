@@ -1,0 +1,252 @@
+"""Least attained service with preemption: who has had little goes first, and what runs may be interrupted for it.
+
+After Gu et al. 2019 ("Tiresias: a GPU cluster manager for distributed deep learning"): jobs sink from queue to queue
+as the width · seconds that they have had pass thresholds; within a queue the first to come goes first. Nobody has to
+say how long a job will run. An interrupted job keeps what it has done, and runs `cost` seconds longer each time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hybrid_scheduler.core.compiler import compile_loop, no_inline
+from hybrid_scheduler.core.job_loop import DONE, REJECTED, WAITING, Scores, place
+from hybrid_scheduler.core.jobs import Jobs
+from hybrid_scheduler.core.machines import Machines
+from hybrid_scheduler.core.nodes import Entries, Nodes, Requests, build_entries, build_nodes, copy_nodes, hold
+from hybrid_scheduler.core.packing import BEST, FitRule
+from hybrid_scheduler.core.schedule import Schedule, build_requests, find_rejected
+from hybrid_scheduler.core.tasks import Floats, Ints
+from hybrid_scheduler.errors import InputError
+
+THRESHOLDS = (3600.0, 36_000.0)
+"""GPU · seconds at which a job sinks to the next queue."""
+
+
+class Service(NamedTuple):
+    """What jobs have had and still need, by job."""
+
+    remaining: Floats  # seconds
+    attained: Floats  # width · seconds
+    since: Floats  # when it was last looked at while it runs; NaN while it does not
+    queue: Ints
+    interruptions: Ints
+    active: Ints  # rows that have come and not ended, in order of service
+    number: Ints  # one entry: how many they are
+    chosen: Ints  # 1: shall run
+    thresholds: Floats
+    cost: Floats  # one entry
+
+
+@dataclass(frozen=True, eq=False)
+class PreemptiveSchedule(Schedule):
+    """A schedule with interruptions: seconds that each job held its share, and how often it was interrupted."""
+
+    served: Floats
+    interruptions: Ints
+
+
+def schedule_by_service(
+    jobs: Jobs,
+    machines: Machines,
+    fit: FitRule | None = None,
+    *,
+    thresholds: tuple[float, ...] = THRESHOLDS,
+    cost: float = 30.0,
+    interpreted: bool = False,
+) -> PreemptiveSchedule:
+    """Run jobs by least attained service; an interruption takes `cost` seconds: checkpoint and restart."""
+    if not 0 <= cost < np.inf or not np.isfinite(jobs.seconds).all():
+        raise InputError(f"an interruption costs {cost:g} s: give 0 or more, and jobs that end")
+    if list(thresholds) != sorted(set(thresholds)) or min(thresholds, default=1.0) <= 0:
+        raise InputError(f"thresholds are {thresholds}, expected numbers above 0, each larger than the one before")
+    rule = FitRule("best", BEST) if fit is None else fit
+    rule.prepare(jobs, machines)
+    ranks, count = np.arange(len(machines)), len(jobs)
+    nodes, spare = build_nodes(machines, ranks), build_nodes(machines, ranks)
+    requests, entries = build_requests(jobs, machines), build_entries(jobs)
+    old = Entries(entries.first, entries.node.copy(), entries.gpu.copy())
+    rejected = find_rejected(jobs, machines)
+    start, finish = np.full(count, np.nan), np.full(count, np.nan)
+    status = rejected.astype(np.uint8) * np.uint8(REJECTED)
+    service = Service(
+        *(jobs.seconds.copy(), np.zeros(count), np.full(count, np.nan)),
+        *(np.zeros(count, np.int64), np.zeros(count, np.int64), np.empty(count, np.int64), np.zeros(1, np.int64)),
+        *(np.zeros(count, np.int64), np.array(thresholds, np.float64), np.array([cost])),
+    )
+    scores = Scores(np.empty((0, 0)), np.zeros((0, 0), np.int64))
+    run, numbers = (simulate_service, rule) if interpreted else compile_loop(simulate_service, {}, rule)
+    run(numbers, requests, nodes, spare, entries, old, service, scores, start, finish, status)
+    served = jobs.seconds + cost * service.interruptions - np.where(rejected, jobs.seconds, service.remaining)
+    nothing = np.full(count, np.nan)
+    return PreemptiveSchedule(
+        jobs, machines, start, finish, status, nothing, entries, nodes, served, service.interruptions
+    )
+
+
+def simulate_service(
+    rule: Any,
+    requests: Requests,
+    nodes: Nodes,
+    spare: Nodes,
+    entries: Entries,
+    old: Entries,
+    service: Service,
+    scores: Scores,
+    start: Floats,
+    finish: Floats,
+    status: Any,
+) -> int:
+    """Walk all events: a job comes, ends, or sinks to the next queue; return how many there were."""
+    step, count, events = 0, len(requests.arrival), 0
+    while True:
+        now = next_moment(step, requests, service)
+        if now == np.inf:
+            return events
+        events += 1
+        advance(now, requests, nodes, entries, service, finish, status)
+        while step < count and requests.arrival[step] <= now:
+            if status[step] == WAITING:
+                service.active[service.number[0]] = step
+                service.number[0] += 1
+            step += 1
+        sort_active(service)
+        interrupts = True
+        while interrupts:  # who was interrupted may find room elsewhere
+            interrupts = choose(rule, requests, nodes, spare, entries, old, service, scores)
+            switch(now, requests, nodes, entries, old, service, start)
+
+
+@no_inline
+def next_moment(step: int, requests: Requests, service: Service) -> float:
+    """Return when the next job comes, or what runs ends or sinks."""
+    now = np.inf
+    if step < len(requests.arrival):
+        now = requests.arrival[step]
+    for place_in_list in range(service.number[0]):
+        row = service.active[place_in_list]
+        if not np.isnan(service.since[row]):
+            now = min(now, service.since[row] + service.remaining[row])
+            if service.queue[row] < len(service.thresholds):
+                missing = service.thresholds[service.queue[row]] - service.attained[row]
+                now = min(now, service.since[row] + missing / requests.width[row])
+    return now
+
+
+@no_inline
+def advance(
+    now: float, requests: Requests, nodes: Nodes, entries: Entries, service: Service, finish: Floats, status: Any
+) -> None:
+    """Serve what runs until now; end and sink what is due."""
+    kept = 0
+    for place_in_list in range(service.number[0]):
+        row = service.active[place_in_list]
+        if not np.isnan(service.since[row]):
+            end = service.since[row] + service.remaining[row]
+            level = service.queue[row]
+            sinks = False
+            if level < len(service.thresholds):
+                missing = service.thresholds[level] - service.attained[row]
+                sinks = service.since[row] + missing / requests.width[row] <= now
+            service.attained[row] += (now - service.since[row]) * requests.width[row]
+            service.remaining[row] -= now - service.since[row]
+            service.since[row] = now
+            if end <= now:
+                service.remaining[row], finish[row], status[row] = 0.0, now, DONE
+                hold(row, -1, requests, entries, nodes)
+                service.since[row] = np.nan
+                continue
+            if sinks:
+                service.attained[row] = max(service.attained[row], service.thresholds[level])
+                service.queue[row] += 1
+        service.active[kept] = row
+        kept += 1
+    service.number[0] = kept
+
+
+@no_inline
+def sort_active(service: Service) -> None:
+    """Sort by queue, then by arrival; quick if it is nearly sorted."""
+    for place_in_list in range(1, service.number[0]):
+        row, at = service.active[place_in_list], place_in_list
+        while at > 0 and is_behind(service.active[at - 1], row, service.queue):
+            service.active[at] = service.active[at - 1]
+            at -= 1
+        service.active[at] = row
+
+
+@no_inline
+def is_behind(one: int, other: int, queue: Ints) -> bool:
+    """Whether one job is served after another."""
+    return bool(queue[one] > queue[other] or (queue[one] == queue[other] and one > other))
+
+
+@no_inline
+def choose(
+    rule: Any,
+    requests: Requests,
+    nodes: Nodes,
+    spare: Nodes,
+    entries: Entries,
+    old: Entries,
+    service: Service,
+    scores: Scores,
+) -> bool:
+    """Choose who shall run, in order of service; return whether somebody is interrupted for somebody before it."""
+    copy_nodes(nodes, spare)
+    for place_in_list in range(service.number[0]):
+        row = service.active[place_in_list]
+        service.chosen[row] = 0 if np.isnan(service.since[row]) else 1
+        for entry in range(entries.first[row], entries.first[row + 1]):
+            old.node[entry], old.gpu[entry] = entries.node[entry], entries.gpu[entry]
+    interrupts = False
+    last = service.number[0] - 1  # whoever is behind it has been interrupted, or does not run
+    for place_in_list in range(service.number[0]):
+        row = service.active[place_in_list]
+        if not np.isnan(service.since[row]):
+            continue
+        found = place(rule, row, requests, spare, entries, scores, False)
+        first_tried = last
+        while not found and last > place_in_list:
+            victim = service.active[last]
+            if service.chosen[victim] == 1 and service.queue[victim] > service.queue[row]:
+                hold(victim, -1, requests, old, spare)
+                service.chosen[victim] = 0
+                found = place(rule, row, requests, spare, entries, scores, False)
+            last -= 1
+        if found:
+            hold(row, 1, requests, entries, spare)
+            service.chosen[row] = 1
+            interrupts |= last < first_tried
+        else:  # interrupting them would not have helped
+            for undone in range(first_tried, last, -1):
+                victim = service.active[undone]
+                if not np.isnan(service.since[victim]) and service.chosen[victim] == 0:
+                    hold(victim, 1, requests, old, spare)
+                    service.chosen[victim] = 1
+            last = first_tried
+    return interrupts
+
+
+@no_inline
+def switch(
+    now: float, requests: Requests, nodes: Nodes, entries: Entries, old: Entries, service: Service, start: Floats
+) -> None:
+    """Interrupt what shall no longer run, then start what shall."""
+    for place_in_list in range(service.number[0]):
+        row = service.active[place_in_list]
+        if service.chosen[row] == 0 and not np.isnan(service.since[row]):
+            hold(row, -1, requests, old, nodes)
+            service.since[row] = np.nan
+            service.remaining[row] += service.cost[0]
+            service.interruptions[row] += 1
+    for place_in_list in range(service.number[0]):
+        row = service.active[place_in_list]
+        if service.chosen[row] == 1 and np.isnan(service.since[row]):
+            hold(row, 1, requests, entries, nodes)
+            service.since[row] = now
+            if np.isnan(start[row]):
+                start[row] = now

@@ -1,0 +1,148 @@
+"""Orders of the queue of a shared cluster: the job with the smallest key is served first.
+
+An order sees what is known of a job before it runs: when it came, how long its user says that it will run, how wide
+it is, whose it is. `wfp3` and `unicep` are from Tang, Lan, Desai and Buettner 2009 ("Fault-aware, utility-based job
+scheduling on Blue Gene/P systems"), `f1` from Carastan-Santos and de Camargo 2017 ("Obtaining dynamic scheduling
+policies with simulation and machine learning"), `edf` from Liu and Layland 1973, `fair_share` from Kay and Lauder
+1988 ("A fair share scheduler").
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+import numpy as np
+
+from hybrid_scheduler.core.job_loop import Keys
+from hybrid_scheduler.core.jobs import Jobs
+from hybrid_scheduler.core.preemption import THRESHOLDS
+from hybrid_scheduler.core.tasks import Floats
+
+NONE: Floats = np.empty(0)
+SMALL = 1e-15
+"""Keeps the logarithm of a width of 1 from dividing by 0."""
+
+
+class JobOrder:
+    """Base of all orders: override `keys`."""
+
+    name: str = ""
+    preempts: ClassVar[bool] = False
+    """Whether what runs may be interrupted: `core/preemption.py` serves such orders."""
+    keeps_head: ClassVar[bool] = True
+    """Whether a head that waits for room keeps its place; else the order is asked anew at every event."""
+    learns: ClassVar[bool] = False
+    """Whether it has a method `learn(past, machines, backfill)`."""
+
+    def keys(self, jobs: Jobs) -> Keys:
+        """Return what the queue is sorted by; equal keys are served in order of arrival."""
+        return Keys(np.zeros(len(jobs)), NONE, NONE, 1)
+
+
+class FirstCome(JobOrder):
+    """First come, first served."""
+
+    name = "fcfs"
+
+
+class ShortestJob(JobOrder):
+    """Shortest job first, by the requested time."""
+
+    name = "sjf"
+
+    def keys(self, jobs: Jobs) -> Keys:
+        """Sort by requested seconds."""
+        return Keys(jobs.requested, NONE, NONE, 1)
+
+
+class SmallestArea(JobOrder):
+    """Smallest requested · width first."""
+
+    name = "saf"
+
+    def keys(self, jobs: Jobs) -> Keys:
+        """Sort by requested seconds · width."""
+        return Keys(jobs.requested * jobs.width, NONE, NONE, 1)
+
+
+class SmallestLogArea(JobOrder):
+    """Smallest log10(requested) · width first: F1 without the age."""
+
+    def keys(self, jobs: Jobs) -> Keys:
+        """Sort by log10(requested seconds) · width."""
+        return Keys(np.log10(np.maximum(jobs.requested, 1.0)) * jobs.width, NONE, NONE, 1)
+
+
+class SmallestRootArea(JobOrder):
+    """Smallest √requested · width first: between the smallest area and the narrowest job."""
+
+    def keys(self, jobs: Jobs) -> Keys:
+        """Sort by √(requested seconds) · width."""
+        return Keys(np.sqrt(jobs.requested) * jobs.width, NONE, NONE, 1)
+
+
+class LeastAttained(JobOrder):
+    """Who has had the least width · seconds first, interrupting others (Gu et al. 2019, Tiresias)."""
+
+    name = "las"
+    preempts = True
+
+    def __init__(
+        self,
+        first: Annotated[float, "width · seconds after which a job sinks to the second queue"] = THRESHOLDS[0],
+        second: Annotated[float, "… and to the third"] = THRESHOLDS[1],
+        cost: Annotated[float, "seconds that an interruption takes: checkpoint and restart"] = 30.0,
+    ) -> None:
+        self.thresholds, self.cost = (float(first), float(second)), float(cost)
+
+
+class F1(JobOrder):
+    """Smallest log10(requested) · width + 870 · log10(arrival), which regression found on simulated queues."""
+
+    name = "f1"
+
+    def keys(self, jobs: Jobs) -> Keys:
+        """Sort by the formula; an arrival in the first second counts as 1 s."""
+        age = 870.0 * np.log10(np.maximum(jobs.arrival, 1.0))
+        return Keys(np.log10(jobs.requested) * jobs.width + age, NONE, NONE, 1)
+
+
+class Wfp3(JobOrder):
+    """Largest (waiting / requested)³ · width: what waits long for its length, and is wide."""
+
+    name = "wfp3"
+
+    def keys(self, jobs: Jobs) -> Keys:
+        """Sort by −width / requested³ · waiting³."""
+        return Keys(np.zeros(len(jobs)), -jobs.width / jobs.requested**3, NONE, 3)
+
+
+class Unicep(JobOrder):
+    """Largest waiting / (log2(width) · requested): what waits long, is short and narrow."""
+
+    name = "unicep"
+
+    def keys(self, jobs: Jobs) -> Keys:
+        """Sort by −waiting / (log2(width) · requested)."""
+        spread = np.maximum(np.log2(np.maximum(jobs.width, 1.0)), SMALL)
+        return Keys(np.zeros(len(jobs)), -1.0 / (spread * jobs.requested), NONE, 1)
+
+
+class EarliestDeadline(JobOrder):
+    """Earliest deadline first; jobs without one come last."""
+
+    name = "edf"
+
+    def keys(self, jobs: Jobs) -> Keys:
+        """Sort by deadline."""
+        return Keys(jobs.deadline, NONE, NONE, 1)
+
+
+class FairShare(JobOrder):
+    """Whose user was charged least, over the weight of the job: width · requested seconds, refunded at the end."""
+
+    name = "fair_share"
+
+    def keys(self, jobs: Jobs) -> Keys:
+        """Sort by what the user was charged, over the weight."""
+        return Keys(np.zeros(len(jobs)), np.zeros(len(jobs)), 1.0 / jobs.weight, 1)

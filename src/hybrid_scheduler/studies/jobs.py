@@ -1,0 +1,405 @@
+"""Studies of shared clusters: orders with backfilling on windows of a log, fit rules that fill machines with pods."""
+
+from __future__ import annotations
+
+import csv
+import io
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from hybrid_scheduler import registry
+from hybrid_scheduler.bounds.area import AreaBound, area_bound, verify_area_bound
+from hybrid_scheduler.core.formatting import (
+    format_count,
+    format_quantity,
+    format_table,
+    format_value,
+)
+from hybrid_scheduler.core.job_metrics import JOB_MEASURES, THRESHOLD, measure_allocation, measure_jobs, measure_users
+from hybrid_scheduler.core.jobs import Jobs
+from hybrid_scheduler.core.machines import WHOLE, Machines
+from hybrid_scheduler.core.metrics import Interval, Measure, bootstrap, bootstrap_paired
+from hybrid_scheduler.core.packing import FitRule, measure_fragmentation
+from hybrid_scheduler.core.preemption import schedule_by_service
+from hybrid_scheduler.core.schedule import BACKFILLING, Schedule, schedule_jobs
+from hybrid_scheduler.core.tasks import Ints
+from hybrid_scheduler.errors import InputError, unknown_name
+from hybrid_scheduler.studies.compare import Progress, track
+from hybrid_scheduler.workloads.job_presets import draw_jobs
+
+PACKING_MEASURES: dict[str, Measure] = {
+    "allocated_gpus": Measure("share", "GPUs held at the end, of all", less_is_better=False),
+    "fragmentation": Measure("share", "GPUs that are left and that typical pods cannot use, of all"),
+    "turned_away": Measure("pods", "pods that found no room"),
+    "seconds": Measure("s", "wall time of the run, measured"),
+}
+PAST = 4096
+"""Jobs before a window from which learners learn."""
+SHOWN = ("bounded_slowdown", "mean_waiting", "utilisation", "makespan_over_bound")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A window: its jobs and machines, and the jobs before it, from which learners learn."""
+
+    title: str
+    jobs: Jobs
+    machines: Machines
+    past: Jobs
+
+
+@dataclass(frozen=True)
+class JobStudy:
+    """What is run: jobs on machines, or a preset drawn by seed, cut into windows of consecutive jobs."""
+
+    name: str
+    jobs: Jobs | None  # None: `name` is a preset
+    machines: Machines | None
+    orders: tuple[str, ...] = ("fcfs", "sjf", "f1")
+    backfilling: tuple[str, ...] = ("none",)
+    fits: tuple[str, ...] = ("best",)
+    windows: int = 1
+    window_jobs: int | None = None  # None: all jobs in one window
+    seeds: tuple[int, ...] = (0,)  # of presets, and the first of them of where windows begin
+    threshold: float = THRESHOLD
+    keep_head: bool = True
+
+    def __post_init__(self) -> None:
+        for each in self.orders:
+            registry.job_orders.create(each)
+        for each in self.fits:
+            registry.fits.create(each)
+        for each in self.backfilling:
+            if each not in BACKFILLING:
+                raise unknown_name("backfilling", each, BACKFILLING)
+        if self.windows < 1 or (self.window_jobs is not None and self.window_jobs < 1):
+            raise InputError(f"there are {self.windows} windows of {self.window_jobs} jobs: give 1 or more of each")
+        if not self.threshold > 0:
+            raise InputError(f"the threshold is {self.threshold:g} s, expected seconds above 0")
+
+    @property
+    def policies(self) -> dict[str, tuple[str, str, str]]:
+        """Order, backfilling and fit rule by the name of their combination, such as `f1+easy`."""
+        found = {}
+        for order in self.orders:
+            preempts = registry.job_orders.create(order).preempts  # it has no queue to pass
+            for backfill in ("none",) if preempts else self.backfilling:
+                for fit in self.fits:
+                    parts = [
+                        order,
+                        *([backfill] if backfill != "none" else []),
+                        *([fit] if len(self.fits) > 1 else []),
+                    ]
+                    found["+".join(parts)] = (order, backfill, fit)
+        return found
+
+    def cases(self) -> list[Case]:
+        """Return the windows, or the draws of a preset, each with its machines and what came before it."""
+        if self.jobs is None:
+            return [self._draw(seed) for seed in self.seeds]
+        if self.machines is None:
+            raise InputError(f"{self.name} names no machines: give --processors, --gpus or a list of nodes")
+        count = len(self.jobs) if self.window_jobs is None else min(self.window_jobs, len(self.jobs))
+        generator = np.random.default_rng(self.seeds[0])
+        begins = generator.integers(0, len(self.jobs) - count + 1, self.windows) if count < len(self.jobs) else [0]
+        return [
+            Case(
+                f"job {first + 1}",
+                self.jobs.select(slice(int(first), int(first) + count)),
+                self.machines,
+                self.jobs.select(slice(max(0, int(first) - PAST), int(first))),
+            )
+            for first in begins
+        ]
+
+    def _draw(self, seed: int) -> Case:
+        """Draw a preset; the past that learners see is another draw."""
+        jobs, own = draw_jobs(self.name, seed, self.window_jobs)
+        return Case(f"seed {seed}", jobs, self.machines or own, draw_jobs(self.name, seed + PAST, PAST)[0])
+
+
+@dataclass(frozen=True)
+class JobOutcome:
+    """One window: its bound, whether other code has checked it, and the measures of every policy."""
+
+    title: str
+    bound: AreaBound
+    verified: bool
+    measures: dict[str, dict[str, float]]
+    users: dict[str, dict[int, dict[str, float]]]
+
+
+@dataclass(frozen=True)
+class JobResult:
+    """A finished study."""
+
+    study: JobStudy
+    outcomes: tuple[JobOutcome, ...]
+    jobs: int  # in a window
+    machines: str
+
+    def values(self, policy: str, name: str) -> list[float]:
+        """Return one measure of a policy, window by window."""
+        return [outcome.measures[policy][name] for outcome in self.outcomes]
+
+    def interval(self, policy: str, name: str) -> Interval:
+        """Return the mean of a measure over the windows with its 95 % interval."""
+        return bootstrap(self.values(policy, name))
+
+    def ranking(self, name: str = "bounded_slowdown") -> list[str]:
+        """Return the policies, smallest mean first."""
+        return sorted(self.study.policies, key=lambda policy: self.interval(policy, name).mean)
+
+    def describe(self) -> list[str]:
+        """Return what was run and what is proved."""
+        noun = "window" if self.study.jobs is not None else "seed"
+        windows = format_count(len(self.outcomes), noun)
+        lines = [f"{self.study.name}: {windows} of {format_count(self.jobs, 'job')} on {self.machines}, simulated"]
+        checked = "checked independently" if all(each.verified for each in self.outcomes) else "NOT VERIFIED"
+        priced = [name for name, price in self.outcomes[0].bound.prices.items() if price]
+        proof = f"{priced[0]} priced" if len(priced) == 1 else f"{len(priced)} prices" if priced else "one long job"
+        lines.append(f"certified bound of each makespan ({proof}; {checked})")
+        return lines
+
+    def table(self) -> list[str]:
+        """Return the lines of the table, best policy first."""
+        extra = [name for name in ("deadline_misses", "jain_index") if self._varies(name)]
+        names = [*SHOWN, *extra]
+        rows = [(policy, *(self._format(policy, name) for name in names)) for policy in self.ranking()]
+        titles = {"bounded_slowdown": "slowdown", "makespan_over_bound": "/ bound", "mean_waiting": "waiting"}
+        titles |= {"deadline_misses": "missed", "jain_index": "Jain", "utilisation": "used"}
+        return format_table(("policy", *(titles.get(name, name) for name in names)), rows)
+
+    def _varies(self, name: str) -> bool:
+        found = np.array([self.interval(policy, name).mean for policy in self.study.policies])
+        return bool(np.isfinite(found).all() and np.ptp(found) > 0)
+
+    def _format(self, policy: str, name: str) -> str:
+        each, unit = self.interval(policy, name), JOB_MEASURES[name].unit
+        if name != "bounded_slowdown":
+            return format_value(each.mean, unit)
+        return f"{_shorten(each.mean)} [{_shorten(each.low)}, {_shorten(each.high)}]"
+
+    def verdict(self) -> str:
+        """Return who has the smallest mean bounded slowdown, and who cannot be told from it."""
+        best, *others = self.ranking()
+        if not others:
+            return f"{best} ran alone"
+        gaps = {
+            policy: bootstrap_paired(self.values(policy, "bounded_slowdown"), self.values(best, "bounded_slowdown"))
+            for policy in others
+        }
+        tied = [policy for policy, gap in gaps.items() if not gap.low > 0]
+        where = format_count(len(self.outcomes), "window" if self.study.jobs is not None else "seed")
+        if tied:
+            return f"tie: {', '.join((best, *tied))} cannot be told apart on {where}"
+        factor = self.interval(others[0], "bounded_slowdown").mean / self.interval(best, "bounded_slowdown").mean
+        return f"{best} leads: the slowdown of {others[0]}, the next, is {factor:.3g} times as large on {where}"
+
+    def to_document(self) -> dict[str, Any]:
+        """Return plain data: every measure of every policy with its interval, and window by window."""
+        measures = {
+            policy: {
+                name: {"mean": each.mean, "interval": [each.low, each.high], "values": self.values(policy, name)}
+                for name in JOB_MEASURES
+                if (each := self.interval(policy, name))
+            }
+            for policy in self.study.policies
+        }
+        bounds = [
+            {"window": each.title, "end": each.bound.end, "prices": each.bound.prices, "since": each.bound.since}
+            | {"verified": each.verified}
+            for each in self.outcomes
+        ]
+        document = {"source": self.study.name, "jobs": self.jobs, "machines": self.machines}
+        users = {policy: self.outcomes[0].users[policy] for policy in self.study.policies}
+        return {**document, "policies": measures, "bounds": bounds, "users": users, "verdict": self.verdict()}
+
+    def to_csv(self) -> str:
+        """Return a table with a line for every policy and window."""
+        return _write_csv(
+            ["window", "policy", *JOB_MEASURES],
+            [
+                [outcome.title, policy, *(outcome.measures[policy][name] for name in JOB_MEASURES)]
+                for outcome in self.outcomes
+                for policy in self.study.policies
+            ],
+        )
+
+
+def run_jobs(study: JobStudy, progress: Progress | None = None) -> JobResult:
+    """Run every policy on every window."""
+    cases = study.cases()
+    outcomes = [_run_window(study, case) for case in track(cases, progress)]
+    return JobResult(study, tuple(outcomes), len(cases[0].jobs), cases[0].machines.describe())
+
+
+def _run_window(study: JobStudy, case: Case) -> JobOutcome:
+    jobs, machines = case.jobs, case.machines
+    bound = area_bound(jobs, machines)
+    measures, users = {}, {}
+    for policy, (order, backfill, fit) in study.policies.items():
+        found = _run_policy(study, case, registry.job_orders.create(order), backfill, registry.fits.create(fit))
+        measures[policy] = measure_jobs(found, bound.end - float(jobs.arrival.min()), study.threshold)
+        users[policy] = measure_users(found, study.threshold)
+    return JobOutcome(case.title, bound, verify_area_bound(bound, jobs, machines), measures, users)
+
+
+def _run_policy(study: JobStudy, case: Case, order: Any, backfill: str, fit: FitRule) -> Schedule:
+    if order.preempts:
+        return schedule_by_service(case.jobs, case.machines, fit, thresholds=order.thresholds, cost=order.cost)
+    if order.learns:
+        order.learn(case.past, case.machines, backfill)
+    keep_head = study.keep_head and order.keeps_head
+    return schedule_jobs(case.jobs, case.machines, order, backfill, fit, keep_head=keep_head)
+
+
+@dataclass(frozen=True)
+class PackingResult:
+    """Machines filled with pods that never leave, by fit rule and seed."""
+
+    name: str
+    fill: float
+    seeds: tuple[int, ...]
+    machines: str
+    pods: int
+    measures: Mapping[str, list[dict[str, float]]]
+
+    def interval(self, rule: str, name: str) -> Interval:
+        """Return the mean of a measure over the seeds with its 95 % interval."""
+        return bootstrap([each[name] for each in self.measures[rule]])
+
+    def deviation(self, rule: str, name: str = "allocated_gpus") -> float:
+        """Return the standard deviation over the seeds."""
+        values = [each[name] for each in self.measures[rule]]
+        return float(np.std(values, ddof=1)) if len(values) > 1 else float("nan")
+
+    def describe(self) -> list[str]:
+        """Return what was run."""
+        seeds = format_count(len(self.seeds), "seed")
+        return [f"{self.name}: pods that ask for {self.fill:.0%} of {self.machines}, {seeds}, simulated"]
+
+    def table(self) -> list[str]:
+        """Return the lines of the table, the most GPUs first."""
+        rules = sorted(self.measures, key=lambda rule: -self.interval(rule, "allocated_gpus").mean)
+        rows = []
+        for rule in rules:
+            share, broken = self.interval(rule, "allocated_gpus"), self.interval(rule, "fragmentation")
+            interval = f"{100 * share.mean:.2f} [{100 * share.low:.2f}, {100 * share.high:.2f}] %"
+            away = f"{self.interval(rule, 'turned_away').mean:,.0f}"
+            wall = format_quantity(self.interval(rule, "seconds").mean, "s")
+            deviation = f"{100 * self.deviation(rule):.2f}"
+            rows.append((rule, interval, deviation, f"{100 * broken.mean:.2f} %", away, wall))
+        return format_table(("fit rule", "GPUs allocated", "σ", "fragments", "turned away", "a run"), rows)
+
+    def to_document(self) -> dict[str, Any]:
+        """Return plain data: every measure of every rule, seed by seed."""
+        return {
+            "source": self.name,
+            "fill": self.fill,
+            "seeds": list(self.seeds),
+            "machines": self.machines,
+            "fits": {
+                rule: {
+                    name: {
+                        "mean": each.mean,
+                        "interval": [each.low, each.high],
+                        "values": [row[name] for row in rows],
+                    }
+                    for name in PACKING_MEASURES
+                    if (each := self.interval(rule, name))
+                }
+                | {"deviation": self.deviation(rule)}
+                for rule, rows in self.measures.items()
+            },
+        }
+
+    def to_csv(self) -> str:
+        """Return a table with a line for every rule and seed."""
+        rows = [
+            [rule, seed, *(each[name] for name in PACKING_MEASURES)]
+            for rule, found in self.measures.items()
+            for seed, each in zip(self.seeds, found, strict=True)
+        ]
+        return _write_csv(["fit", "seed", *PACKING_MEASURES], rows)
+
+
+def fill_machines(
+    name: str,
+    pods: Jobs,
+    machines: Machines,
+    fits: Sequence[str],
+    fill: float,
+    seeds: tuple[int, ...],
+    progress: Progress | None = None,
+) -> PackingResult:
+    """Fill the nodes that have GPUs with pods drawn at random until they have asked for `fill` times all GPUs.
+
+    As in Weng et al. 2023: first all pods of the list in random order, then more of them with replacement. A pod that
+    finds no room is turned away, none leaves. Of equal nodes a random order, the same throughout a run, decides.
+    """
+    nodes = machines.with_gpus()
+    if not nodes.total_gpus or not (pods.gpus > 0).any():
+        raise InputError(f"{name}: filling counts GPUs, and there are none: give pods and nodes with GPUs")
+    if not 0 < fill < 100:
+        raise InputError(f"--fill is {fill:g}, expected a number such as 1.3 (130 % of all GPUs are asked for)")
+    measures: dict[str, list[dict[str, float]]] = {spec: [] for spec in fits}
+    gauge = registry.fits.create("fgd")
+    gauge.prepare(pods, nodes)
+    for seed in track(seeds, progress):
+        stream, rank = draw_pods(pods, nodes, fill, seed)
+        for spec in fits:
+            measures[spec].append(_fill(stream, pods, nodes, registry.fits.create(spec, seed=seed), rank, gauge))
+    return PackingResult(name, fill, seeds, nodes.describe(), len(pods), measures)
+
+
+def _fill(stream: Jobs, pods: Jobs, nodes: Machines, rule: FitRule, rank: Ints, gauge: FitRule) -> dict[str, float]:
+    began = time.perf_counter()
+    found = schedule_jobs(
+        stream, nodes, registry.job_orders.create("fcfs"), fit=rule, waits=False, rank=rank, typical=pods
+    )
+    wall = time.perf_counter() - began
+    return {
+        "allocated_gpus": measure_allocation(found),
+        "fragmentation": measure_fragmentation(gauge, found.free) / (nodes.total_gpus * WHOLE),
+        "turned_away": float(found.turned_away.sum() + found.rejected.sum()),
+        "seconds": wall,
+    }
+
+
+def draw_pods(pods: Jobs, nodes: Machines, fill: float, seed: int) -> tuple[Jobs, Ints]:
+    """Return pods in random order that never leave, and an order of the nodes."""
+    generator = np.random.default_rng(seed)
+    asked = np.where(pods.gpus > 0, pods.gpus * pods.gpu_milli, 0)
+    limit = fill * nodes.total_gpus * WHOLE
+    rows = generator.permutation(len(pods))
+    if asked.sum() > limit:  # too many: some are left out
+        rows = rows[np.cumsum(asked[rows]) <= limit]
+    total, more = int(asked[rows].sum()), list[int]()
+    while True:
+        row = int(generator.integers(len(pods)))
+        if total + asked[row] > limit:
+            break
+        total += int(asked[row])
+        more.append(row)
+    chosen = np.concatenate([rows, np.array(more, np.int64)])
+    count = len(chosen)
+    stream = replace(pods.select(chosen), arrival=np.arange(count, dtype=np.float64), seconds=np.full(count, np.inf))
+    return stream, generator.permutation(len(nodes))
+
+
+def _shorten(value: float) -> str:
+    """Write a slowdown with three digits that count, larger ones whole."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _write_csv(header: list[str], rows: list[list[Any]]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return text.getvalue()

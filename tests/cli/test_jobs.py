@@ -1,0 +1,146 @@
+"""`hms jobs`: logs of parallel machines, pods and presets on shared clusters."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from helpers_cli import hms, refused
+from hybrid_scheduler.core.jobs import Jobs
+from hybrid_scheduler.workloads.formats import job_table
+from hybrid_scheduler.workloads.formats.reader import read_jobs
+from workloads.formats.instances import gavel_file
+
+LOG = "; MaxProcs: 4\n" + "\n".join(
+    f"{number} {10 * number} -1 {20 + number} {1 + number % 4} -1 64 {1 + number % 4} {40 + number} -1 1 "
+    f"{number % 2} -1 -1 -1 -1 -1 -1"
+    for number in range(1, 31)
+)
+PODS = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec\n" + "\n".join(
+    f"p{number},4000,1024,1,{(500, 1000)[number % 2]},{('', 'T4')[number % 3 == 0]}" for number in range(24)
+)
+NODES = "sn,cpu_milli,memory_mib,gpu,model\nn0,64000,65536,0,\n" + "\n".join(
+    f"n{number},32000,65536,2,{('T4', 'V100')[number % 2]}" for number in range(1, 5)
+)
+
+
+@pytest.fixture(autouse=True)
+def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in (("log.swf", LOG), ("pods.csv", PODS), ("nodes.csv", NODES)):
+        Path(name).write_text(text + "\n", encoding="utf-8")
+
+
+def test_a_log_is_run_with_its_widths_in_windows_and_ranked() -> None:
+    done = hms("jobs", "log.swf", "-s", "fcfs,sjf", "--windows", "3", "--window-jobs", "20", "--csv", "all.csv")
+    assert done.code == 0, done.err
+    assert done.out.startswith("log.swf: 3 windows of 20 jobs on 4 processors, simulated\n")
+    assert "checked independently" in done.out
+    assert all(policy in done.out for policy in ("fcfs", "sjf", "fcfs+easy", "sjf+easy"))
+    with Path("all.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 12
+    assert all(float(row["makespan_over_bound"]) >= 1 for row in rows)
+
+
+def test_json_has_intervals_values_bounds_and_users() -> None:
+    document = json.loads(hms("jobs", "log.swf", "-s", "f1", "--backfill", "easy", "--json").out)
+    assert document["policies"]["f1+easy"]["bounded_slowdown"]["values"][0] >= 1
+    assert document["bounds"][0]["verified"]
+    assert set(document["users"]["f1+easy"]) == {"0", "1"}
+
+
+def test_the_same_command_prints_the_same_bytes() -> None:
+    words = ("jobs", "training_jobs", "-n", "40", "--seeds", "2", "-s", "edf,fair_share", "--json")
+    assert hms(*words).out == hms(*words).out
+
+
+def test_pods_fill_the_nodes_that_have_gpus() -> None:
+    done = hms("jobs", "pods.csv", "nodes.csv", "--fill", "1.3", "--seeds", "42..44", "--json")
+    assert done.code == 0, done.err
+    document = json.loads(done.out)
+    assert document["machines"] == "4 nodes with 8 GPUs of 2 models and 128 cores"
+    assert document["seeds"] == [42, 43, 44]
+    assert set(document["fits"]) == {"random", "dot_product", "gpu_clustering", "gpu_packing", "best", "fgd"}
+    for measures in document["fits"].values():
+        assert 0.5 < measures["allocated_gpus"]["mean"] <= 1
+    assert (
+        "fgd" in hms("jobs", "pods.csv", "--nodes", "nodes.csv", "--fill", "1.2", "--fit", "fgd", "--seeds", "2").out
+    )
+
+
+def test_readers_keep_what_files_say() -> None:
+    log = read_jobs(["log.swf"])
+    assert log.machines is not None
+    assert log.jobs.cpu_milli[:3].tolist() == [2000, 3000, 4000]
+    assert log.jobs.requested[0] == 41
+    assert log.jobs.memory_mib[0] == 1
+    assert log.jobs.users.tolist() == [0, 1]
+    pods = read_jobs(["pods.csv", "nodes.csv"])
+    assert pods.machines is not None
+    assert len(pods.machines) == 5
+    assert pods.jobs.gpu_milli[:2].tolist() == [500, 1000]
+    assert pods.jobs.model_names == ("T4",)
+    assert pods.jobs.models[:4].tolist() == [1, 0, 0, 1]
+    Path("philly.csv").write_text("jobid,num_gpus,submit_time,duration\na,8,100,60\nb,1,130,5\n", encoding="utf-8")
+    assert read_jobs(["philly.csv"]).jobs.gpus.tolist() == [8, 1]
+
+
+def test_gavels_scale_factor_is_a_gang_of_the_fastest_gpus(tmp_path: Path) -> None:
+    found = read_jobs(gavel_file(tmp_path))
+    assert found.jobs.gpus.tolist() == [1, 1, 4]
+    assert found.jobs.seconds.tolist() == [100, 100, 1]
+    assert found.jobs.model_names == ("v100",)
+    assert found.machines is not None
+    assert found.machines.total_gpus == 72
+
+
+def test_inspect_says_how_wide_jobs_are() -> None:
+    told = hms("inspect", "log.swf").out
+    assert (
+        "(hms jobs): 1 to 4 cores, 2.5 in the middle; 30 have estimates that differ from their time; 2 users" in told
+    )
+
+
+def test_our_own_table_of_jobs_is_read_as_it_was_written() -> None:
+    jobs = Jobs.build(
+        seconds=[1.5, 3], arrival=[0, 2], requested=[9, 3], cpu_milli=[500, 2000], gpus=[1, 2], gpu_milli=[250, 1000],
+        accepts=[["T4", "A10"], []], span=[False, True], deadline=[8, float("inf")], user=[3, 4], weight=[1, 2],
+    )  # fmt: skip
+    for path in ("jobs.csv", "jobs.parquet"):
+        job_table.write(jobs, path)
+        again = read_jobs([path]).jobs
+        for name in (*job_table.NUMBERS, "models"):
+            assert getattr(again, name).tolist() == getattr(jobs, name).tolist(), name
+    assert hms("jobs", "jobs.csv", "--gpus", "4", "-s", "fcfs", "--backfill", "none").code == 0
+
+
+def test_orders_and_fit_rules_are_listed() -> None:
+    listed = json.loads(hms("jobs", "--list", "--json").out)
+    assert "f1" in listed["orders"]
+    assert "fgd" in listed["fits"]
+    assert "fgd" in hms("jobs", "--list").out
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["nothing.swf"], "is no file and no preset"),
+        (["log.swf", "-s", "sfj"], "did you mean 'sjf'"),
+        (["log.swf", "--fit", "bset"], "did you mean 'best'"),
+        (["log.swf", "--backfill", "esay"], "did you mean 'easy'"),
+        (["log.swf", "--windows", "0"], "give 1 or more"),
+        (["log.swf", "--threshold", "0"], "seconds above 0"),
+        (["pods.csv", "--fill", "1.3"], "give both files"),
+        (["pods.csv", "nodes.csv", "--fill", "-1"], "--fill is -1"),
+        (["log.swf", "--fill", "1.3"], "there are none"),
+        (["cluster_batch", "log.swf"], "is a preset"),
+        (["nodes.csv"], "goes with a file of the format alibaba"),
+        (["pods.csv", "-s", "fcfs"], "give --processors, --gpus or a list of nodes"),
+    ],
+)
+def test_mistakes_end_in_one_line(words: list[str], says: str) -> None:
+    refused(hms("jobs", *words), says)
