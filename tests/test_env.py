@@ -15,10 +15,20 @@ from hybrid_scheduler.bounds.makespan import lower_bound
 from hybrid_scheduler.core import Cluster, Placements, Task
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
 from hybrid_scheduler.core.view import TaskView, View
-from hybrid_scheduler.env import ENV_ID, SchedulingEnv, observe, policy_from, register
+from hybrid_scheduler.env import (
+    ENV_ID,
+    PICK_ID,
+    PickingEnv,
+    PickingEpisode,
+    SchedulingEnv,
+    observe,
+    policy_from,
+    register,
+)
 from hybrid_scheduler.errors import InputError, SchedulerError, UnknownNameError
 from hybrid_scheduler.workloads import WorkloadGenerator
 from instances import TWO_NODES, workload
+from ordered_policies import ShortestWaiting
 
 SMALL = Cluster.default(gpus=2, memory=250.0)
 
@@ -159,6 +169,60 @@ def test_a_model_races_as_a_scheduler_and_sees_what_it_saw() -> None:
         np.testing.assert_array_equal(observation, seen)
         seen = env.step(device)[0]
     assert_same_placements(env.placements, placements)
+
+
+@pytest.mark.parametrize("options", [{}, {"cluster": TWO_NODES, "window": 3}])
+def test_gymnasium_finds_nothing_wrong_with_late_binding(options: dict[str, Any]) -> None:
+    check_env(gymnasium.make(PICK_ID, num_tasks=20, **options).unwrapped)
+
+
+def shortest(env: PickingEnv, info: dict[str, Any]) -> int:
+    """Return the position of the shortest task that the device can run, as `ShortestWaiting` picks it."""
+    episode = env._episode
+    assert isinstance(episode, PickingEpisode)
+    waiting, device, view = episode._ask()
+    seconds = episode.times[waiting.row[: env.window], view.device_class[device]]
+    allowed = info["action_mask"][:-1][: len(seconds)].astype(bool)
+    return int(np.argmin(np.where(allowed, seconds, np.inf)))
+
+
+@pytest.mark.parametrize("cluster", [Cluster.default(), SMALL, TWO_NODES])
+def test_the_picks_of_a_policy_give_its_schedule_and_their_return_is_the_sum_of_turnarounds(cluster: Cluster) -> None:
+    tasks = WorkloadGenerator(3).generate_preset("mixed", 80, load=1.3, cluster=cluster)
+    expected = VirtualMultiGPU(cluster=cluster).run(tasks, ShortestWaiting())
+    env, total, over = PickingEnv(num_tasks=80, load=1.3, cluster=cluster, window=80), 0.0, False
+    seen, info = env.reset(seed=3)
+    while not over:
+        assert env.observation_space.contains(seen)
+        seen, reward, over, _, info = env.step(shortest(env, info))
+        total += reward
+    assert_same_placements(env.placements, expected)
+    typical = expected.times[expected.ran].min(axis=1).mean()
+    assert np.isclose(total, -expected.turnaround[expected.ran].sum() / typical)
+    assert info["mean_turnaround"] / info["bound"] == info["turnaround_over_bound"] >= 1.0
+
+
+def test_a_device_may_decline_while_others_run_and_only_then() -> None:
+    env = PickingEnv(num_tasks=30, load=3.0, window=4)
+    _, info = env.reset(seed=1)
+    declined, over = 0, False
+    assert info["action_mask"].tolist() == [1, 0, 0, 0, 0]
+    with pytest.raises(InputError, match="or 4: none for now"):
+        env.step(5)
+    _, reward, over, _, info = env.step(4)  # not allowed: the oldest task is taken
+    assert reward < 0.0
+    while not over:
+        allowed = np.flatnonzero(info["action_mask"])
+        declined += allowed[-1] == 4
+        _, reward, over, _, info = env.step(int(allowed[-1]))
+        assert (reward == 0.0) == (allowed[-1] == 4)
+    assert declined > 0
+    check_schedule(env.placements)
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        env.step(0)
+    for wrong in ({"window": 0}, {"reward": "price"}):
+        with pytest.raises(InputError):
+            PickingEnv(**wrong)
 
 
 def test_an_observation_has_the_documented_order() -> None:

@@ -1,7 +1,7 @@
-"""A Gymnasium environment: one episode is one workload, one step decides one task.
+"""Gymnasium environments: one episode is one workload, one step decides one task.
 
-Importing this module registers `HybridScheduler-v0`. Time passes only in the simulator's own loop, which steps
-the workload in blocks of one task.
+Importing this module registers `HybridScheduler-v0` and, for late binding, `HybridSchedulerPick-v0`. Time passes only
+in the simulator's own loop, which steps the workload in blocks of one task.
 
 The action is the index of a device: the whole task goes there (f = 1 on a GPU, f = 0 on a CPU). If it does not fit,
 the simulator spills it, as it does for any policy; `info["action_mask"]` says beforehand where it fits.
@@ -13,6 +13,14 @@ seconds, so that a policy can see the same outside the environment. After the la
 The reward is −T / (mean of the tasks' shortest times), at worst −50. T is the task's turnaround, its execution, or
 (`price`, the default) its execution weighted with the price of the device, as in `rl_agent`; energy plays no part.
 Tasks that no device can hold are passed over without a decision, as in the loop.
+
+In `HybridSchedulerPick-v0` tasks wait in common. Whenever a device is idle and something waits that it can run, the
+action is the position of the task that it takes among the oldest `window` ones, or `window`: none for now, which is
+allowed while something runs. An action that the mask does not allow takes the oldest task that fits. The observation
+is for each device log1p(seconds left / typical) / 5, its kind, and whether it is the one that asks; then for each
+position whether a task is there, whether it fits, size / 10000, compute_intensity, memory / 5000 and
+log1p(age / typical) / 5. The reward of a pick is −turnaround / (mean of the tasks' shortest times), of none 0: the
+return is minus the sum of all turnarounds.
 """
 
 from __future__ import annotations
@@ -25,10 +33,12 @@ import numpy as np
 import numpy.typing as npt
 
 from hybrid_scheduler.bounds.makespan import available_times, find_prices, lower_bound
+from hybrid_scheduler.bounds.turnaround import turnaround_bound
 from hybrid_scheduler.core.cluster import Cluster
+from hybrid_scheduler.core.late_binding import PAUSE, Waiting
 from hybrid_scheduler.core.physics import class_times, rejections
 from hybrid_scheduler.core.placements import RAN, Placements, concatenate_placements
-from hybrid_scheduler.core.simulator import VirtualMultiGPU
+from hybrid_scheduler.core.simulator import OrderedStream, VirtualMultiGPU
 from hybrid_scheduler.core.tasks import Floats, Tasks
 from hybrid_scheduler.core.view import TaskView, View
 from hybrid_scheduler.errors import InputError, unknown_name
@@ -41,10 +51,11 @@ Mask = npt.NDArray[np.int8]
 Info = dict[str, Any]
 Predict = Callable[..., tuple[Any, Any]]
 
-ENV_ID = "HybridScheduler-v0"
+ENV_ID, PICK_ID = "HybridScheduler-v0", "HybridSchedulerPick-v0"
 OPTIONS = ("preset", "num_tasks", "load", "tasks")
 TYPICAL = 0.1  # seconds: the mean task of the preset `mixed` on its fastest device
 MAX_ENTRY = 10.0  # largest entry of an observation
+SEARCH_STEPS = 100  # for the bound of an episode's turnaround
 
 
 def observe(task: TaskView, view: View, typical: float = TYPICAL) -> Observation:
@@ -94,6 +105,9 @@ class Episode:
         self.prices = find_prices(seconds, cluster.counts) * cluster.counts.sum()
         self._machine, self._policy = VirtualMultiGPU(cluster=cluster), _FixedDevice()
         self._parts: list[Placements] = []
+        self._begin()
+
+    def _begin(self) -> None:
         self._skip_rejected()
 
     @property
@@ -102,9 +116,14 @@ class Episode:
         return self.row == len(self.tasks)
 
     @property
+    def now(self) -> float:
+        """When the task at hand arrives."""
+        return float(self.tasks.arrival_time[min(self.row, len(self.tasks) - 1)])
+
+    @property
     def view(self) -> View:
-        """The devices as known when the task at hand arrives."""
-        return self._machine.view_at(float(self.tasks.arrival_time[min(self.row, len(self.tasks) - 1)]))
+        """The devices as known at that time."""
+        return self._machine.view_at(self.now)
 
     @property
     def task(self) -> TaskView:
@@ -173,8 +192,11 @@ class SchedulingEnv(gymnasium.Env[Observation, np.int64]):
         """Begin an episode with the workload of `seed`; without one, with the next of the last seed's sequence."""
         super().reset(seed=seed)
         workload_seed = int(self.np_random.integers(2**31)) if seed is None else seed
-        self._episode = Episode(self._workload(workload_seed, options or {}), self.cluster)
+        self._episode = self._begin(self._workload(workload_seed, options or {}))
         return self._observe(), {"action_mask": self._mask(), "seed": workload_seed}
+
+    def _begin(self, tasks: Tasks) -> Episode:
+        return Episode(tasks, self.cluster)
 
     def step(self, action: np.int64 | int) -> tuple[Observation, float, bool, bool, Info]:
         """Place the task at hand on a device."""
@@ -187,7 +209,9 @@ class SchedulingEnv(gymnasium.Env[Observation, np.int64]):
         reward = self._reward(episode, placed, wait, float(wait[fitting].mean()))
         info: Info = {"action_mask": self._mask()}
         if episode.over:
-            info |= _episode_figures(episode)
+            makespan = episode.placements.makespan
+            bound = lower_bound(episode.tasks, episode.cluster, episode.times).makespan
+            info |= {"makespan": makespan, "bound": bound, "makespan_over_bound": makespan / bound}
         return self._observe(), reward, episode.over, False, info
 
     def render(self) -> str | None:
@@ -195,8 +219,7 @@ class SchedulingEnv(gymnasium.Env[Observation, np.int64]):
         episode = self._episode
         if self.render_mode is None or episode is None:
             return None
-        done, count = episode.row, len(episode.tasks)
-        now = float(episode.tasks.arrival_time[min(done, count - 1)])
+        done, count, now = episode.row, len(episode.tasks), episode.now
         queues = zip(self.cluster.devices, np.maximum(episode.view.free - now, 0.0), strict=True)
         return f"{now:.2f} s, {done}/{count} tasks | " + " ".join(f"{each.name} {wait:.2f}" for each, wait in queues)
 
@@ -251,10 +274,149 @@ def _check_preset(name: str) -> None:
         raise InputError(f"preset '{name}' has dependencies, which are not decided one by one: choose another")
 
 
-def _episode_figures(episode: Episode) -> dict[str, float]:
-    makespan = episode.placements.makespan
-    bound = lower_bound(episode.tasks, episode.cluster, episode.times).makespan
-    return {"makespan": makespan, "bound": bound, "makespan_over_bound": makespan / bound}
+class _Asking(Scheduler):
+    """Stops the loop at every question that has an answer, and goes on with the answer that was set."""
+
+    name = "env"
+    clairvoyant = False
+
+    def __init__(self, times: Floats, window: int) -> None:
+        self._times, self._window = times, window
+        self.answer = PAUSE
+        self.question: tuple[Waiting, int, View] | None = None
+        self.fits = np.zeros(window, np.bool_)  # by position
+
+    def pick(self, waiting: Waiting, device: int, view: View) -> int:
+        answer, self.answer, self.question = self.answer, PAUSE, None
+        if answer != PAUSE:
+            return answer
+        rows = waiting.row[: self._window]
+        self.fits = np.zeros(self._window, np.bool_)
+        can_run = np.isfinite(self._times[rows, view.device_class[device]])
+        self.fits[: len(rows)] = can_run & (waiting.memory_required[rows] <= view.memory[device])
+        if not self.fits.any():
+            return -1
+        self.question = waiting, device, view
+        return PAUSE
+
+
+class PickingEpisode(Episode):
+    """A workload on its way through the simulator, one question of an idle device at a time."""
+
+    def __init__(self, tasks: Tasks, cluster: Cluster, window: int) -> None:
+        self._window = window
+        super().__init__(tasks, cluster)
+
+    def _begin(self) -> None:
+        self._asking = _Asking(self.times, self._window)
+        self._stream = OrderedStream(self._machine, self.tasks, self._asking, self.times)
+        self._stream.advance(len(self.tasks))
+
+    @property
+    def over(self) -> bool:
+        """Whether no device asks any more."""
+        return self._asking.question is None
+
+    @property
+    def now(self) -> float:
+        """When the device asks; at the end, when the last task has ended."""
+        return self.placements.makespan if self._asking.question is None else self._asking.question[0].now
+
+    @property
+    def view(self) -> View:
+        """The devices at that time."""
+        return self._machine.view if self._asking.question is None else self._asking.question[2]
+
+    @property
+    def placements(self) -> Placements:
+        """Placements of all tasks, to be read at the end."""
+        return self._stream.placements
+
+    @property
+    def mask(self) -> Mask:
+        """Which positions the device may take, and whether it may take nothing."""
+        waiting, _, _ = self._ask()
+        return np.append(self._asking.fits, (waiting.running >= 0).any()).astype(np.int8)
+
+    def observe(self, typical: float) -> Observation:
+        """Return what is seen of the devices and of the tasks that wait longest."""
+        waiting, device, view = self._ask()
+        left = np.log1p(np.maximum(view.running_end - waiting.now, 0.0) / typical) / 5.0
+        devices = np.column_stack([left, view.kind, np.arange(len(left)) == device])
+        rows = waiting.row[: len(self._asking.fits)]
+        slots = np.zeros((len(self._asking.fits), 6))
+        slots[: len(rows)] = np.column_stack(
+            [
+                np.ones(len(rows)),
+                self._asking.fits[: len(rows)],
+                waiting.size[rows] / 10000.0,
+                waiting.compute_intensity[rows],
+                waiting.memory_required[rows] / 5000.0,
+                np.log1p((waiting.now - waiting.ready_time[rows]) / typical) / 5.0,
+            ]
+        )
+        seen = np.concatenate([devices.ravel(), slots.ravel()]).astype(np.float32)
+        return np.minimum(seen, np.float32(MAX_ENTRY))
+
+    def pick(self, position: int) -> float:
+        """Let the device take the task at a position, or none for -1; return that task's turnaround, or 0."""
+        waiting, _, _ = self._ask()
+        row = int(waiting.row[position]) if position >= 0 else -1
+        self._asking.answer = position
+        self._stream.advance(len(self.tasks))
+        if row < 0:
+            return 0.0
+        self.row += 1
+        return float(self.placements.finish[row] - self.tasks.arrival_time[row])
+
+    def _ask(self) -> tuple[Waiting, int, View]:
+        if self._asking.question is None:
+            raise gymnasium.error.ResetNeeded("no device asks for a task: call reset first")
+        return self._asking.question
+
+
+class PickingEnv(SchedulingEnv):
+    """Decide what idle devices take of the tasks that wait: late binding."""
+
+    def __init__(self, preset: str = "mixed", num_tasks: int = 200, window: int = 16, **options: Any) -> None:
+        super().__init__(preset, num_tasks, **{"reward": "turnaround", **options})
+        if self.reward != "turnaround":
+            raise InputError(f"reward is '{self.reward}', late binding has turnaround alone")
+        if isinstance(window, bool) or not isinstance(window, int) or window < 1:
+            raise InputError(f"window is {window!r}, expected a whole number above 0")
+        self.window = window
+        entries = 3 * len(self.cluster.devices) + 6 * window
+        self.action_space = gymnasium.spaces.Discrete(window + 1)
+        self.observation_space = gymnasium.spaces.Box(0.0, MAX_ENTRY, (entries,), np.float32)
+
+    def _begin(self, tasks: Tasks) -> Episode:
+        return PickingEpisode(tasks, self.cluster, self.window)
+
+    def step(self, action: np.int64 | int) -> tuple[Observation, float, bool, bool, Info]:
+        """Let the device that asks take a task, or none."""
+        episode: Any = self._open_episode()
+        if not self.action_space.contains(action):
+            raise InputError(f"action is {action!r}, expected a position from 0 on, or {self.window}: none for now")
+        taken = int(action) if episode.mask[action] else int(np.argmax(episode.mask))
+        seconds = episode.pick(-1 if taken == self.window else taken)
+        info: Info = {"action_mask": self._mask()}
+        if episode.over:
+            mean = float(episode.placements.turnaround[episode.runs].mean())
+            bound = turnaround_bound(episode.tasks, episode.cluster, episode.times, iterations=SEARCH_STEPS).mean
+            info |= {"mean_turnaround": mean, "bound": bound, "turnaround_over_bound": mean / bound}
+        return self._observe(), -seconds / episode.typical, episode.over, False, info
+
+    def _observe(self) -> Observation:
+        episode = self._episode
+        if not isinstance(episode, PickingEpisode) or episode.over:
+            return np.zeros(self.observation_space.shape or 0, np.float32)
+        return episode.observe(self.typical)
+
+    def _mask(self) -> Mask:
+        episode = self._episode
+        if not isinstance(episode, PickingEpisode) or episode.over:
+            return np.ones(self.window + 1, np.int8)
+        return episode.mask
 
 
 class _ModelPolicy(Scheduler):
@@ -279,8 +441,9 @@ def policy_from(predict: Predict, name: str, typical: float = TYPICAL) -> Schedu
 
 def register() -> None:
     """Make `gymnasium.make("HybridScheduler-v0")` work; importing this module has done it already."""
-    if ENV_ID not in gymnasium.registry:
-        gymnasium.register(id=ENV_ID, entry_point="hybrid_scheduler.env:SchedulingEnv")
+    for name, target in ((ENV_ID, "SchedulingEnv"), (PICK_ID, "PickingEnv")):
+        if name not in gymnasium.registry:
+            gymnasium.register(id=name, entry_point=f"hybrid_scheduler.env:{target}")
 
 
 register()

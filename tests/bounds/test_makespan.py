@@ -25,6 +25,7 @@ from hybrid_scheduler.core.cluster import DEFAULT_CPU, DeviceClass, Node
 from hybrid_scheduler.core.physics import best_split_times, class_times
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
 from hybrid_scheduler.core.tasks import edges_from_ids
+from hybrid_scheduler.workloads import WorkloadGenerator
 from hybrid_scheduler.workloads.formats import kernels, reader
 from instances import TWO_NODES, workload
 from workloads.formats.real_data import DATA, needs_data, references
@@ -206,3 +207,78 @@ def test_tasks_that_differ_by_a_factor_become_one() -> None:
     times = np.array([[1.0, 2.0, np.inf], [3.0, 6.0, np.inf], [1.0, 1.0, 1.0], [0.1, 0.2, np.inf]])
     merged = makespan._merge_proportional(times)
     assert sorted(merged.tolist()) == [[1.0, 1.0, 1.0], [4.1, 8.2, np.inf]]
+
+
+def small_gpus(memory: float) -> Cluster:
+    return Cluster.default(gpus=2, memory=memory)
+
+
+def test_a_share_that_does_not_fit_a_gpu_is_work_for_a_cpu() -> None:
+    # Half of it fits the GPU: 10 s of work on the CPU that no GPU can take over, and 10 s that one can in 2 s.
+    tasks = Tasks.build([1.0], [0.5], [1000.0], measured={"cpu": [20.0], "gpu": [4.0]})
+    bound = lower_bound(tasks, small_gpus(500.0))
+    assert bound.makespan == pytest.approx(10.0)
+    assert verify_bound(bound, tasks, small_gpus(500.0))
+    assert lower_bound(tasks, small_gpus(1000.0)).makespan == pytest.approx(20.0 * 4.0 / 24.0)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_bound_with_memory_is_the_optimum_of_the_linear_programme_with_limited_shares(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    times, memory = random.uniform(1.0, 9.0, (7, 2)), random.uniform(100.0, 2000.0, 7)
+    tasks = Tasks.build(np.ones(7), np.ones(7), memory, measured={"cpu": times[:, 0], "gpu": times[:, 1]})
+    # Minimise T over the shares x on the two GPUs: Σ (1 − x)·cpu ≤ T and Σ x·gpu ≤ 2·T, no share above what fits.
+    load = np.array([[*-times[:, 0], -1.0], [*times[:, 1], -2.0]])
+    limits = [(0.0, min(1.0, 500.0 / each)) for each in memory]
+    least = linprog([*np.zeros(7), 1.0], A_ub=load, b_ub=[-times[:, 0].sum(), 0.0], bounds=[*limits, (0.0, None)])
+    assert batch_work(tasks, small_gpus(500.0)) == pytest.approx(least.fun)
+
+
+@pytest.mark.parametrize("memory", [300.0, 500.0, 3000.0])
+@pytest.mark.parametrize("preset", ["cpu_friendly", "mixed"])
+def test_no_policy_beats_the_bound_on_gpus_that_hold_only_shares(preset: str, memory: float) -> None:
+    cluster = small_gpus(memory)
+    tasks = workload(preset, 60, seed=3)
+    bound = lower_bound(tasks, cluster)
+    assert verify_bound(bound, tasks, cluster)
+    for name in ("oracle", "greedy", "random", "eft", "round_robin"):
+        placed = VirtualMultiGPU(cluster=cluster).run(tasks, registry.schedulers.create(name, seed=1))
+        assert placed.makespan >= bound.makespan * (1 - 1e-9), name
+
+
+def test_small_gpus_no_longer_make_every_policy_look_bad() -> None:
+    cluster = Cluster.default(gpus=4, memory=500.0)
+    tasks = WorkloadGenerator(1).generate_preset("cpu_friendly", 300, load=2.0, cluster=cluster)
+    makespans = VirtualMultiGPU(cluster=cluster).run(tasks, registry.schedulers.create("oracle")).makespan
+    assert makespans / lower_bound(tasks, cluster).makespan < 1.1
+
+
+def test_offered_load_counts_only_the_shares_that_fit() -> None:
+    tasks = WorkloadGenerator(1).generate_preset("cpu_friendly", 300, rate=1.0)
+    small, large = Cluster.default(gpus=4, memory=500.0), Cluster.default(gpus=4)
+    assert batch_work(tasks, small) > 1.2 * batch_work(tasks, large)
+
+
+def chain(indivisible: list[float]) -> Tasks:
+    edges = edges_from_ids([0, 1, 2], [[], [0], [1]])
+    ones, measured = [1.0] * 3, {"cpu": [3.0] * 3, "gpu": [2.0] * 3}
+    return Tasks.build(ones, ones, ones, edges=edges, measured=measured, traits={"indivisible": indivisible})
+
+
+def test_a_chain_of_tasks_that_are_never_split_has_a_sharper_bound() -> None:
+    cluster = Cluster.default(gpus=2)
+    for marks, expected in (([0.0] * 3, 3.6), ([1.0, np.nan, 0.0], 4.4), ([1.0] * 3, 6.0)):
+        bound = lower_bound(chain(marks), cluster)
+        assert bound.makespan == pytest.approx(expected)
+        assert verify_bound(bound, chain(marks), cluster)
+
+
+@pytest.mark.parametrize("name", ["oracle", "greedy", "random"])
+@pytest.mark.parametrize("interpreted", [False, True])
+def test_no_policy_splits_a_task_that_is_indivisible(name: str, interpreted: bool) -> None:
+    policy = registry.schedulers.create(name, seed=1)
+    placed = VirtualMultiGPU(num_gpus=2).run(chain([1.0, 0.0, 1.0]), policy, interpreted=interpreted)
+    assert not placed.split[[0, 2]].any()
+    if name == "oracle":
+        assert placed.split[1]
+        assert placed.makespan == pytest.approx(2.0 + 1.2 + 2.0, rel=0.01)  # shares in steps of 5 %

@@ -142,5 +142,5 @@ def test_a_torn_file_in_the_cache_is_compiled_anew(tmp_path: Path, monkeypatch: 
         files = list(tmp_path.rglob("*.nbc"))
         assert files
         for file in files:
-            file.write_bytes(b"torn")
+            file.write_bytes(b"damaged")
     assert makespans[0] == makespans[1]

@@ -28,7 +28,7 @@ from instances import TWO_NODES, workload
 def test_measures_of_a_schedule_worked_out_by_hand() -> None:
     tasks = Tasks.build([10_000.0, 10_000.0], [0.5, 0.5], [0.0, 0.0], arrival_time=[0.0, 0.1])
     placements = VirtualMultiGPU(2).run(tasks, from_function(lambda task, view: (1.0, 1)))
-    figures = measure(placements, bound=0.4)
+    figures = measure(placements, bound=0.4, turnaround_bound=0.44)
     expected = {
         "makespan": 0.8,
         "makespan_over_bound": 2.0,
@@ -36,6 +36,7 @@ def test_measures_of_a_schedule_worked_out_by_hand() -> None:
         "mean_execution": 0.4,
         "mean_waiting": 0.15,
         "mean_turnaround": 0.55,
+        "turnaround_over_bound": 1.25,
         "p50_turnaround": 0.55,
         "mean_slowdown": (1.0 + 0.7 / 0.4) / 2,
         "throughput": 2.5,
@@ -46,6 +47,7 @@ def test_measures_of_a_schedule_worked_out_by_hand() -> None:
         "cost": 8e-5,
         "rejected": 0.0,
         "spilled": 0.0,
+        "split": 0.0,
     }
     for name, value in expected.items():
         assert np.isclose(figures[name], value), name
@@ -103,3 +105,10 @@ def test_the_sign_test_is_the_binomial() -> None:
     assert sign_test([1.0] * 10, [2.0] * 10) == pytest.approx(2 / 1024)
     assert sign_test([1.0, 3.0], [2.0, 2.0]) == 1.0
     assert sign_test([1.0], [1.0]) == 1.0
+
+
+def test_the_threshold_of_slowdown_can_be_chosen() -> None:
+    tasks = Tasks.build([1.0, 1.0], [0.5, 0.5], [0.0, 0.0], measured={"cpu": [2.0, 2.0], "gpu": [np.inf, np.inf]})
+    placed = VirtualMultiGPU(num_gpus=1).run(tasks, registry.schedulers.create("eft"))
+    assert measure(placed)["mean_slowdown"] == pytest.approx(1.5)  # the second one waits as long as it runs
+    assert measure(placed, slowdown_floor=10.0)["mean_slowdown"] == 1.0

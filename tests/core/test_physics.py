@@ -7,7 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid_scheduler.core import Cluster, Tasks
-from hybrid_scheduler.core.physics import apply_expected_times, best_split_times, class_times
+from hybrid_scheduler.core.physics import (
+    apply_expected_times,
+    assume_formula,
+    best_split_times,
+    class_times,
+    unmeasured_classes,
+)
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
 from hybrid_scheduler.registry import schedulers
 from instances import TWO_NODES
@@ -68,3 +74,21 @@ def test_what_a_class_cannot_run_is_known_whatever_is_expected() -> None:
     tasks = tasks_with({"gpu": [np.inf, 0.1]})
     times = apply_expected_times(tasks, ONE_GPU, class_times(tasks, ONE_GPU))
     assert times[:, 1].tolist() == [5.0, np.inf]
+
+
+def test_a_class_without_measured_times_cannot_run_measured_tasks_unless_the_formula_is_asked_for() -> None:
+    tasks = Tasks.build([1000.0], [0.5], [100.0], measured={"cpu": [2580.0]})
+    cluster = Cluster.default(gpus=1)
+    assert class_times(tasks, cluster).tolist() == [[2580.0, np.inf]]
+    assert unmeasured_classes(tasks, cluster) == ["gpu"]
+    assumed = class_times(assume_formula(tasks, cluster), cluster)
+    formula = class_times(Tasks.build([1000.0], [0.5], [100.0]), cluster)
+    assert assumed.tolist() == [[2580.0, formula[0, 1]]]
+
+
+def test_an_empty_cell_of_a_measured_column_is_the_formula() -> None:
+    tasks = Tasks.build(
+        [1000.0, 1000.0], [0.5, 0.5], [0.0, 0.0], measured={"cpu": [1.0, np.nan], "gpu": [np.nan, 2.0]}
+    )
+    formula = class_times(Tasks.build([1000.0], [0.5], [0.0]), Cluster.default(gpus=1))[0]
+    assert class_times(tasks, Cluster.default(gpus=1)).tolist() == [[1.0, formula[1]], [formula[0], 2.0]]

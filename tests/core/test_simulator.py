@@ -137,10 +137,18 @@ def test_children_of_a_rejected_task_are_rejected_too() -> None:
 
 
 def test_measured_times_replace_the_formula_of_their_class_only() -> None:
-    tasks = tasks_of(ONE, ONE, memory=0.0, measured={"gpu": [0.123, np.nan]})
+    nothing = [np.nan, np.nan]
+    tasks = tasks_of(ONE, ONE, memory=0.0, measured={"cpu": nothing, "gpu": [0.123, np.nan]})
     placements = VirtualMultiGPU(mode="isolated").run(tasks, Always(1.0, 1))
     assert np.allclose(placements.finish, [0.123, 0.4])
     assert VirtualMultiGPU(mode="isolated").run(tasks, Always(0.0, 0)).finish.tolist() == [1.0, 1.0]
+
+
+def test_a_class_without_a_column_of_times_runs_only_tasks_that_were_not_measured() -> None:
+    tasks = tasks_of(ONE, ONE, memory=0.0, measured={"gpu": [0.123, np.nan]})
+    placements = VirtualMultiGPU(mode="isolated").run(tasks, Always(0.0, 0))
+    assert placements.spilled.tolist() == [True, False]
+    assert placements.finish.tolist() == [0.123, 1.0]
 
 
 def test_measured_times_of_classes_the_cluster_does_not_have_are_refused() -> None:

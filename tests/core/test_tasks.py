@@ -12,7 +12,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybrid_scheduler.core import Task, Tasks
-from hybrid_scheduler.core.tasks import Edges, base_duration, edges_from_ids, no_edges, topological_order
+from hybrid_scheduler.core.tasks import (
+    MAX_MEMORY,
+    MAX_SECONDS,
+    MAX_SIZE,
+    Edges,
+    base_duration,
+    concatenate_tasks,
+    edges_from_ids,
+    no_edges,
+    topological_order,
+)
 from hybrid_scheduler.errors import InputError, RowError, SchedulerError
 
 GOOD: dict[str, Any] = {"size": [100.0, 200.0], "compute_intensity": [0.0, 1.0], "memory_required": [0.0, 10.0]}
@@ -33,7 +43,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "an arrival that is NaN": ({"arrival_time": [math.nan, 1]}, r"row 0: arrival_time is nan"),
     "a duration of 0": ({"duration_estimate": [1, 0]}, r"row 1: duration_estimate is 0, expected seconds above 0"),
     "an infinite duration": ({"duration_estimate": [1, math.inf]}, r"row 1: duration_estimate is inf"),
-    "a measured time of 0": ({"measured": {"gpu": [1, 0]}}, r"row 1: time_gpu is 0, .* above 0, inf or empty"),
+    "a measured time of 0": ({"measured": {"gpu": [1, 0]}}, r"row 1: time_gpu is 0, .* above 0, .*inf or empty"),
     "a negative measured time": ({"measured": {"gpu": [-1, 1]}}, r"row 0: time_gpu is -1, "),
     "the same id twice": ({"task_id": [7, 7]}, r"row 1: task_id 7 appears twice: ids must be unique"),
     "a short column": ({"memory_required": [1.0]}, r"column 'memory_required' has shape \(1,\), expected \(2,\)"),
@@ -63,11 +73,11 @@ def test_an_error_of_a_row_carries_the_row_for_readers_of_files() -> None:
 
 def test_the_edges_of_what_is_allowed_are_allowed() -> None:
     tasks = Tasks.build(
-        size=[5e-324**0.25, 1e150],
+        size=[5e-324**0.25, MAX_SIZE],
         compute_intensity=[0.0, 1.0],
-        memory_required=[0.0, 1e300],
-        arrival_time=[0.0, 1e300],
-        measured={"gpu": [math.inf, math.nan]},
+        memory_required=[0.0, MAX_MEMORY],
+        arrival_time=[0.0, MAX_SECONDS],
+        measured={"gpu": [math.inf, math.nan], "cpu": [MAX_SECONDS, 5e-324]},
     )
     assert len(tasks) == 2
     assert np.all(tasks.duration_estimate > 0)
@@ -317,3 +327,20 @@ def test_columns_that_make_no_sense_are_named(
 ) -> None:
     with pytest.raises(RowError, match=words):
         Tasks.build(**GOOD, expected=expected, features=features)
+
+
+def test_traits_go_with_their_tasks() -> None:
+    tasks = Tasks.build([1.0, 2.0], [0.5, 0.5], [0.0, 0.0], traits={"indivisible": [1.0, np.nan]})
+    assert tasks.divisible.tolist() == [False, True]
+    assert tasks[0].traits == {"indivisible": 1.0}
+    assert Tasks.from_iterable(list(tasks)).divisible.tolist() == [False, True]
+    assert tasks.part(1, 2).divisible.tolist() == [True]
+    plain = Tasks.build([1.0], [0.5], [0.0], task_id=[7])
+    assert plain.divisible.tolist() == [True]
+    assert concatenate_tasks([tasks, plain]).divisible.tolist() == [False, True, True]
+
+
+@pytest.mark.parametrize(("name", "value"), [("indivisible", 2.0), ("serialised", 0.5)])
+def test_a_trait_that_cannot_be_is_refused(name: str, value: float) -> None:
+    with pytest.raises(RowError, match=f"{name} is {value:g}, expected"):
+        Tasks.build([1.0], [0.5], [0.0], traits={name: [value]})

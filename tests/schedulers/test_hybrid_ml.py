@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from checks import check_schedule
@@ -15,11 +17,14 @@ from hybrid_scheduler.core.lane import Lane
 from hybrid_scheduler.core.physics import best_split_times, class_times
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
 from hybrid_scheduler.core.view import TaskView
-from hybrid_scheduler.errors import InputError
+from hybrid_scheduler.errors import InputError, SchedulerError
+from hybrid_scheduler.learning.features import FEATURES, task_features
 from hybrid_scheduler.learning.model_files import read_manifest
+from hybrid_scheduler.learning.predictors import MODEL_TYPES, OfflineTrainer, RandomForestPredictor
 from hybrid_scheduler.schedulers.explain import explain
 from hybrid_scheduler.schedulers.hybrid_ml import HybridML
 from hybrid_scheduler.studies.online_scheduler import OnlineScheduler
+from hybrid_scheduler.workloads.generator import WorkloadGenerator
 from instances import TWO_NODES, workload
 
 
@@ -59,6 +64,14 @@ def test_it_halves_the_turnaround_of_eft_near_full_load() -> None:
     assert run(HybridML(), tasks).turnaround.mean() < 0.5 * eft.turnaround.mean()
 
 
+def test_shortest_first_by_learnt_times_cuts_turnaround_and_keeps_the_makespan() -> None:
+    tasks = workload("mixed", 1500, seed=5, load=2.0)
+    fifo, ordered = run(HybridML(order="fifo"), tasks), run(HybridML(), tasks)
+    check_schedule(ordered)
+    assert ordered.turnaround.mean() < 0.45 * fifo.turnaround.mean()
+    assert ordered.makespan < 1.02 * fifo.makespan
+
+
 def test_isolated_it_comes_close_to_the_closed_form_once_it_has_learnt() -> None:
     tasks = workload("mixed", 2500)
     placements = run(HybridML(window_size=2000, tolerance=0.01, retrain_interval=250), tasks, mode="isolated")
@@ -93,12 +106,12 @@ def test_it_learns_alike_twice_and_by_another_seed_otherwise() -> None:
 
 
 def test_it_decides_alike_after_saving_and_loading(tmp_path: Path) -> None:
-    policy = HybridML()
+    policy = HybridML(order="fifo")  # what it knows of queues is not part of the model
     run(policy, workload("mixed", 400))
     policy.save(tmp_path / "forest.pkl")
     tasks = workload("mixed", 200, seed=5)
     policy.learn_every = 0
-    loaded = registry.schedulers.create(f"hybrid_ml:online=false:model={tmp_path / 'forest.pkl'}")
+    loaded = registry.schedulers.create(f"hybrid_ml:order=fifo:online=false:model={tmp_path / 'forest.pkl'}")
     assert np.array_equal(run(policy, tasks).finish, run(loaded, tasks).finish)
 
 
@@ -108,8 +121,10 @@ def test_an_untrained_policy_cannot_be_saved(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("options", [{"retrain_interval": 0}, {"window_size": 0}, {"energy_weight": 1.5}])
-def test_impossible_options_are_refused(options: dict[str, float]) -> None:
+@pytest.mark.parametrize(
+    "options", [{"retrain_interval": 0}, {"window_size": 0}, {"energy_weight": 1.5}, {"order": "longest"}]
+)
+def test_impossible_options_are_refused(options: dict[str, float | str]) -> None:
     with pytest.raises(InputError, match=next(iter(options))):
         HybridML(**options)  # type: ignore[arg-type]  # wrong on purpose
 
@@ -152,11 +167,24 @@ def test_a_model_of_another_cluster_is_refused(tmp_path: Path) -> None:
         run(loaded, workload("mixed", 20), cluster=TWO_NODES)
 
 
-def test_energy_weight_saves_energy_at_the_price_of_time() -> None:
-    tasks = workload("mixed", 1500, load=0.7)
-    thrifty, usual = (run(HybridML(energy_weight=weight), tasks) for weight in (0.9, 0.0))
-    assert thrifty.energy.sum() < usual.energy.sum()
-    assert thrifty.turnaround.mean() > usual.turnaround.mean()
+@pytest.mark.parametrize("order", ["shortest", "fifo"])
+def test_more_energy_weight_means_less_energy_and_more_time(order: str) -> None:
+    tasks = workload("mixed", 1000, load=0.7)
+    runs = [run(HybridML(order=order, energy_weight=weight), tasks) for weight in (0.0, 0.25, 0.5, 0.75, 1.0)]
+    assert (np.diff([placed.energy.sum() for placed in runs]) < 0).all()
+    times = np.array([placed.turnaround.mean() for placed in runs])
+    assert (np.diff(times) > -0.03 * times[0]).all()  # seconds that nobody misses are given up first
+    assert times[-1] > times[0]
+
+
+def test_with_custom_features_it_learns_while_tasks_wait_in_ordered_queues() -> None:
+    tasks = workload("mixed", 400, load=2.0)
+    policy = HybridML()
+    times = class_times(tasks, Cluster.default())
+    measured = replace(tasks, measured={"cpu": times[:, 0], "gpu": times[:, 1]}, features={"flops": times[:, 0]})
+    check_schedule(run(policy, measured))
+    assert policy.duration_model is not None
+    assert policy.duration_model.retrains > 3
 
 
 def test_its_explanation_tells_how_far_it_leans() -> None:
@@ -170,3 +198,44 @@ def test_its_explanation_tells_how_far_it_leans() -> None:
     assert told[0].score is not None
     assert told[1].score is not None
     assert told[0].score + told[1].score == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("model_type", sorted(MODEL_TYPES))
+def test_any_type_of_model_learns_the_shares(model_type: str) -> None:
+    tasks = WorkloadGenerator(3).generate_preset("mixed", 120, load=0.9, cluster=Cluster.default())
+    policy = HybridML(model_type=model_type, n_estimators=10, retrain_interval=60)
+    Lane(policy, VirtualMultiGPU()).run(tasks)
+    assert policy.is_trained
+    assert sum(policy.insight.feature_importance.values()) == pytest.approx(1.0)
+
+
+def test_an_unknown_type_of_model_is_refused() -> None:
+    with pytest.raises(SchedulerError, match=r"model type 'svn'.*did you mean 'svm'"):
+        HybridML(model_type="svn")
+
+
+def test_what_the_offline_trainer_wrote_can_race_and_a_model_of_durations_cannot(tmp_path: Path) -> None:
+    tasks = WorkloadGenerator(3).generate_preset("mixed", 200, load=0.9, cluster=Cluster.default())
+    path = tmp_path / "scheduler_model.pkl"
+    OfflineTrainer(n_estimators=10).run_full_pipeline(tasks, path)
+    policy = registry.schedulers.create(f"hybrid_ml:model={path}")
+    assert policy.is_trained
+    placed = Lane(policy, VirtualMultiGPU()).run(tasks)
+    assert placed.ran.all()
+    wrong = RandomForestPredictor(10)
+    wrong.fit(pd.DataFrame(task_features(tasks), columns=list(FEATURES)), 100.0 * tasks.duration_estimate, cv=0)
+    wrong.save(path)
+    with pytest.raises(InputError, match=r"scheduler_model.pkl predicts .* a GPU share is from 0 to 1"):
+        HybridML(model=str(path))
+    with pytest.raises(InputError, match="something else, such as durations"):
+        HybridML().set_model(wrong)
+
+
+def test_every_learner_saves_and_loads_by_the_names_of_the_guide(tmp_path: Path) -> None:
+    tasks = WorkloadGenerator(3).generate_preset("mixed", 60, load=0.9, cluster=Cluster.default())
+    for name in ("hybrid_ml", "rl_agent:model=none"):
+        policy, again = (registry.schedulers.create(name) for _ in range(2))
+        Lane(policy, VirtualMultiGPU()).run(tasks)
+        policy.save_model(tmp_path / name[:5])
+        again.load_model(tmp_path / name[:5])
+        assert (tmp_path / f"{name[:5]}.json").is_file()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -242,7 +243,7 @@ def test_tasks_that_no_device_can_run_do_not_disturb_the_plan_of_the_others(name
         edges=edges_from_ids(
             list(range(6)), [[], [], [1], [], [], [0, 3, 4]], [[], [], [800.0], [], [], [50.0, 800.0, 50.0]]
         ),
-        measured={"cpu": [np.inf, np.inf, 1.73, 1.09, 0.61, 0.85]},
+        measured={"cpu": [np.inf, np.inf, 1.73, 1.09, 0.61, 0.85], "gpu": [np.nan] * 6},
     )
     cluster = Cluster((DeviceClass("cpu", kind="cpu"), DeviceClass("gpu", memory=200.0, bandwidth=500.0)), (
         Node({"cpu": 1, "gpu": 1}),
@@ -250,3 +251,54 @@ def test_tasks_that_no_device_can_run_do_not_disturb_the_plan_of_the_others(name
     placements = run(name, tasks, cluster)
     check_schedule(placements)
     assert placements.rejected.tolist() == [False, True, True, False, False, False]
+
+
+def on_one_machine(name: str, seconds: list[float], arrivals: list[float]) -> list[float]:
+    tasks, cluster = machines(np.array(seconds)[:, None])
+    starts: list[float] = run(name, tasks.with_arrival_times(arrivals), cluster).start.tolist()
+    return starts
+
+
+def test_gcmu_weighs_age_against_seconds() -> None:
+    assert on_one_machine("gcmu", [5.0, 4.0, 0.5], [0.0, 0.0, 4.0]) == [0.0, 5.5, 5.0]  # at 5: 5/4 against 1/0.5
+    assert on_one_machine("gcmu", [5.0, 4.0, 1.0], [0.0, 0.0, 4.0]) == [0.0, 5.0, 9.0]  # 5/4 against 1/1
+    assert on_one_machine("gcmu:power=1", [5.0, 4.0, 1.0], [0.0, 0.0, 4.0]) == [5.0, 0.0, 4.0]  # shortest first
+
+
+def test_maxweight_serves_the_type_with_the_most_tasks_per_second() -> None:
+    """Four of 5 s (4/5, then 3/5, 2/5, 1/5) against one of 3 s (1/3)."""
+    starts = on_one_machine("maxweight", [1.0, 3.0, 5.0, 5.0, 5.0, 5.0], [0.0, 0.5, 0.5, 0.5, 0.5, 0.5])
+    assert starts == [0.0, 16.0, 1.0, 6.0, 11.0, 19.0]
+
+
+def test_dmdas_serves_the_longest_way_to_the_end_first_and_is_eft_without_a_graph() -> None:
+    tasks, cluster = machines(np.array([[1.0], [1.0], [1.0], [2.0]]))
+    graph = replace(tasks, edges=edges_from_ids([0, 1, 2, 3], [[], [], [], [2]]))
+    assert run("dmdas", graph, cluster).finish.tolist() == [1.0, 5.0, 2.0, 4.0]
+    independent = workload("mixed", 200)
+    assert np.array_equal(run("dmdas", independent).finish, run("eft", independent).finish)
+
+
+def test_jsq_joins_a_queue_with_the_fewest_tasks_of_those_it_looks_at() -> None:
+    tasks = workload("mixed", 300, load=0.9)
+    excess = {}
+    for d in (0, 1, 2, 4):
+        placements = run(f"jsq:d={d}", tasks)
+        excess[d] = 0
+        for row, now in enumerate(tasks.arrival_time):
+            there = placements.device[:row][placements.finish[:row] > now]
+            counts = np.bincount(there, minlength=5)
+            excess[d] += counts[placements.device[row]] - counts.min()
+        assert np.bincount(placements.device).min() > 0
+    assert excess[1] > excess[2] > excess[4] > excess[0] == 0
+
+
+def test_work_stealing_takes_what_waits_for_a_busy_device() -> None:
+    tasks, cluster = machines(np.tile([[10.0], [1.0], [1.0], [1.0]], 2))
+    assert run("work_stealing", tasks, cluster).finish.tolist() == [10.0, 1.0, 3.0, 2.0]
+
+
+@pytest.mark.parametrize("spec", ["gcmu:power=0.5", "jsq:d=-1", "jsq:d=true", "work_stealing:victim=shortest"])
+def test_options_that_make_no_sense_are_refused(spec: str) -> None:
+    with pytest.raises(InputError, match=r"is .*, expected"):
+        registry.schedulers.create(spec)

@@ -72,6 +72,28 @@ def test_pretrained_it_beats_eft_under_load(trained: Path) -> None:
         assert ours / lower_bound(tasks, Cluster.default()).makespan < 1.08
 
 
+def test_shortest_first_by_learnt_times_cuts_turnaround_and_keeps_the_makespan(trained: Path) -> None:
+    tasks = workload("mixed", 1000, seed=5, load=2.0)
+    fifo, ordered = (
+        run(RLAgent(gamma=0.0, model=str(trained), order=order), tasks) for order in ("fifo", "shortest")
+    )
+    check_schedule(ordered)
+    assert ordered.turnaround.mean() < 0.5 * fifo.turnaround.mean()
+    assert ordered.makespan < 1.03 * fifo.makespan
+
+
+@pytest.mark.parametrize("order", ["shortest", "fifo"])
+def test_more_energy_weight_means_less_energy_and_more_time(trained: Path, order: str) -> None:
+    tasks = workload("mixed", 600, load=0.7)
+    agents = [
+        RLAgent(gamma=0.0, model=str(trained), order=order, energy_weight=weight, epsilon_min=0.0, online=False)
+        for weight in (0.0, 0.25, 0.5, 0.75, 1.0)
+    ]
+    runs = [run(agent, tasks) for agent in agents]
+    assert (np.diff([placed.energy.sum() for placed in runs]) < 0).all()
+    assert (np.diff([placed.turnaround.mean() for placed in runs]) > 0).all()
+
+
 def test_it_learns_alike_twice_and_by_another_seed_otherwise() -> None:
     tasks = workload("mixed", 700, load=1.5)
     one, same, other = (run(RLAgent(seed=seed), tasks).finish for seed in (1, 1, 2))
@@ -93,7 +115,7 @@ def test_files_that_are_not_its_own_are_refused(trained: Path, tmp_path: Path) -
     manifest_path(copy).write_text(manifest_path(trained).read_text())
     with pytest.raises(InputError, match="SHA-256 differs"):
         RLAgent(model=str(copy))
-    with pytest.raises(InputError, match="has no manifest"):
+    with pytest.raises(InputError, match="does not exist"):
         RLAgent(model=str(tmp_path / "none.pth"))
 
 
@@ -136,7 +158,9 @@ def test_it_schedules_several_nodes_and_classes_and_small_memories() -> None:
     check_schedule(placements)
 
 
-@pytest.mark.parametrize("options", [{"reward": "love"}, {"gamma": 2.0}, {"epsilon": -1.0}, {"energy_weight": 3.0}])
+@pytest.mark.parametrize(
+    "options", [{"reward": "love"}, {"gamma": 2.0}, {"epsilon": -1.0}, {"energy_weight": 3.0}, {"order": "l"}]
+)
 def test_impossible_options_are_refused(options: dict[str, float]) -> None:
     with pytest.raises(InputError, match=next(iter(options))):
         RLAgent(**options)  # type: ignore[arg-type]  # wrong on purpose

@@ -12,13 +12,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from scipy.optimize import linprog
-from scipy.sparse import coo_array
 
 from hybrid_scheduler.bounds.graph import Bools, compute_heads_and_tails, find_best_window, select_window
 from hybrid_scheduler.core.cluster import Cluster
 from hybrid_scheduler.core.compiler import jit
-from hybrid_scheduler.core.physics import best_split_times, class_times, rejections
+from hybrid_scheduler.core.physics import class_times, find_pieces, rejections, shortest_times, whole_times
 from hybrid_scheduler.core.placements import RAN
 from hybrid_scheduler.core.tasks import Floats, Ints, Tasks
 from hybrid_scheduler.errors import SchedulerError
@@ -64,10 +62,17 @@ def lower_bound(tasks: Tasks, cluster: Cluster, times: Floats | None = None) -> 
     runs = rejections(tasks, seconds, cluster) == RAN
     if not runs.any():
         return Bound(0.0, "work", _name_prices(np.zeros(len(cluster.classes)), cluster))
-    work = _work_bound(tasks.arrival_time[runs], seconds[runs], cluster)
+    owners, pieces = _select_pieces(tasks, seconds, runs, cluster)
+    work = _work_bound(tasks.arrival_time[owners], pieces, cluster)
     path = _path_bound(tasks, seconds, runs, cluster)
     found = [work, path, *([_window_bound(tasks, seconds, runs, cluster)] if tasks.has_edges else [])]
     return max(found, key=lambda bound: bound.makespan)
+
+
+def _select_pieces(tasks: Tasks, times: Floats, rows: Bools, cluster: Cluster) -> tuple[Ints, Floats]:
+    """Return the pieces of some tasks: whole tasks, cut where only a share fits the memory of a class."""
+    owners, pieces = find_pieces(tasks, times, cluster)
+    return owners[rows[owners]], pieces[rows[owners]]
 
 
 def critical_path_bound(tasks: Tasks, cluster: Cluster, times: Floats | None = None) -> Bound:
@@ -83,7 +88,8 @@ def whole_task_bound(tasks: Tasks, cluster: Cluster) -> Bound:
     pairs still needs `limit` seconds, no schedule of whole tasks ends before `limit`.
     """
     seconds = available_times(tasks, cluster)
-    seconds = seconds[rejections(tasks, seconds, cluster) == RAN]
+    runs = rejections(tasks, seconds, cluster) == RAN
+    seconds = whole_times(tasks, seconds, cluster)[runs]
     best = _bound_below(seconds, np.inf, cluster)
     candidates = np.unique(seconds[np.isfinite(seconds)])
     first, last = 0, len(candidates)
@@ -107,22 +113,24 @@ def verify_bound(bound: Bound, tasks: Tasks, cluster: Cluster, tolerance: float 
     runs = rejections(tasks, times, cluster) == RAN
     slack = 1.0 + tolerance
     if bound.kind == "path":
-        return _verify_path(bound, tasks, best_split_times(times, cluster)) >= bound.makespan / slack
+        return _verify_path(bound, tasks, shortest_times(tasks, times, cluster)) >= bound.makespan / slack
     prices = np.array([bound.prices[each.name] for each in cluster.classes])
     if (prices < 0).any() or float(prices @ cluster.counts) > slack:
         return False
     if bound.kind == "whole":
         # A schedule ends at `limit` or later, or runs no task where it takes that long and needs this much work.
+        times = whole_times(tasks, times, cluster)
         times = np.where(times >= bound.limit, np.inf, times)
         return min(bound.limit, _work(times[runs], prices)) >= bound.makespan / slack
     if not runs.any():
         return bound.makespan <= 0.0
     late = runs & (tasks.arrival_time >= bound.since)
     if bound.kind == "window":
-        late = select_window(tasks, best_split_times(times, cluster), runs, bound.since, bound.tail)
+        late = select_window(tasks, shortest_times(tasks, times, cluster), runs, bound.since, bound.tail)
     elif bound.tail:
         return False  # independent work has nothing after it
-    return bool(late.any()) and bound.since + _work(times[late], prices) + bound.tail >= bound.makespan / slack
+    _, pieces = _select_pieces(tasks, times, late, cluster)
+    return bool(late.any()) and bound.since + _work(pieces, prices) + bound.tail >= bound.makespan / slack
 
 
 def _verify_path(bound: Bound, tasks: Tasks, shortest: Floats) -> float:
@@ -151,7 +159,7 @@ def find_prices(times: Floats, counts: Ints) -> Floats:
 def batch_work(tasks: Tasks, cluster: Cluster) -> float:
     """Return the LP optimum of the tasks as one batch: seconds of ideal work of the whole cluster."""
     times = available_times(tasks, cluster)
-    times = times[rejections(tasks, times, cluster) == RAN]
+    _, times = _select_pieces(tasks, times, rejections(tasks, times, cluster) == RAN, cluster)
     return _work(times, find_prices(times, cluster.counts)) if len(times) else 0.0
 
 
@@ -246,6 +254,9 @@ def _merge_proportional(times: Floats) -> Floats:
 
 def _lp_prices(times: Floats, number: Floats) -> Floats:
     """Return the optimal prices of any number of classes: the dual of the assignment LP, solved by HiGHS."""
+    from scipy.optimize import linprog  # half a second, which two classes never need
+    from scipy.sparse import coo_array
+
     sample = times[:: -(-len(times) // LP_ROWS)]
     if len(number) > FEW_CLASSES:
         sample = _merge_proportional(sample)
@@ -278,8 +289,9 @@ def _lp_prices(times: Floats, number: Floats) -> Floats:
 
 
 def _window_bound(tasks: Tasks, times: Floats, runs: Bools, cluster: Cluster) -> Bound:
-    heads, tails = compute_heads_and_tails(tasks, best_split_times(times, cluster), runs)
-    heads, tails, times = heads[runs], tails[runs], times[runs]
+    heads, tails = compute_heads_and_tails(tasks, shortest_times(tasks, times, cluster), runs)
+    owners, times = _select_pieces(tasks, times, runs, cluster)
+    heads, tails = heads[owners], tails[owners]
     best = Bound(-1.0, "window", {})
     tried: set[tuple[float, float]] = set()
     for head, tail in _start_windows(heads, tails, cluster):
@@ -307,7 +319,7 @@ def _start_windows(heads: Floats, tails: Floats, cluster: Cluster) -> Iterator[t
 
 
 def _path_bound(tasks: Tasks, times: Floats, runs: Bools, cluster: Cluster) -> Bound:
-    shortest = np.where(runs, best_split_times(times, cluster), 0.0)
+    shortest = np.where(runs, shortest_times(tasks, times, cluster), 0.0)
     arrival, edges = tasks.arrival_time, tasks.edges
     if tasks.has_edges:
         ends, previous = _longest_chain(tasks.topological, arrival, shortest, runs, edges.start, edges.parents)

@@ -14,6 +14,7 @@ import numpy as np
 import yaml
 
 from hybrid_scheduler.core.tasks import Floats, Ints
+from hybrid_scheduler.core.yaml_text import parse_yaml
 from hybrid_scheduler.errors import InputError, SchedulerError, unknown_name
 
 CPU, GPU = 0, 1
@@ -59,6 +60,7 @@ class DeviceClass:
             raise InputError(f"device class '{self.name}': {name} is {value!r}, expected {expected}")
 
 
+MAX_DEVICES = 100_000
 DEFAULT_CPU = DeviceClass("cpu", kind="cpu", speedup_slope=0.0, watts=30.0, dollars_per_second=2e-5)
 DEFAULT_GPU = DeviceClass("gpu", memory=8000.0, bandwidth=16000.0)
 
@@ -96,6 +98,8 @@ class Cluster:
             raise InputError("the cluster has no device: give at least one node such as {cpu: 1, gpu: 4}")
         for number, node in enumerate(self.nodes):
             self._check_node(number, node)
+        if (devices := sum(count for node in self.nodes for count in node.devices.values())) > MAX_DEVICES:
+            raise InputError(f"the cluster has {devices:,} devices, at most {MAX_DEVICES:,} are possible: take fewer")
         if not self.network > 0:
             raise InputError(f"network is {self.network!r}, expected MB/s above 0")
 
@@ -144,7 +148,7 @@ class Cluster:
     def from_yaml(cls, path: str | Path) -> Cluster:
         """Read a cluster file."""
         try:
-            data = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+            data = parse_yaml(Path(path).read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise InputError(f"cluster file {path} does not exist: check the path given with --cluster") from None
         except (yaml.YAMLError, UnicodeDecodeError, ValueError, LookupError, AttributeError, RecursionError) as error:
@@ -213,9 +217,13 @@ class Cluster:
         """Indices of the GPUs."""
         return np.flatnonzero(self.is_gpu)
 
+    def per_class(self, name: str) -> Floats:
+        """Return one figure of the device classes as a new column over classes."""
+        return np.array([getattr(each, name) for each in self.classes], np.float64)
+
     def per_device(self, name: str) -> Floats:
         """Return one figure of the device classes as a new column over devices."""
-        return np.array([getattr(each, name) for each in self.classes], np.float64)[self.class_index]
+        return self.per_class(name)[self.class_index]
 
     def describe(self) -> str:
         """Return one line such as '1 node: 1 cpu, 4 gpu'."""

@@ -11,7 +11,7 @@ import os
 import sys
 import tempfile
 from collections import namedtuple
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from importlib.metadata import version
@@ -25,11 +25,16 @@ from hybrid_scheduler.errors import PolicyError
 
 F = TypeVar("F", bound=Callable[..., Any])
 Function = Callable[..., Any]
+Methods = Mapping[str, Function]
+"""A scheduler's methods by the names under which a loop calls them."""
 
 _COUNTED: dict[str, Any] = {"error_model": "numpy", "nogil": True}
 # Without Numba's reference counts: the loop owns all arrays and allocates none, and counting them for every
 # task took twenty times as long as the scheduling itself.
 _FAST = {**_COUNTED, "_nrt": False}
+# Entries that nobody uses: a loop is called from Python alone, a method from its loop alone.
+_FROM_PYTHON: dict[str, Any] = {"no_cfunc_wrapper": True}
+_FROM_LOOP: dict[str, Any] = {**_FROM_PYTHON, "no_cpython_wrapper": True}
 
 on_compile: list[Callable[[str], None]] = []
 """Listeners, called with a scheduler's name before its loop is compiled for the first time."""
@@ -54,6 +59,14 @@ def no_inline(function: F) -> F:
     from numba.extending import register_jitable
 
     registered: F = register_jitable(**_FAST)(function)
+    return registered
+
+
+def inline(function: F) -> F:
+    """Inline before compiling: what returns arrays must count references as its caller does, or not at all."""
+    from numba.extending import register_jitable
+
+    registered: F = register_jitable(inline="always")(function)
     return registered
 
 
@@ -94,60 +107,88 @@ def is_compiled(function: Function) -> bool:
     return bool(getattr(function, "__compiled__", False))
 
 
-def interpret_loop(loop: Function, decide: Function) -> Function:
-    """Return the loop as plain Python with `decide(self, task, view)` bound in."""
-    return FunctionType(loop.__code__, {**loop.__globals__, "decide": decide}, loop.__name__)
+def interpret_loop(loop: Function, methods: Methods) -> Function:
+    """Return the loop as plain Python with the scheduler's methods bound in, each under the name that calls it."""
+    return FunctionType(loop.__code__, {**loop.__globals__, **methods}, loop.__name__)
 
 
 _loops: dict[tuple[str, tuple[str, ...]], tuple[Function, type]] = {}
 
 
-def compile_loop(loop: Function, decide: Function, owner: object, *, allocates: bool = False) -> tuple[Function, Any]:
-    """Return the compiled loop for `decide`, and the tuple that stands for `self` in it.
+def compile_loop(loop: Function, methods: Methods, owner: object, *, allocates: bool = False) -> tuple[Function, Any]:
+    """Return the compiled loop for a scheduler's methods, and the tuple that stands for `self` in it.
 
     `allocates` says that the loop itself creates arrays and needs reference counts.
     """
-    kinds = bool | int | float | np.ndarray | np.generic
-    state = {name: each for name, each in vars(owner).items() if name[0] != "_" and isinstance(each, kinds)}
-    key = (f"{type(owner).__name__}_{loop.__name__}_{fingerprint(loop, decide)}", tuple(state))
+    state = _public_state(owner)
+    key = _name_loop(loop, methods, owner, state)
     if key not in _loops:
-        _loops[key] = _specialise(loop, decide, *key, allocates)
+        _loops[key] = _specialise(loop, methods, *key, allocates)
     function, self_type = _loops[key]
     # NumPy's scalars become Python's: each would be a type of its own and compile the loop again.
     return function, self_type(*(each.item() if isinstance(each, np.generic) else each for each in state.values()))
 
 
-def _specialise(
-    loop: Function, decide: Function, name: str, state: tuple[str, ...], allocates: bool
-) -> tuple[Function, type]:
+def is_cached(loop: Function, methods: Methods, owner: object) -> bool:
+    """Whether the loop has been compiled for a scheduler's methods, now or earlier."""
+    key = _name_loop(loop, methods, owner, _public_state(owner))
+    return key in _loops or _marker(*key).exists()
+
+
+def report_compiling(name: str) -> None:
+    """Tell the listeners that loops are about to be compiled, for this scheduler first."""
+    for listener in on_compile:
+        listener(name)
+
+
+def _public_state(owner: object) -> dict[str, Any]:
+    kinds = bool | int | float | np.ndarray | np.generic
+    return {name: each for name, each in vars(owner).items() if name[0] != "_" and isinstance(each, kinds)}
+
+
+def _name_loop(
+    loop: Function, methods: Methods, owner: object, state: Mapping[str, Any]
+) -> tuple[str, tuple[str, ...]]:
+    return f"{type(owner).__name__}_{loop.__name__}_{fingerprint(loop, *methods.values())}", tuple(state)
+
+
+def _marker(name: str, state: tuple[str, ...]) -> Path:
     fields = hashlib.sha256(" ".join(state).encode()).hexdigest()[:8]
-    marker = cache_directory() / f"{name}_{fields}.py"
+    return cache_directory() / f"{name}_{fields}.py"
+
+
+def _specialise(
+    loop: Function, methods: Methods, name: str, state: tuple[str, ...], allocates: bool
+) -> tuple[Function, type]:
+    marker = _marker(name, state)
     if not marker.exists():
-        for listener in on_compile:
-            listener(name.split("_")[0])
+        report_compiling(name.split("_")[0])
         marker.write_text("# Marks compiled loops; safe to delete.\n", encoding="utf-8")
     # Numba pickles types by reference, so the type of `self` needs a module that can be imported by name.
     module = ModuleType(f"hybrid_scheduler_loop_{marker.stem}")
     sys.modules[module.__name__] = module
     self_type = namedtuple("Self", state, module=module.__name__)  # type: ignore[misc]  # fields known at run time only
     module.__dict__["Self"] = self_type
-    fast = _jit(loop, decide, marker, module.__name__, _FAST)
-    slow = _jit(loop, decide, marker.with_name(f"{marker.stem}_counted.py"), module.__name__, _COUNTED)
-    return _first_that_compiles([slow] if allocates else [fast, slow], decide), self_type
+    fast = _jit(loop, methods, marker, module.__name__, _FAST)
+    slow = _jit(loop, methods, marker.with_name(f"{marker.stem}_counted.py"), module.__name__, _COUNTED)
+    return _first_that_compiles([slow] if allocates else [fast, slow], next(iter(methods.values()), loop)), self_type
 
 
-def _jit(loop: Function, decide: Function, marker: Path, module: str, options: dict[str, Any]) -> Function:
+def _jit(loop: Function, methods: Methods, marker: Path, module: str, options: dict[str, Any]) -> Function:
     from numba import njit
 
     marker.touch()
-    # Wherever the method was defined (a notebook, exec), its copy has a module that can be imported.
-    policy = FunctionType(decide.__code__, decide.__globals__, decide.__name__, None, decide.__closure__)
-    policy.__module__ = module
-    jitted = njit(**options)(policy)
+    jitted: dict[Function, Function] = {}  # one may have two names, and is compiled once
+    for method in methods.values():
+        # Wherever the method was defined (a notebook, exec), its copy has a module that can be imported.
+        policy = FunctionType(method.__code__, method.__globals__, method.__name__, None, method.__closure__)
+        policy.__module__ = module
+        jitted[method] = jitted.get(method) or njit(**options, **_FROM_LOOP)(policy)
     code = loop.__code__.replace(co_filename=str(marker))
-    bound = FunctionType(code, {**loop.__globals__, "decide": jitted}, loop.__name__)
+    named = {name: jitted[method] for name, method in methods.items()}
+    bound = FunctionType(code, {**loop.__globals__, **named}, loop.__name__)
     bound.__module__ = module
-    function: Function = njit(cache=True, **options)(bound)
+    function: Function = njit(cache=True, **options, **_FROM_PYTHON)(bound)
     return function
 
 

@@ -14,10 +14,10 @@ from numba.extending import register_jitable
 
 from hybrid_scheduler.core.clocks import Clocks, enqueue, update_estimates
 from hybrid_scheduler.core.cluster import GPU
-from hybrid_scheduler.core.compiler import jitable
+from hybrid_scheduler.core.compiler import inline, jitable
 from hybrid_scheduler.core.placements import RAN, SPILLED
 from hybrid_scheduler.core.tasks import Floats, Ints
-from hybrid_scheduler.core.view import TaskView, View, data_ready_time, least_loaded_node_cpu
+from hybrid_scheduler.core.view import TaskView, View, data_ready_time, least_loaded_node_cpu, note_free
 
 
 def decide(policy: Any, task: Any, view: View) -> Any:
@@ -41,6 +41,7 @@ class TaskColumns(NamedTuple):
     visible: Floats  # class times that the scheduler sees; one row of NaN for a non-clairvoyant one
     expected: Floats  # class times that estimate the queues; the actual ones unless tasks carry others
     actual: Floats  # class times that pass
+    divisible: npt.NDArray[np.bool_]  # whether a task may be split; one entry if all may
 
 
 class PlacementColumns(NamedTuple):
@@ -91,24 +92,13 @@ def simulate(
     has_estimates = len(clocks.estimated) > 0
     has_edges = len(tasks.parents) > 0
     moves_data = len(view.arrives) > 0
-    clairvoyant = len(tasks.visible) == len(tasks.size)
     for step in range(steps):
         row = next_row(queue, step, out)
         if has_estimates:
             update_estimates(out.ready[row], clocks)
         if moves_data:
             find_data_arrivals(row, tasks, out, view)
-        task = TaskView(
-            row,
-            tasks.size[row],
-            tasks.compute_intensity[row],
-            tasks.memory_required[row],
-            tasks.arrival_time[row],
-            tasks.duration_estimate[row],
-            out.ready[row],
-            tasks.visible[row if clairvoyant else 0],
-        )
-        gpu_fraction, device = decide(policy, task, view)
+        gpu_fraction, device = decide(policy, view_task(row, 0, tasks, out), view)
         if not is_valid(gpu_fraction, device, view):
             return InvalidDecision(row, gpu_fraction, device)
         place(row, gpu_fraction, device, tasks, view, clocks, out)
@@ -156,6 +146,22 @@ def simulate_batches(
     return InvalidDecision(-1, 0.0, 0)
 
 
+@inline
+def view_task(row: int, first: int, tasks: TaskColumns, out: PlacementColumns) -> TaskView:
+    """Return what a scheduler sees of a task of the block that begins with row `first`."""
+    return TaskView(
+        row - first,
+        tasks.size[row],
+        tasks.compute_intensity[row],
+        tasks.memory_required[row],
+        tasks.arrival_time[row],
+        tasks.duration_estimate[row],
+        out.ready[row],
+        tasks.visible[min(row, len(tasks.visible) - 1)],  # the only row for a non-clairvoyant scheduler
+        tasks.divisible[min(row, len(tasks.divisible) - 1)],
+    )
+
+
 @register_jitable
 def gather_batch(rows: Ints, tasks: TaskColumns, out: PlacementColumns) -> Batch:
     """Collect the columns of a batch."""
@@ -184,26 +190,42 @@ def place(
     row: int, gpu_fraction: float, device: int, tasks: TaskColumns, view: View, clocks: Clocks, out: PlacementColumns
 ) -> None:
     """Run a task where the scheduler chose, or else where it fits."""
+    share, device, cpu = resolve(row, gpu_fraction, device, tasks, view, out)
+    if cpu == device:
+        run_whole(row, device, tasks, view, clocks, out)
+    else:
+        run_split(row, share, device, cpu, tasks, view, clocks, out)
+    if view.queued:
+        note_free(view.device_index, view, device)
+        note_free(view.device_index, view, cpu)
+
+
+@jitable
+def resolve(
+    row: int, gpu_fraction: float, device: int, tasks: TaskColumns, view: View, out: PlacementColumns
+) -> tuple[float, int, int]:
+    """Return the GPU share, the device and the CPU of the rest; device and CPU are the same for a whole task."""
     times = tasks.actual[row]
     memory = tasks.memory_required[row]
+    if gpu_fraction > 0.0 and gpu_fraction < 1.0 and not tasks.divisible[min(row, len(tasks.divisible) - 1)]:
+        gpu_fraction = 1.0 if gpu_fraction >= 0.5 else 0.0
     whole = gpu_fraction == view.kind[device]  # all of it on the chosen device
     if whole and fits(1.0, device, times, memory, view):
-        run_whole(row, device, tasks, view, clocks, out)
-        return
+        return gpu_fraction, device, device
     share = gpu_fraction
     cpu = device if view.kind[device] != GPU else least_loaded_node_cpu(view, device)
     if share > 0.0 and not fits(share, device, times, memory, view):
         share = 0.0
         out.status[row] = SPILLED
     if share == 1.0:
-        run_whole(row, device, tasks, view, clocks, out)
-    elif not fits(1.0 - share, cpu, times, memory, view):
+        return share, device, device
+    if not fits(1.0 - share, cpu, times, memory, view):
         out.status[row] = SPILLED
-        run_whole(row, first_free_device(times, memory, view), tasks, view, clocks, out)
-    elif share == 0.0:
-        run_whole(row, cpu, tasks, view, clocks, out)
-    else:
-        run_split(row, share, device, cpu, tasks, view, clocks, out)
+        device = first_free_device(times, memory, view)
+        return float(view.kind[device]), device, device
+    if share == 0.0:
+        return share, cpu, cpu
+    return share, device, cpu
 
 
 @jitable
@@ -268,13 +290,19 @@ def first_free_device(times: Floats, memory: float, view: View) -> int:
 def find_data_arrivals(row: int, tasks: TaskColumns, out: PlacementColumns, view: View) -> None:
     """Find when the parents' data can be on each device; data on the same device does not move."""
     for device in range(len(view.free)):
-        latest = 0.0
-        for edge in range(tasks.parent_start[row], tasks.parent_start[row + 1]):
-            parent = tasks.parents[edge]
-            # The output of a split task is assembled on its CPU.
-            home = out.gpu[parent] if out.gpu_fraction[parent] == 1.0 else out.cpu[parent]
-            latest = max(latest, out.finish[parent] + transfer_time(tasks.megabytes[edge], home, device, view))
-        view.arrives[device] = latest
+        view.arrives[device] = data_arrival(row, device, tasks, out, view)
+
+
+@jitable
+def data_arrival(row: int, device: int, tasks: TaskColumns, out: PlacementColumns, view: View) -> float:
+    """Return when the data of all parents can be on a device."""
+    latest = 0.0
+    for edge in range(tasks.parent_start[row], tasks.parent_start[row + 1]):
+        parent = tasks.parents[edge]
+        # The output of a split task is assembled on its CPU.
+        home = out.gpu[parent] if out.gpu_fraction[parent] == 1.0 else out.cpu[parent]
+        latest = max(latest, out.finish[parent] + transfer_time(tasks.megabytes[edge], home, device, view))
+    return latest
 
 
 @jitable
@@ -296,14 +324,14 @@ def release_children(row: int, tasks: TaskColumns, queue: Queue, out: PlacementC
         out.ready[child] = max(out.ready[child], out.finish[row])
         queue.missing[child] -= 1
         if queue.missing[child] == 0 and len(queue.heap) > 0 and out.status[child] == RAN:
-            push(queue, child, out.ready)
+            push(queue.heap, queue.size, child, out.ready)
 
 
 @jitable
 def next_row(queue: Queue, step: int, out: PlacementColumns) -> int:
     """Return the row to decide next."""
     if len(queue.heap) > 0:
-        return pop(queue, out.ready)
+        return pop(queue.heap, queue.size, out.ready)
     return queue.order[step] if len(queue.order) > 0 else step
 
 
@@ -316,39 +344,37 @@ def next_is_ready(queue: Queue, step: int, now: float, out: PlacementColumns) ->
 
 
 @jitable
-def precedes(one: int, other: int, ready: Floats) -> bool:
-    """Whether a row comes before another: by ready time, then by row."""
-    return ready[one] < ready[other] or (ready[one] == ready[other] and one < other)
+def precedes(one: int, other: int, moments: Floats) -> bool:
+    """Whether an item comes before another: by its moment, then by its number."""
+    return moments[one] < moments[other] or (moments[one] == moments[other] and one < other)
 
 
 @jitable
-def push(queue: Queue, row: int, ready: Floats) -> None:
-    """Add a row to the heap."""
-    heap, at = queue.heap, queue.size[0]
-    queue.size[0] += 1
-    while at > 0 and precedes(row, heap[(at - 1) // 2], ready):
+def push(heap: Ints, size: Ints, item: int, moments: Floats) -> None:
+    """Add a row or a device to a heap that is ordered by a moment of each."""
+    at = size[0]
+    size[0] += 1
+    while at > 0 and precedes(item, heap[(at - 1) // 2], moments):
         heap[at] = heap[(at - 1) // 2]
         at = (at - 1) // 2
-    heap[at] = row
+    heap[at] = item
 
 
 @jitable
-def pop(queue: Queue, ready: Floats) -> int:
-    """Remove and return the earliest row of the heap."""
-    heap = queue.heap
+def pop(heap: Ints, size: Ints, moments: Floats) -> int:
+    """Remove and return the earliest item of a heap."""
     first = heap[0]
-    queue.size[0] -= 1
-    size = queue.size[0]
-    row = heap[size]
+    size[0] -= 1
+    last = heap[size[0]]
     at = 0
     child = 1
-    while child < size:
-        if child + 1 < size and precedes(heap[child + 1], heap[child], ready):
+    while child < size[0]:
+        if child + 1 < size[0] and precedes(heap[child + 1], heap[child], moments):
             child += 1
-        if precedes(row, heap[child], ready):
+        if precedes(last, heap[child], moments):
             break
         heap[at] = heap[child]
         at = child
         child = 2 * at + 1
-    heap[at] = row
+    heap[at] = last
     return first

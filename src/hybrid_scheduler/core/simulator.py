@@ -22,7 +22,8 @@ from hybrid_scheduler.core.clocks import (
     update_estimates,
 )
 from hybrid_scheduler.core.cluster import Cluster
-from hybrid_scheduler.core.compiler import compile_loop, interpret_loop, is_compiled
+from hybrid_scheduler.core.compiler import compile_loop, interpret_loop, is_cached, is_compiled
+from hybrid_scheduler.core.late_binding import PAUSE, Pool, build_pool, simulate_late_binding
 from hybrid_scheduler.core.loop import (
     InvalidDecision,
     PlacementColumns,
@@ -35,8 +36,9 @@ from hybrid_scheduler.core.loop import (
 from hybrid_scheduler.core.metrics import measure
 from hybrid_scheduler.core.physics import apply_expected_times, class_times, rejections
 from hybrid_scheduler.core.placements import RAN, Placements
+from hybrid_scheduler.core.queues import Block, OrderedQueues, build_queues, simulate_ordered
 from hybrid_scheduler.core.tasks import Edges, Floats, Ints, Task, Tasks, no_edges
-from hybrid_scheduler.core.view import View, build_view
+from hybrid_scheduler.core.view import BUCKETS, View, add_device_index, build_view, with_clocks
 from hybrid_scheduler.errors import InputError, PolicyError
 
 if TYPE_CHECKING:
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
 
 MODES = ("queued", "isolated")
 BATCH_WINDOW = 4096  # most tasks that a batch policy without a window of its own is given at once
+INDEXED_DEVICES = 24  # from here on an index of the devices is faster than a look at all of them
 BASELINES = ("round_robin", "random", "greedy")
 
 
@@ -73,7 +76,7 @@ class VirtualMultiGPU:
     def twin(self) -> VirtualMultiGPU:
         """Return an independent copy."""
         other = copy(self)
-        other.view = self.view._replace(free=self.view.free.copy())
+        other.view = with_clocks(self.view, self.view.free.copy())
         if self._clocks is not None:
             other._clocks = copy_clocks(self._clocks, other.view.free)
         return other
@@ -91,7 +94,7 @@ class VirtualMultiGPU:
         if self._clocks is None:
             return self.view
         update_estimates(now, self._clocks)
-        return self.view._replace(free=self._clocks.estimated)
+        return with_clocks(self.view, self._clocks.estimated)
 
     def fail(self, device: int) -> None:
         """Take a GPU out of service: nothing fits it any more. The caller reschedules its unfinished tasks."""
@@ -123,19 +126,24 @@ class VirtualMultiGPU:
         `times` are the block's class times, computed if not given; `interpreted` runs the loop in plain Python even
         for a compiled scheduler.
         """
+        if self.queued and reorders(scheduler, tasks):
+            stream = OrderedStream(self, tasks, scheduler, times, interpreted=interpreted)
+            stream.advance(len(tasks))
+            return stream.placements
         actual = class_times(tasks, self.cluster) if times is None else times
         expected = apply_expected_times(tasks, self.cluster, actual)
         visible = expected if scheduler.clairvoyant else np.full((1, actual.shape[1]), np.nan)
         out = _empty_placements(tasks, rejections(tasks, actual, self.cluster))
+        columns = _task_columns(tasks, visible, expected, actual)
         clocks = self._prepare_clocks(len(tasks), expected is not actual)
         known = self.view_at(float(tasks.arrival_time.min()) if self._clocks and len(tasks) else 0.0)
-        queue, steps = _build_queue(tasks, out, scheduler.prepare(tasks, visible, known))
+        queue, steps = build_queue(tasks, out, scheduler.prepare(tasks, visible, known))
         view = known._replace(arrives=np.zeros(len(known.free) if tasks.edges.megabytes.any() else 0))
+        view = index_devices(view, scheduler, self._clocks is not None)
         run, policy, *options = _bind_loop(scheduler, interpreted)
-        columns = _task_columns(tasks, visible, expected, actual)
         fault = run(policy, columns, queue, steps, view, clocks, out, *options)
         if fault[0] >= 0:
-            raise _policy_error(scheduler, InvalidDecision(*fault), tasks, self.cluster)
+            raise describe_fault(scheduler, InvalidDecision(*fault), tasks, self.cluster)
         return Placements(tasks=tasks, cluster=self.cluster, times=actual, queued=self.queued, **out._asdict())
 
     def _prepare_clocks(self, tasks: int, has_estimates: bool) -> Clocks:
@@ -166,6 +174,91 @@ class VirtualMultiGPU:
         return results
 
 
+class OrderedStream:
+    """Tasks for a scheduler that reorders what waits, decided block by block; queues persist between blocks."""
+
+    def __init__(
+        self,
+        machine: VirtualMultiGPU,
+        tasks: Tasks,
+        scheduler: Scheduler,
+        times: Floats | None = None,
+        *,
+        interpreted: bool = False,
+    ) -> None:
+        self._tasks, self._scheduler, self._interpreted = tasks, scheduler, interpreted
+        actual = class_times(tasks, machine.cluster) if times is None else times
+        expected = apply_expected_times(tasks, machine.cluster, actual)
+        visible = expected if scheduler.clairvoyant else np.full((1, actual.shape[1]), np.nan)
+        self._out = _empty_placements(tasks, rejections(tasks, actual, machine.cluster))
+        self._columns = _task_columns(tasks, visible, expected, actual)
+        self._clocks, count = build_exact_clocks(machine.view.free), len(machine.view.free)
+        has_estimates, indexed = expected is not actual, bool(getattr(scheduler, "indexes_queues", False))
+        self._queues = build_queues(len(tasks), count, has_estimates, indexed)
+        self._queues.expected_end[:] = machine.view.free[: len(self._queues.expected_end)]
+        view = add_queues(machine.view, self._queues, has_estimates, indexed)
+        view = view._replace(arrives=np.zeros(count if tasks.edges.megabytes.any() else 0))
+        self._view = index_devices(view, scheduler, has_estimates)
+        if watches_devices(scheduler):
+            for device in range(count):
+                push(self._queues.events, self._queues.size, device, machine.view.free)
+        aborts, moves_data = hasattr(scheduler, "spoliate"), len(self._view.arrives) > 0
+        self._pool = build_pool(len(tasks), count, actual.shape[1], aborts, moves_data)
+        columns = self._out._asdict()
+        self.placements = Placements(
+            tasks=tasks, cluster=machine.cluster, times=actual, aborts=self._pool.aborts, **columns
+        )
+        self._decided = 0
+
+    def advance(self, last: int) -> Placements:
+        """Decide the rows up to `last`; return their placements, NaN for what waits; the end drains the queues."""
+        first, whole = self._decided, self._decided == 0 and last == len(self._tasks)
+        part = self.placements if whole else self.placements.part(first, last)
+        columns = self._columns
+        visible = columns.visible[first:last] if self._scheduler.clairvoyant else columns.visible
+        planned = self._scheduler.prepare(part.tasks, visible, self._view)
+        queue, steps = build_queue(part.tasks, self._out if whole else _part(self._out, first, last), planned)
+        if first:
+            queue = queue._replace(order=first + (queue.order if len(queue.order) else np.arange(steps)))
+        run, policy, *options = bind_ordered_loop(self._scheduler, self._pool, self._interpreted)
+        until = np.inf if last == len(self._tasks) else -np.inf
+        state = (self._view, self._clocks, self._out, self._queues, Block(first, until))
+        fault = run(policy, columns, queue, steps, *state, *options)
+        if fault[0] >= 0:
+            raise describe_fault(self._scheduler, InvalidDecision(*fault), self._tasks, self.placements.cluster)
+        if fault[0] != PAUSE:
+            self._decided = last
+        return part
+
+
+def index_devices(view: View, scheduler: Scheduler, has_estimates: bool) -> View:
+    """Return the view with an index of its devices, if the scheduler uses one, they are many, and it can answer.
+
+    It cannot where data arrives on each device at another time, and where time alone changes what is estimated.
+    """
+    used = getattr(scheduler, "indexes_devices", False) and not hasattr(scheduler, "pick")
+    if not used or len(view.free) < INDEXED_DEVICES or has_estimates or len(view.arrives) > 0:
+        return view._replace(device_index=None)
+    return add_device_index(view)
+
+
+def add_queues(view: View, queues: OrderedQueues, has_estimates: bool, indexed: bool) -> View:
+    """Return a view of the same devices with empty ordered queues, and clocks that the queues move."""
+    count = len(view.free)
+    return view._replace(
+        free=view.free.copy(),
+        running_end=view.free.copy() if has_estimates else view.free,
+        waiting=queues.length,
+        queue_count=np.zeros((count * indexed, BUCKETS + 1), np.int64),
+        queue_work=np.zeros((count * indexed, BUCKETS + 1)),
+    )
+
+
+def _part(out: PlacementColumns, first: int, last: int) -> PlacementColumns:
+    columns: Any = (column[first:last] for column in out)
+    return PlacementColumns(*columns)
+
+
 def _task_columns(tasks: Tasks, visible: Floats, expected: Floats, actual: Floats) -> TaskColumns:
     children: Edges = tasks.children if tasks.has_edges else no_edges(0)
     return TaskColumns(
@@ -182,6 +275,7 @@ def _task_columns(tasks: Tasks, visible: Floats, expected: Floats, actual: Float
         visible=visible,
         expected=expected,
         actual=actual,
+        divisible=tasks.divisible,
     )
 
 
@@ -206,7 +300,8 @@ def _empty_placements(tasks: Tasks, status: np.ndarray[Any, np.dtype[np.uint8]])
     )
 
 
-def _build_queue(tasks: Tasks, out: PlacementColumns, planned: Ints | None) -> tuple[Queue, int]:
+def build_queue(tasks: Tasks, out: PlacementColumns, planned: Ints | None) -> tuple[Queue, int]:
+    """Return the order of decisions about some tasks, and how many there are."""
     steps = len(tasks) - int(np.count_nonzero(out.status))
     none, size = np.empty(0, np.int64), np.zeros(1, np.int64)
     missing = np.diff(tasks.edges.start) if tasks.has_edges else none
@@ -216,7 +311,7 @@ def _build_queue(tasks: Tasks, out: PlacementColumns, planned: Ints | None) -> t
     if tasks.has_edges and planned is None:
         queue = Queue(none, np.empty(steps, np.int64), missing, size)
         for row in np.flatnonzero(runs & (missing == 0)):
-            push(queue, int(row), out.ready)
+            push(queue.heap, queue.size, int(row), out.ready)
         return queue, steps
     order = np.argsort(tasks.arrival_time, kind="stable") if planned is None else planned
     return Queue(order[runs[order]], none, missing, size), steps
@@ -224,12 +319,67 @@ def _build_queue(tasks: Tasks, out: PlacementColumns, planned: Ints | None) -> t
 
 def _bind_loop(scheduler: Scheduler, interpreted: bool) -> tuple[Any, ...]:
     """Return the loop with the scheduler's method bound in, what stands for `self` in it, and further arguments."""
+    loop, methods = _find_loop(scheduler)
+    plans = loop is simulate_batches
+    options = (int(scheduler.window),) if plans else ()
+    if is_compiled(methods["decide"]) and not interpreted:
+        return *compile_loop(loop, methods, scheduler, allocates=plans), *options
+    return interpret_loop(loop, methods if plans else {"decide": _choose_checked}), scheduler, *options
+
+
+def _find_loop(scheduler: Scheduler) -> tuple[Any, dict[str, Any]]:
+    """Return the loop that starts tasks in the order of decisions, and the method that goes into it."""
     plan = getattr(type(scheduler), "plan", None)
-    loop, options = (simulate_batches, (int(scheduler.window),)) if plan else (simulate, ())
-    method = plan or scheduler.chooser
-    if is_compiled(method) and not interpreted:
-        return *compile_loop(loop, method, scheduler, allocates=plan is not None), *options
-    return interpret_loop(loop, plan or _choose_checked), scheduler, *options
+    return (simulate_batches if plan else simulate), {"decide": plan or scheduler.chooser}
+
+
+def watches_devices(scheduler: Scheduler) -> bool:
+    """Whether the loop of a scheduler has to know when each device ends, whether or not work waits for it."""
+    return not hasattr(scheduler, "key") or hasattr(scheduler, "steal")
+
+
+def bind_ordered_loop(
+    scheduler: Scheduler, pool: Pool, interpreted: bool = False, aborts: bool = True
+) -> tuple[Any, ...]:
+    """Return the loop of a scheduler that reorders, what stands for `self` in it, and further arguments."""
+    loop, methods = _find_ordered_loop(scheduler, aborts)
+    extra = True if "find_victim" in methods or "weigh_theft" in methods else None
+    options: tuple[Any, ...] = (extra,) if loop is simulate_ordered else (pool, extra)
+    if all(map(is_compiled, methods.values())) and not interpreted:
+        return *compile_loop(loop, methods, scheduler), *options
+    if "decide" in methods:
+        methods["decide"] = _choose_checked
+    return interpret_loop(loop, methods), scheduler, *options
+
+
+def _find_ordered_loop(scheduler: Scheduler, aborts: bool = True) -> tuple[Any, dict[str, Any]]:
+    """Return the loop in which tasks overtake each other, and the methods that go into it."""
+    kind: Any = type(scheduler)
+    loop: Any = simulate_late_binding
+    spoliate = getattr(kind, "spoliate", None) if aborts else None
+    methods = {"select": getattr(kind, "pick", None), "find_victim": spoliate}
+    if hasattr(kind, "key"):
+        methods = {"decide": scheduler.chooser, "rank": kind.key, "estimate": getattr(kind, "seconds", kind.key)}
+        methods["weigh_theft"] = getattr(kind, "steal", None)
+        loop = simulate_ordered
+    return loop, {name: method for name, method in methods.items() if method}
+
+
+def needs_compiling(scheduler: Scheduler, ordered: bool) -> bool:
+    """Whether the loop in which a scheduler begins is to be compiled, and never was on this machine."""
+    loop, methods = _find_ordered_loop(scheduler) if ordered else _find_loop(scheduler)
+    return all(map(is_compiled, methods.values())) and not is_cached(loop, methods, scheduler)
+
+
+def reorders(scheduler: Scheduler, tasks: Tasks) -> bool:
+    """Whether waiting tasks overtake each other: by a `key` of each, or because idle devices `pick` one.
+
+    A policy that has one of them and does not always use it says so in a method `reorders(tasks)`.
+    """
+    if not (callable(getattr(scheduler, "key", None)) or callable(getattr(scheduler, "pick", None))):
+        return False
+    asked = getattr(scheduler, "reorders", None)
+    return bool(asked(tasks)) if callable(asked) else True
 
 
 def _choose_checked(policy: Scheduler, task: Any, view: Any) -> tuple[float, int]:
@@ -244,10 +394,27 @@ def _choose_checked(policy: Scheduler, task: Any, view: Any) -> tuple[float, int
         ) from None
 
 
-def _policy_error(scheduler: Scheduler, fault: InvalidDecision, tasks: Tasks, cluster: Cluster) -> PolicyError:
+def describe_fault(scheduler: Scheduler, fault: InvalidDecision, tasks: Tasks, cluster: Cluster) -> PolicyError:
+    """Return an error that says what a scheduler did wrong."""
     where = f"scheduler '{scheduler.name}' chose gpu_fraction {fault.gpu_fraction:g} on device {fault.device}"
     last = len(cluster.devices) - 1
     gpus = ", ".join(str(index) for index in cluster.gpus[:8]) + (" …" if len(cluster.gpus) > 8 else "")
+    if fault.gpu_fraction == np.inf and hasattr(type(scheduler), "spoliate"):
+        return PolicyError(
+            f"scheduler '{scheduler.name}' aborted a run that device {fault.device} cannot take over, or did so too "
+            "often: spoliate returns a device whose task would end earlier, or -1"
+        )
+    picks = np.isnan(fault.gpu_fraction) and hasattr(type(scheduler), "pick")
+    if picks and fault.device < 0:
+        return PolicyError(
+            f"scheduler '{scheduler.name}' left task {tasks.task_id[fault.row]} waiting with all devices idle: "
+            "pick must take one that an idle device can run"
+        )
+    if picks:
+        return PolicyError(
+            f"scheduler '{scheduler.name}' picked a task that device {fault.device} cannot run (row {fault.row}): "
+            "pick returns a position below waiting.length of a task that fits, or -1"
+        )
     if not 0.0 <= fault.gpu_fraction <= 1.0:
         rule = "gpu_fraction is a number from 0 to 1"
     elif not 0 <= fault.device <= last:

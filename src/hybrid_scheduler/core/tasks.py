@@ -18,8 +18,16 @@ Ints = npt.NDArray[np.int64]
 DURATION_SCALE = 1e-6
 """Seconds per unit of N^1.5: `k` of the base duration."""
 DURATION_EXPONENT = 1.5
+MAX_SECONDS = 1e15  # of a time or a duration; sums of millions of them, and their squares, stay finite
+MAX_SIZE, MAX_MEMORY = 1e12, 1e15  # problem size N; MB
 MEASURED, EXPECTED, FEATURE = "time_", "expected_", "feature_"
 """Prefixes of file columns that hold measured times, expected times and custom features."""
+INDIVISIBLE, SERIALISED = "indivisible", "serialised"
+TRAITS = {
+    INDIVISIBLE: (0.0, 1.0, "0, 1 (the task is never split) or empty"),
+    SERIALISED: (1.0, np.inf, "the processors whose work one device does, 1 or more, or empty"),
+}
+"""What may be said of single tasks: the least value, the largest, and what is expected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +35,7 @@ class Task:
     """One task: work of a given size and memory that arrives at a point in time.
 
     `measured` maps device classes to seconds of the whole task, `expected` to the estimates that schedulers see
-    where these differ. `features` are further numbers known before the task runs.
+    where these differ. `features` are further numbers known before the task runs, `traits` those of `TRAITS`.
     """
 
     task_id: int
@@ -40,6 +48,7 @@ class Task:
     measured: Mapping[str, float] = field(default_factory=dict)
     expected: Mapping[str, float] = field(default_factory=dict)
     features: Mapping[str, float] = field(default_factory=dict)
+    traits: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -89,7 +98,7 @@ class Tasks:
     """Tasks as columns, one row per task, in any order of arrival.
 
     `measured` holds actual seconds by device class, `expected` the estimates shown to schedulers instead, and
-    `features` custom columns for models to learn from. NaN means "not given".
+    `features` custom columns for models to learn from, `traits` those of `TRAITS`. NaN means "not given".
     """
 
     size: Floats
@@ -102,6 +111,7 @@ class Tasks:
     measured: Mapping[str, Floats] = field(default_factory=dict)
     expected: Mapping[str, Floats] = field(default_factory=dict)
     features: Mapping[str, Floats] = field(default_factory=dict)
+    traits: Mapping[str, Floats] = field(default_factory=dict)
 
     @classmethod
     def build(
@@ -116,6 +126,7 @@ class Tasks:
         measured: Mapping[str, npt.ArrayLike] | None = None,
         expected: Mapping[str, npt.ArrayLike] | None = None,
         features: Mapping[str, npt.ArrayLike] | None = None,
+        traits: Mapping[str, npt.ArrayLike] | None = None,
     ) -> Tasks:
         """Validate the columns and build tasks; missing or NaN duration estimates follow `base_duration`."""
         sizes = _column("size", size)
@@ -136,6 +147,7 @@ class Tasks:
             measured=_columns(MEASURED, measured, count),
             expected=_columns(EXPECTED, expected, count),
             features=_columns(FEATURE, features, count),
+            traits=_columns("", traits, count),
         )
         _check(tasks)
         return tasks
@@ -164,6 +176,7 @@ class Tasks:
             measured=collect("measured"),
             expected=collect("expected"),
             features=collect("features"),
+            traits=collect("traits"),
         )
 
     def __len__(self) -> int:
@@ -184,7 +197,19 @@ class Tasks:
             measured=_drop_nan(self.measured, row),
             expected=_drop_nan(self.expected, row),
             features=_drop_nan(self.features, row),
+            traits=_drop_nan(self.traits, row),
         )
+
+    @property
+    def divisible(self) -> npt.NDArray[np.bool_]:
+        """Whether each task may be split; one entry for all if every one may."""
+        marked = self.traits.get(INDIVISIBLE)
+        return np.ones(1, np.bool_) if marked is None else ~(marked == 1.0)
+
+    @property
+    def serialised(self) -> int:
+        """How many tasks stand for work of several processors that one device does instead."""
+        return int(np.count_nonzero(self.traits.get(SERIALISED, np.empty(0)) > 1.0))
 
     @property
     def has_edges(self) -> bool:
@@ -220,13 +245,13 @@ class Tasks:
             raise InputError("tasks with dependencies cannot be cut into parts: simulate them whole")
         return self._take(slice(first, last))
 
-    def select(self, rows: Ints) -> Tasks:
+    def select(self, rows: Ints | npt.NDArray[np.bool_]) -> Tasks:
         """Return the independent tasks in `rows`, in that order."""
         if self.has_edges:
             raise InputError("tasks with dependencies cannot be put into another order: use them as they stand")
         return self._take(rows)
 
-    def _take(self, rows: slice | Ints) -> Tasks:
+    def _take(self, rows: slice | Ints | npt.NDArray[np.bool_]) -> Tasks:
         taken: dict[str, Any] = {"edges": no_edges(len(self.size[rows]))}
         for each in fields(self):
             column = getattr(self, each.name)
@@ -235,6 +260,25 @@ class Tasks:
             elif not isinstance(column, Edges):
                 taken[each.name] = column[rows]
         return Tasks(**taken)
+
+
+def concatenate_tasks(parts: Sequence[Tasks]) -> Tasks:
+    """Return independent tasks one after another; what only some of them carry is NaN for the others."""
+    if len(parts) == 1:
+        return parts[0]
+    joined: dict[str, Any] = {"edges": no_edges(sum(map(len, parts)))}
+    for each in fields(Tasks):
+        columns = [getattr(part, each.name) for part in parts]
+        if isinstance(columns[0], Mapping):
+            nothing = [np.full(len(part), np.nan) for part in parts]
+            pairs = list(zip(columns, nothing, strict=True))
+            names = dict.fromkeys(name for group in columns for name in group)
+            joined[each.name] = {
+                name: np.concatenate([group.get(name, none) for group, none in pairs]) for name in names
+            }
+        elif each.name != "edges":
+            joined[each.name] = np.concatenate(columns)
+    return Tasks(**joined)
 
 
 def edges_from_ids(
@@ -316,18 +360,22 @@ def _check(tasks: Tasks) -> None:
     if len(tasks.edges.start) != len(tasks) + 1:
         raise InputError(f"the edges are those of {len(tasks.edges.start) - 1} tasks, expected {len(tasks)}")
     size, intensity = tasks.size, tasks.compute_intensity
-    _require("size", size, np.isfinite(size) & (size > 0), "a number above 0")
+    _require("size", size, (size > 0) & (size <= MAX_SIZE), f"a number above 0, at most {MAX_SIZE:g}")
     _require("compute_intensity", intensity, (intensity >= 0) & (intensity <= 1), "a number from 0 to 1")
     memory, arrival, base = tasks.memory_required, tasks.arrival_time, tasks.duration_estimate
-    _require("memory_required", memory, np.isfinite(memory) & (memory >= 0), "megabytes, 0 or more")
-    _require("arrival_time", arrival, np.isfinite(arrival) & (arrival >= 0), "seconds, 0 or more")
-    _require("duration_estimate", base, np.isfinite(base) & (base > 0), "seconds above 0")
-    for name, times in tasks.measured.items():
-        _require(f"{MEASURED}{name}", times, np.isnan(times) | (times > 0), "seconds above 0, inf or empty")
-    for name, times in tasks.expected.items():
-        _require(f"{EXPECTED}{name}", times, np.isnan(times) | (times > 0), "seconds above 0, inf or empty")
+    most = f"at most {MAX_SECONDS:g}"
+    _require("memory_required", memory, (memory >= 0) & (memory <= MAX_MEMORY), "megabytes, 0 or more")
+    _require("arrival_time", arrival, (arrival >= 0) & (arrival <= MAX_SECONDS), f"seconds, 0 or more, {most}")
+    _require("duration_estimate", base, (base > 0) & (base <= MAX_SECONDS), f"seconds above 0, {most}")
+    for prefix, columns in ((MEASURED, tasks.measured), (EXPECTED, tasks.expected)):
+        for name, times in columns.items():
+            good = np.isnan(times) | ((times > 0) & ((times <= MAX_SECONDS) | np.isposinf(times)))
+            _require(f"{prefix}{name}", times, good, f"seconds above 0, {most}, inf or empty")
     for name, column in tasks.features.items():
         _require(f"{FEATURE}{name}", column, ~np.isinf(column), "a number or empty")
+    for name, column in tasks.traits.items():
+        low, high, expected = TRAITS[name]
+        _require(name, column, np.isnan(column) | ((column >= low) & (column <= high)), expected)
     _check_ids(tasks.task_id)
     if tasks.has_edges:
         _ = tasks.topological  # raises on a cycle

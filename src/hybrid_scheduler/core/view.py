@@ -5,13 +5,16 @@ All helpers work in compiled and in plain Python schedulers alike.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from hybrid_scheduler.core.cluster import GPU, KINDS, Cluster
-from hybrid_scheduler.core.compiler import jitable
+from hybrid_scheduler.core.cluster import CPU, GPU, KINDS, Cluster
+from hybrid_scheduler.core.compiler import jit, jitable
 from hybrid_scheduler.core.tasks import Floats, Ints
+
+BUCKETS, BUCKETS_PER_OCTAVE, SHORTEST = 511, 12, 1e-6
+"""Of the index of a queue: by the logarithm of the seconds."""
 
 
 class TaskView(NamedTuple):
@@ -25,6 +28,21 @@ class TaskView(NamedTuple):
     duration_estimate: float
     ready_time: float  # when it has arrived and its parents have finished
     times: Floats  # whole-task seconds by device class; NaN for a non-clairvoyant scheduler
+    divisible: bool = True  # False: it runs whole, and a share is rounded
+
+
+class DeviceIndex(NamedTuple):
+    """A tournament tree over the devices of every class: when the first of them is free.
+
+    The tree of a class begins at `first`: node 1 is its root, 2k and 2k + 1 are below k, the last `leaves` nodes are
+    its devices in order of their numbers. Devices that have failed, and leaves without a device, are never free.
+    """
+
+    least: Floats
+    device: Ints  # by node: the device of a leaf
+    first: Ints  # by class
+    leaves: Ints  # by class: a power of two
+    leaf: Ints  # by device: its node
 
 
 class View(NamedTuple):
@@ -44,6 +62,11 @@ class View(NamedTuple):
     cpu_count: Ints  # number of CPUs of that node
     network: float  # MB/s between nodes
     queued: bool  # False in isolated mode, where every device is always free
+    running_end: Floats  # end of the work that runs, estimated where not known; as `free` without ordered queues
+    waiting: Ints  # pieces of work that wait in ordered queues
+    queue_count: Ints  # index of the queues, if asked for: Fenwick trees of the numbers and seconds of waiting work
+    queue_work: Floats
+    device_index: DeviceIndex | None  # of the devices, if asked for and they are many
 
 
 def build_view(cluster: Cluster, queued: bool = True) -> View:
@@ -53,8 +76,9 @@ def build_view(cluster: Cluster, queued: bool = True) -> View:
     kind = np.array([KINDS[device.device_class.kind] for device in cluster.devices], np.int64)
     node_cpus = np.bincount(node[kind != GPU], minlength=len(cluster.nodes)).astype(np.int64)
     node_first = np.searchsorted(node, np.arange(len(cluster.nodes))).astype(np.int64)
+    free = np.zeros(count)
     return View(
-        free=np.zeros(count),
+        free=free,
         arrives=np.empty(0),
         kind=kind,
         device_class=cluster.class_index,
@@ -68,7 +92,105 @@ def build_view(cluster: Cluster, queued: bool = True) -> View:
         cpu_count=node_cpus[node],
         network=float(cluster.network),
         queued=queued,
+        running_end=free,
+        waiting=np.zeros(count, np.int64),
+        queue_count=np.empty((0, 0), np.int64),
+        queue_work=np.empty((0, 0)),
+        device_index=None,
     )
+
+
+def with_clocks(view: View, free: Floats) -> View:
+    """Return a view of the same devices with other clocks."""
+    return view._replace(free=free, running_end=free)
+
+
+def add_device_index(view: View) -> View:
+    """Return the view with an index of its devices as they are now."""
+    number = np.bincount(view.device_class)
+    leaves = 1 << np.ceil(np.log2(np.maximum(number, 1))).astype(np.int64)
+    first = 2 * (np.cumsum(leaves) - leaves)
+    order, before = np.argsort(view.device_class, kind="stable"), np.cumsum(number) - number
+    leaf = np.empty(len(order), np.int64)
+    leaf[order] = np.arange(len(order)) + (leaves - before)[view.device_class[order]]
+    device = np.zeros(2 * int(leaves.sum()), np.int64)
+    device[first[view.device_class] + leaf] = np.arange(len(leaf))
+    index = DeviceIndex(np.full(len(device), np.inf), device, first, leaves, leaf)
+    _fill_index(index, view.free, view.memory, view.device_class)
+    return view._replace(device_index=index)
+
+
+@jit
+def _fill_index(index: DeviceIndex, free: Floats, memory: Floats, device_class: Ints) -> None:
+    for device in range(len(free)):
+        place = index.first[device_class[device]] + index.leaf[device]
+        index.least[place] = free[device] if memory[device] >= 0.0 else np.inf
+    for kind in range(len(index.first)):
+        first = index.first[kind]
+        for node in range(index.leaves[kind] - 1, 0, -1):
+            index.least[first + node] = min(index.least[first + 2 * node], index.least[first + 2 * node + 1])
+
+
+@jitable
+def note_free(index: DeviceIndex | None, view: View, device: int) -> None:
+    """Note in the index, if there is one, when a device is free now.
+
+    The index is an argument of its own, here and elsewhere: Numba leaves out what follows from its being None.
+    """
+    if index is not None:
+        first, node, value = index.first[view.device_class[device]], index.leaf[device], view.free[device]
+        index.least[first + node] = value
+        while node > 1:
+            value = min(value, index.least[first + (node ^ 1)])
+            node >>= 1
+            index.least[first + node] = value
+
+
+@jitable
+def find_cheapest(index: DeviceIndex, kind: int, ready: float, cost: Any, arguments: Any) -> tuple[int, float]:
+    """Return the device of a class where a start costs least, the first of equals, and that cost.
+
+    `cost(start, *arguments)` must not fall as the start rises. A class without a device at work has the cost inf.
+    """
+    first, node = index.first[kind], 1
+    if index.least[first + 1] == np.inf:
+        return 0, np.inf
+    start = max(ready, index.least[first + 1])
+    least = cost(start, *arguments)
+    while node < index.leaves[kind]:
+        left = max(ready, index.least[first + 2 * node])
+        # A later start may cost the same, by rounding.
+        node = 2 * node if left == start or cost(left, *arguments) == least else 2 * node + 1
+    return index.device[first + node], least
+
+
+@jitable
+def find_least_loaded(index: DeviceIndex, view: View, wanted: int) -> int:
+    """Return the device of a kind that is free first, the first of equals; -1 if none of that kind is at work."""
+    best, earliest = -1, np.inf
+    for kind in range(len(index.first)):
+        device, free = find_cheapest(index, kind, -np.inf, free_time, ())
+        if view.kind[device] == wanted and is_better(free, device, earliest, best):
+            best, earliest = device, free
+    return best
+
+
+@jitable
+def is_better(cost: float, device: int, least: float, best: int) -> bool:
+    """Whether a device is better than the best so far: it costs less, or as much and has the lower index."""
+    return cost < least or (cost == least and device < best)
+
+
+@jitable
+def end_of(start: float, seconds: float) -> float:
+    """Return when a task ends that starts then: the cost that makes `find_cheapest` find the earliest finish."""
+    return start + seconds
+
+
+@jitable
+def free_time(free: float) -> float:
+    """Return when a device is free: the cost that makes `find_cheapest` find the least loaded one."""
+    return free
 
 
 @jitable
@@ -110,20 +232,60 @@ def least_loaded_node_cpu(view: View, device: int) -> int:
 @jitable
 def least_loaded_cpu(view: View) -> int:
     """Return the CPU that is free first in the whole cluster."""
+    return find_cpu(view, view.device_index)
+
+
+@jitable
+def find_cpu(view: View, index: DeviceIndex | None) -> int:
+    """Return the CPU that is free first, by the index if there is one."""
     best = view.first_cpu[0]
-    for device in range(len(view.free)):
-        if view.kind[device] != GPU and view.free[device] < view.free[best]:
-            best = device
+    if index is not None:
+        best = find_least_loaded(index, view, CPU)
+    else:
+        for device in range(len(view.free)):
+            if view.kind[device] != GPU and view.free[device] < view.free[best]:
+                best = device
     return best
 
 
 @jitable
 def least_loaded_gpu(view: View) -> int:
     """Return the GPU that is free first; the least loaded CPU in a cluster without GPUs."""
-    if len(view.gpus) == 0:
-        return least_loaded_cpu(view)
+    return find_gpu(view, view.device_index) if len(view.gpus) > 0 else least_loaded_cpu(view)
+
+
+@jitable
+def find_gpu(view: View, index: DeviceIndex | None) -> int:
+    """Return the GPU that is free first, by the index if there is one."""
     best = view.gpus[0]
-    for gpu in view.gpus:
-        if view.free[gpu] < view.free[best]:
-            best = gpu
+    if index is not None:
+        best = find_least_loaded(index, view, GPU)
+    else:
+        for gpu in view.gpus:
+            if view.free[gpu] < view.free[best]:
+                best = gpu
     return best
+
+
+@jitable
+def bucket(seconds: float) -> int:
+    """Return the number of a logarithmic bucket, a twelfth of an octave wide, from a microsecond to forty days."""
+    if not seconds > SHORTEST:
+        return 0
+    return min(int(np.log2(seconds / SHORTEST) * BUCKETS_PER_OCTAVE), BUCKETS - 1)
+
+
+@jitable
+def count_queue(view: View, device: int, seconds: float) -> tuple[int, float]:
+    """Return how much waits on a device in front of a task of so many seconds, in a queue with the shortest first.
+
+    The number of waiting pieces that are not longer, and their seconds; those within a twelfth of an octave count as
+    equally long. Only schedulers with `indexes_queues = True` have this index, and only where queues are ordered.
+    """
+    number, work = 0, 0.0
+    at = bucket(seconds) + 1 if len(view.queue_count) > 0 else 0
+    while at > 0:
+        number += view.queue_count[device, at]
+        work += view.queue_work[device, at]
+        at -= at & -at
+    return number, work

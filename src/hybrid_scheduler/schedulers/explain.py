@@ -65,18 +65,14 @@ def explain_decision(policy: Scheduler, task: TaskView, view: View, gpu_fraction
     seconds = np.asarray(evidence.seconds)
     scores = np.full(len(view.free), np.nan) if evidence.scores is None else evidence.scores
     candidates = tuple(
-        _candidate(device, seconds, task, view, _finite_or_none(scores[device]), device == chosen)
-        for device in range(len(view.free))
+        _candidate(device, seconds, task, view, None if np.isnan(score) else float(score), device == chosen)
+        for device, score in enumerate(scores)
         if view.memory[device] >= 0 or device == chosen  # a GPU that has failed holds nothing
     )
     entry = registry.schedulers.table.get(policy.name)
     rule = entry.summary if entry else (type(policy).__doc__ or "").split("\n")[0]
     expected = _expected_end(gpu_fraction, chosen, seconds, task, view)
     return Explanation(gpu_fraction, chosen, rule, candidates, evidence.contributions, *expected)
-
-
-def _finite_or_none(score: float) -> float | None:
-    return None if np.isnan(score) else float(score)
 
 
 def _decide(policy: Scheduler, task: TaskView, view: View) -> tuple[float, int]:
@@ -135,12 +131,18 @@ def explain_next(lane: Lane, tasks: Tasks, times: Floats) -> Explanation:
 
 
 def _explain_first(lane: Lane, tasks: Tasks, times: Floats) -> Explanation:
-    policy, machine = copy_policy(lane.scheduler), lane.machine.twin()
-    view = lane.machine.twin().view_at(float(tasks.arrival_time[0]))
+    policy, now = copy_policy(lane.scheduler), float(tasks.arrival_time[0])
     part = tasks.part(0, lane.scheduler.learn_every or len(tasks))  # the block that the lane will step
+    times = times[: len(part)]
     # In the compiled loop, because interpreted the agent alone takes 50 ms.
-    placed = machine.step(part, policy, times=times[: len(part)])
-    seen = apply_expected_times(part, machine.cluster, times[: len(part)])
+    if lane.stream is not None:
+        stream = lane.stream.twin(policy)
+        view = stream.view_at(now)
+        placed = stream.preview(part, times)
+    else:
+        view = lane.machine.twin().view_at(now)
+        placed = lane.machine.twin().step(part, policy, times=times)
+    seen = apply_expected_times(part, lane.machine.cluster, times)
     task = _first_view(part, seen if policy.clairvoyant else np.full_like(seen, np.nan))
     custom = getattr(type(policy), "explain", None)
     if custom is not None:

@@ -13,6 +13,7 @@ class Greedy(Scheduler):
     name = "greedy"
     clairvoyant = False
     splits = True
+    indexes_devices = True
 
     @compiled
     def choose(self, task: TaskView, view: View) -> tuple[float, int]:

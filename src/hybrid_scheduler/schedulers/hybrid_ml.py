@@ -3,12 +3,18 @@
 Two rules decide, whichever model is there:
 
 * By predicted share (basic features): prefer a GPU if the predicted share is above a threshold that moves with the
-  difference of the queues; take the other side if that one is idle and ends earlier.
+  difference of the queues; take the other side if that one is idle and ends earlier, or if energy counts and what it
+  saves there is worth the time.
 * By predicted durations (custom features, graphs): a task goes where it costs all tasks least. A task of x seconds
   on a device with u seconds of work ends after u + x and delays those behind it by λ·(2ux + x²)/(2(1 − ρ)) in the
   mean if λ tasks a second go to that device and it is busy ρ of the time (the value function of the M/G/1 queue;
   Krishnan 1990, Hyytiä et al. 2012). The square keeps huge tasks off devices on which many others wait, and makes
   the policy cautious, since the expected square of an uncertain duration is larger than that of a certain one.
+
+Queues are ordered (`order="shortest"`): the task with the least expected seconds goes first, and each goes where it
+delays all tasks least (`least_increase.py`). Expected seconds are the mean of what the trees say, not their median:
+the less sure they are, the longer a task counts (shortest expected processing time first; Rothkopf 1966). With long
+queues the share decides again where a task goes, since that ends all work soonest.
 
 Graphs are planned by `heft.search_plan` with the predicted durations.
 """
@@ -27,22 +33,37 @@ from hybrid_scheduler.core.cluster import GPU, Cluster
 from hybrid_scheduler.core.compiler import compiled, jitable
 from hybrid_scheduler.core.placements import Placements
 from hybrid_scheduler.core.tasks import Floats, Ints, Tasks
-from hybrid_scheduler.core.view import TaskView, View, start_on
-from hybrid_scheduler.errors import InputError
+from hybrid_scheduler.core.view import DeviceIndex, TaskView, View, end_of, find_cheapest, is_better, start_on
+from hybrid_scheduler.errors import InputError, check_number
 from hybrid_scheduler.learning.background import TrainingLoop
-from hybrid_scheduler.learning.durations import DurationModel, DurationObservation
+from hybrid_scheduler.learning.durations import DurationModel, DurationObservation, UnfinishedTasks
 from hybrid_scheduler.learning.features import FEATURES, FeatureTable, has_custom_features, task_features
 from hybrid_scheduler.learning.forest import CHECK_INTERVAL, ForestModels, ForestTrainer, ShareObservation
 from hybrid_scheduler.learning.insight import NAN, RETRAINS, ForestHistory, ForestInsight, PredictionErrors, Retrain
-from hybrid_scheduler.learning.model_files import load_model, save_model
-from hybrid_scheduler.learning.predictors import Predictor, RandomForestPredictor
+from hybrid_scheduler.learning.model_files import load_model, read_manifest, save_model
+from hybrid_scheduler.learning.predictors import (
+    MODEL_TYPES,
+    Predictor,
+    RandomForestPredictor,
+    create_predictor,
+    require_shares,
+)
 from hybrid_scheduler.schedulers.heft import search_plan
-from hybrid_scheduler.schedulers.learner import Learner, list_workloads
+from hybrid_scheduler.schedulers.learner import (
+    SHORTEST,
+    Learner,
+    check_energy_weight,
+    is_shortest_first,
+    list_workloads,
+    weigh,
+)
+from hybrid_scheduler.schedulers.least_increase import find_least_increase, sum_by_class
 from hybrid_scheduler.schedulers.scheduler import Evidence
 
 RULES = ("least", "earliest")
+LONG_QUEUE = 8.0  # tasks that wait per device: from here on the forest's shares decide, which end all work soonest
+QUEUE_MEMORY = 0.99  # weight of the mean queue length per task
 QUEUE_SLOPE = 0.02  # by which the threshold moves per mean task of difference between the queues
-TIME_UNIT, ENERGY_UNIT = 10.0, 500.0
 PRIOR_LOAD, PRIOR_TASKS = 0.8, 10.0  # load assumed before the first arrivals, and how many arrivals that weighs
 MAX_LOAD = 0.9  # the value function has no answer at full load
 
@@ -54,65 +75,122 @@ MAX_LOAD = 0.9  # the value function has no answer at full load
 def choose_by_share(policy: Any, task: TaskView, view: View) -> tuple[float, int]:
     """Return GPU share and device by the predicted share, predicted durations and the queues."""
     seconds, share = policy.seconds[task.row], policy.share[task.row]
-    gpu, cpu = -1, -1
-    cheapest, earliest = np.inf, np.inf
-    for device in range(len(view.free)):
-        if task.memory_required > view.memory[device]:
-            continue
-        needed = seconds[view.device_class[device]]
-        finish = start_on(task, view, device) + needed
-        if view.kind[device] == GPU:
-            time, energy = finish - task.ready_time, view.watts[device] * needed
-            cost = (1.0 - policy.energy_weight) * time / TIME_UNIT + policy.energy_weight * energy / ENERGY_UNIT
-            if cost < cheapest:
-                gpu, cheapest = device, cost
-        elif finish < earliest:
-            cpu, earliest = device, finish
+    gpu, cpu = find_gpu_and_cpu(seconds, policy.energy_weight, task, view, view.device_index)
     if gpu < 0:
         return 0.0, max(cpu, 0)
     if not view.queued or cpu < 0:
         return (share if cpu >= 0 else 1.0), gpu
     now = task.ready_time
     gpu_wait, cpu_wait = max(view.free[gpu] - now, 0.0), max(view.free[cpu] - now, 0.0)
-    slope = (1.0 - policy.energy_bias) * QUEUE_SLOPE  # queues may be uneven where energy counts
-    threshold = 0.5 + slope * (gpu_wait - cpu_wait) / policy.time_scale if policy.has_durations else 0.5
+    threshold = 0.5 + QUEUE_SLOPE * (gpu_wait - cpu_wait) / policy.time_scale if policy.has_durations else 0.5
     threshold = min(max(threshold, 0.05), 0.95)
     device, other = (gpu, cpu) if share >= threshold else (cpu, gpu)
-    if policy.has_durations and view.free[device] > now and view.free[other] <= now:
+    if policy.has_durations:
         here, there = seconds[view.device_class[device]], seconds[view.device_class[other]]
-        saved = view.free[device] + here - (now + there)
-        # Joules become seconds at the power of the device that the forest prefers.
-        wasted = (view.watts[other] * there - view.watts[device] * here) / max(view.watts[device], 1e-9)
-        if (1.0 - policy.energy_bias) * saved > policy.energy_bias * wasted:
+        saved = start_on(task, view, device) + here - (start_on(task, view, other) + there)
+        joules = view.watts[device] * here - view.watts[other] * there
+        is_idle = view.free[device] > now and view.free[other] <= now
+        saves_energy = policy.energy_weight > 0.0 and joules > 0.0
+        if (is_idle or saves_energy) and weigh(saved, joules, policy.energy_weight) > 0.0:
             device = other
     return float(view.kind[device]), device
+
+
+@jitable
+def find_gpu_and_cpu(
+    seconds: Floats, energy_weight: float, task: TaskView, view: View, index: DeviceIndex | None
+) -> tuple[int, int]:
+    """Return the GPU where the task costs least and the CPU where it ends first; -1 where it fits none."""
+    gpu, cpu, cheapest, earliest = -1, -1, np.inf, np.inf
+    if index is None:
+        for device in range(len(view.free)):
+            if task.memory_required > view.memory[device]:
+                continue
+            needed = seconds[view.device_class[device]]
+            finish = start_on(task, view, device) + needed
+            if view.kind[device] == GPU:
+                cost = weigh(finish - task.ready_time, view.watts[device] * needed, energy_weight)
+                if cost < cheapest:
+                    gpu, cheapest = device, cost
+            elif finish < earliest:
+                cpu, earliest = device, finish
+    else:
+        for kind in range(len(index.first)):
+            device = index.device[index.first[kind] + index.leaves[kind]]  # any of the class
+            if view.kind[device] == GPU:
+                charge = (seconds[kind], task.ready_time, view.watts[device] * seconds[kind], energy_weight)
+                device, cost = find_cheapest(index, kind, task.ready_time, weigh_start, charge)
+                if is_better(cost, device, cheapest, gpu) and task.memory_required <= view.memory[device]:
+                    gpu, cheapest = device, cost
+            else:
+                device, finish = find_cheapest(index, kind, task.ready_time, end_of, (seconds[kind],))
+                if is_better(finish, device, earliest, cpu) and task.memory_required <= view.memory[device]:
+                    cpu, earliest = device, finish
+    return gpu, cpu
+
+
+@jitable
+def weigh_start(start: float, seconds: float, ready: float, joules: float, energy_weight: float) -> float:
+    """Return what a task of so many seconds costs that starts then."""
+    return weigh(start + seconds - ready, joules, energy_weight)
 
 
 @compiled
 def choose_by_durations(policy: Any, task: TaskView, view: View) -> tuple[float, int]:
     """Return the device on which the task costs all tasks least, or the planned one unless that is far too late."""
     planned = len(policy.device) > 0
-    rate, idle, energy_bias = 0.0, 1.0, 0.0
+    rate, idle, energy_weight = 0.0, 1.0, 0.0
     if not planned:
         rate, idle = update_arrival_rate(policy, task.ready_time)
-        energy_bias = policy.energy_bias
-    best, least = -1, np.inf
-    for device in range(len(view.free)):
-        if task.memory_required > view.memory[device]:
-            continue
-        kind = view.device_class[device]
-        wait = start_on(task, view, device) - task.ready_time
-        mean, square = policy.seconds[task.row, kind], policy.square[task.row, kind]
-        delay = policy.counts_others * rate * policy.class_share[kind] * (2.0 * wait * mean + square) / (2.0 * idle)
-        cost = (1.0 - energy_bias) * (wait + mean + delay) + energy_bias * view.watts[device] * mean / 100.0
-        if cost < least:
-            best, least = device, cost
+        energy_weight = policy.energy_weight
+    best, least = find_least_delay(policy, rate, idle, energy_weight, task, view, view.device_index)
     if planned:
         device = policy.device[task.row]
         # A task leaves its planned device if elsewhere it ends before it could start there; costs are ends here.
         if task.memory_required <= view.memory[device] and start_on(task, view, device) - task.ready_time <= least:
             best = device
     best = max(best, 0)
+    return float(view.kind[best]), best
+
+
+@jitable
+def find_least_delay(
+    policy: Any, rate: float, idle: float, energy_weight: float, task: TaskView, view: View, index: DeviceIndex | None
+) -> tuple[int, float]:
+    """Return the device on which a task costs all tasks least, and what; -1 if it fits none."""
+    best, least, ready = -1, np.inf, task.ready_time
+    for each in range(len(view.free) if index is None else len(index.first)):
+        device, kind = each, each
+        if index is None:
+            kind = view.device_class[device]
+        else:
+            device = index.device[index.first[kind] + index.leaves[kind]]  # any of the class
+        mean, square = policy.seconds[task.row, kind], policy.square[task.row, kind]
+        weight, joules = policy.counts_others * rate * policy.class_share[kind], view.watts[device] * mean
+        charge = (ready, mean, square, weight, idle, joules, energy_weight)
+        if index is None:
+            cost = weigh_delay(start_on(task, view, device), *charge)
+        else:
+            device, cost = find_cheapest(index, kind, ready, weigh_delay, charge)
+        if is_better(cost, device, least, best) and task.memory_required <= view.memory[device]:
+            best, least = device, cost
+    return best, least
+
+
+@jitable
+def weigh_delay(
+    start: float, ready: float, mean: float, square: float, weight: float, idle: float, joules: float, energy: float
+) -> float:
+    """Return what a start costs all tasks: the task's own turnaround, and by how much it delays those behind it."""
+    wait = start - ready
+    return weigh(wait + mean + weight * (2.0 * wait * mean + square) / (2.0 * idle), joules, energy)
+
+
+@compiled
+def choose_by_increase(policy: Any, task: TaskView, view: View) -> tuple[float, int]:
+    """Return the device on which the task delays all tasks least by their predicted durations."""
+    seconds = policy.seconds[task.row]
+    best = max(find_least_increase(task, seconds, view, policy.length, policy.energy_weight), 0)
     return float(view.kind[best]), best
 
 
@@ -135,7 +213,9 @@ class HybridML(Learner):
 
     name = "hybrid_ml"
     splits = True
-    shared = ("_trainer", "_models", "_duration_model", "_training", "_errors", "_retrains")
+    indexes_queues, indexes_devices = True, True
+    runtime_options = ("online", "order", "energy_weight")
+    shared = ("_trainer", "_models", "_duration_model", "_training", "_errors", "_retrains", "_unfinished")
 
     def __init__(
         self,
@@ -143,35 +223,53 @@ class HybridML(Learner):
         window_size: Annotated[int, "last tasks that the forest is fitted on"] = 1000,
         n_estimators: Annotated[int, "trees of the forest"] = 100,
         max_depth: Annotated[int, "depth of its trees"] = 15,
-        energy_weight: Annotated[float, "weight of energy against time, 0 to 1"] = 0.5,
+        energy_weight: Annotated[float, "weight of energy against time, 0 (time only) to 1"] = 0.0,
         tolerance: Annotated[float, "mean error of the shares below which no refit is due"] = 0.1,
         online: Annotated[bool, "whether it learns while it runs"] = True,
         background: Annotated[
             int, "train in another process: updates this many tasks later, -1 when ready, 0 not"
         ] = 0,
-        rule: Annotated[str, "by durations: least cost to all tasks, or earliest finish of this one"] = "least",
+        order: Annotated[str, "queues: shortest expected duration first, or fifo"] = SHORTEST,
+        rule: Annotated[str, "by durations, fifo: least cost to all tasks, or earliest finish of this one"] = "least",
         model: Annotated[str, "model file to start from"] = "",
         seed: Annotated[int, "seed of the forest"] = 0,
+        model_type: Annotated[
+            str, "model of the shares: random_forest, xgboost, svm or neural_network"
+        ] = RandomForestPredictor.kind,
     ) -> None:
         if rule not in RULES:
             raise InputError(f"hybrid_ml: rule is '{rule}', expected {' or '.join(RULES)}")
-        for name, value in (("retrain_interval", retrain_interval), ("window_size", window_size)):
-            if value < 1:
-                raise InputError(f"hybrid_ml: {name} is {value}, expected a whole number above 0")
+        self._shortest = is_shortest_first(order, self.name)
+        for name, value, least, most in (
+            ("retrain_interval", retrain_interval, 1, 10**9),
+            ("window_size", window_size, 1, 10**6),
+            ("n_estimators", n_estimators, 1, 10_000),
+            ("max_depth", max_depth, 1, 1000),
+            ("background", background, -1, 10**6),
+            ("seed", seed, 0, 2**53),
+        ):
+            check_number(f"hybrid_ml: {name}", value, least, most, whole=True)
+        check_number("hybrid_ml: tolerance", tolerance, 0, 1e6)
         self.set_energy_weight(energy_weight)
         self.has_durations, self.by_durations = False, False
         self.time_scale = 1.0  # mean of the tasks' shortest seconds
         self.share, self.seconds, self.square = np.empty(0), np.empty((0, 1)), np.empty((0, 1))
         self.counts_others = float(rule == "least")
+        self._reordering = False  # whether the queues of the present block are ordered
+        self.length = np.zeros(1)  # running mean of the tasks that wait per device, by class
         self.class_share, self.work = np.ones(1), 1.0
         self.arrivals = np.zeros(2)  # tasks so far, and when the first of them was ready
         self.device = np.empty(0, np.int64)  # the plan of a graph
         self.learn_every = min(CHECK_INTERVAL, retrain_interval) if online else 0
         self._seed = seed
-        self._trainer = ForestTrainer(retrain_interval, window_size, n_estimators, max_depth, tolerance, seed)
+        create_predictor(model_type)  # raises here, before any work, if it is unknown or not installed
+        self._trainer = ForestTrainer(
+            retrain_interval, window_size, n_estimators, max_depth, tolerance, seed, model_type
+        )
         self._training = TrainingLoop(self._trainer, background)
         self._models: ForestModels | None = None
         self._duration_model: DurationModel | None = None
+        self._unfinished = UnfinishedTasks()
         self._errors, self._retrains = PredictionErrors(), deque[Retrain](maxlen=RETRAINS)
         self._version = 0
         if model:
@@ -183,6 +281,8 @@ class HybridML(Learner):
             self._predict_durations(self._duration_model, tasks, view)
         else:
             self._predict_shares(tasks, view)
+        self._reordering = view.queued and self.reorders(tasks)
+        self._measure_queues(len(tasks), view)
         self.device = np.empty(0, np.int64)
         if not (tasks.has_edges and self.has_durations and view.queued):
             return None
@@ -190,6 +290,13 @@ class HybridML(Learner):
         self.by_durations, self.square = True, self.seconds**2
         self.class_share = np.zeros(self.seconds.shape[1])
         return order
+
+    def _measure_queues(self, tasks: int, view: View) -> None:
+        waiting = np.zeros(self.seconds.shape[1])
+        sum_by_class(view, waiting)
+        waiting /= np.maximum(np.bincount(view.device_class, minlength=len(waiting)), 1)
+        known = QUEUE_MEMORY**tasks if len(self.length) == len(waiting) else 0.0
+        self.length = known * self.length + (1.0 - known) * waiting if known else waiting
 
     def _predict_durations(self, model: DurationModel, tasks: Tasks, view: View) -> None:
         """Predict from custom features and the graph."""
@@ -211,7 +318,8 @@ class HybridML(Learner):
             self.share = np.clip(models.share.predict(rows), 0.0, 1.0)
         self.has_durations = models is not None and models.seconds is not None
         if models is not None and models.seconds is not None:
-            self.seconds = np.exp(models.seconds.predict(task_features(tasks))).reshape(len(tasks), -1)
+            predict = models.expected_seconds if self._shortest else models.median_seconds
+            self.seconds = predict(task_features(tasks))
             self.time_scale = models.typical
             _check_classes(models.classes, view)
         else:
@@ -219,12 +327,24 @@ class HybridML(Learner):
 
     def choose(self, task: TaskView, view: View) -> tuple[float, int]:
         """Decide by durations where a model predicts them from custom features, else by share."""
-        return choose_by_durations(self, task, view) if self.by_durations else choose_by_share(self, task, view)
+        decision: tuple[float, int] = self.chooser(self, task, view)
+        return decision
 
     @property
     def chooser(self) -> Callable[..., Any]:
         """One rule at a time: with both in it, a compiled loop takes half as long again."""
+        if self._reordering and self.has_durations and self.length.max() < LONG_QUEUE:
+            return choose_by_increase
         return choose_by_durations if self.by_durations else choose_by_share
+
+    @compiled
+    def key(self, task: TaskView, view: View, device: int) -> float:
+        """Return the predicted seconds: the shortest goes first."""
+        return self.seconds[task.row, view.device_class[device]]
+
+    def reorders(self, tasks: Tasks) -> bool:
+        """Whether queues are ordered; a graph follows its plan."""
+        return self._shortest and not tasks.has_edges
 
     def evidence(self, task: TaskView, view: View) -> Evidence:
         """Return predicted durations, the share as score, and how far each feature moved it."""
@@ -245,12 +365,12 @@ class HybridML(Learner):
         """Train on a block, in the foreground or in the background."""
         if self.has_durations and self.seconds.shape == placements.times.shape:
             self._errors.add(self.seconds, placements.times)
-        observation: ShareObservation | DurationObservation
+        observation: ShareObservation | DurationObservation | None
         if has_custom_features(placements.tasks):
-            observation = DurationObservation.from_placements(placements)
+            observation = self._unfinished.exchange(placements)
         else:
-            observation = ShareObservation.from_placements(placements, self.energy_bias)
-        update: ForestModels | DurationModel | None = self._training.train(observation, len(observation.times))
+            observation = ShareObservation.from_placements(placements)
+        update: ForestModels | DurationModel | None = self._training.train(observation, int(placements.ran.sum()))
         if update is None:
             return
         self._version += 1
@@ -280,10 +400,8 @@ class HybridML(Learner):
         self._training = TrainingLoop(self._trainer, delay)
 
     def set_energy_weight(self, weight: float) -> None:
-        """Weigh energy against time: up to 0.5 only in the choice among GPUs, above it also between GPU and CPU."""
-        if not 0 <= weight <= 1:
-            raise InputError(f"hybrid_ml: energy_weight is {weight}, expected a number from 0 to 1")
-        self.energy_weight, self.energy_bias = float(weight), max(0.0, 2.0 * weight - 1.0)
+        """Weigh energy against time in every decision, from the next block on."""
+        self.energy_weight = check_energy_weight(weight, self.name)
 
     def close(self) -> None:
         """End the background process, if there is one."""
@@ -297,6 +415,11 @@ class HybridML(Learner):
         return self._models is not None or self._duration_model is not None
 
     @property
+    def share_model(self) -> Predictor | None:
+        """The model of the GPU shares."""
+        return self._models.share if self._models is not None else None
+
+    @property
     def duration_model(self) -> DurationModel | None:
         """The model for tasks with custom features."""
         return self._duration_model
@@ -306,6 +429,8 @@ class HybridML(Learner):
         if isinstance(model, DurationModel):
             self._duration_model = model
             return
+        if isinstance(model, Predictor):
+            require_shares(model)
         models = model if isinstance(model, ForestModels) else ForestModels(share=model)
         self._models = self._trainer.models = models
         self._trainer.retrains = models.retrains
@@ -323,10 +448,20 @@ class HybridML(Learner):
         save_model(model, path, kind=self.name, features=features, training=training, cluster=model.shape)
 
     def load(self, path: str | Path) -> None:
-        """Read what `save` or `hms train` wrote."""
+        """Read what `save`, `hms train` or an `OfflineTrainer` wrote."""
+        kind = str(read_manifest(path).get("kind")) if Path(path).is_file() else self.name
+        if kind in MODEL_TYPES:
+            predictor = MODEL_TYPES[kind].load(path)
+            require_shares(predictor, str(path))
+            self.set_model(predictor)
+            return
         model = load_model(path, kind=self.name)
         if not isinstance(model, ForestModels | DurationModel):
             raise InputError(f"{path} holds no forests of hybrid_ml: train them with hms train")
+        try:
+            model.check()
+        except Exception as error:  # a file can hold anything
+            raise InputError(f"{path} holds forests that do not work ({error}): train them again") from error
         self.set_model(model)
 
     @property

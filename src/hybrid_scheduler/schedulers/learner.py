@@ -6,13 +6,23 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar, TypeGuard
 
-from hybrid_scheduler.core.cluster import Cluster
+from hybrid_scheduler.core import Cluster, Placements, Tasks
+from hybrid_scheduler.core.compiler import jitable
 from hybrid_scheduler.core.lane import Lane
-from hybrid_scheduler.core.placements import Placements
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
-from hybrid_scheduler.core.tasks import Tasks
-from hybrid_scheduler.errors import SchedulerError
+from hybrid_scheduler.errors import InputError, SchedulerError
 from hybrid_scheduler.schedulers.scheduler import Scheduler
+
+SHORTEST, FIFO = ORDERS = ("shortest", "fifo")
+"""How the queues of a learner are served: by its expected durations, or first come, first served."""
+JOULES_PER_SECOND = 50.0
+"""Joules that count like a second at an energy weight of 0.5: the guide's 500 J against 10 s."""
+
+
+@jitable
+def weigh(seconds: float, joules: float, energy_weight: float) -> float:
+    """Return the cost of a decision: time alone at a weight of 0, energy alone at 1."""
+    return (1.0 - energy_weight) * seconds + energy_weight * joules / JOULES_PER_SECOND
 
 
 class Learner(Scheduler):
@@ -24,6 +34,8 @@ class Learner(Scheduler):
     """Attributes that deciding never changes: copies made for explanations share them instead of copying."""
     row_arrays: ClassVar[tuple[str, ...]] = ()
     """Arrays with a row per task of a block that `learn` reads again: real tasks end in an order of their own."""
+    runtime_options: ClassVar[tuple[str, ...]] = ("online",)
+    """Options that change decisions but not what pretraining teaches: one model serves all their values."""
     pretraining_tasks: ClassVar[int] = 1000
     """Tasks of each preset that a model is pretrained on."""
 
@@ -47,6 +59,11 @@ class Learner(Scheduler):
         del warm_start
         return False
 
+    @property
+    def is_trained(self) -> bool:
+        """Whether it has learnt enough to decide; until then others decide better on real devices."""
+        return True
+
     def train_in_background(self, delay: int) -> None:
         """Train in another process from now on and apply updates `delay` tasks later (-1: when they are ready)."""
 
@@ -61,8 +78,30 @@ class Learner(Scheduler):
         """Read the trained model from a file."""
         raise SchedulerError(f"scheduler '{self.name}' cannot be loaded: override load")
 
+    def save_model(self, path: str | Path) -> None:
+        """Write the trained model to a file: `save` by the name that the guide uses."""
+        self.save(path)
+
+    def load_model(self, path: str | Path) -> None:
+        """Read the trained model from a file: `load` by the name that the guide uses."""
+        self.load(path)
+
     def close(self) -> None:
         """End the background process, if there is one."""
+
+
+def check_energy_weight(weight: float, name: str) -> float:
+    """Return an energy weight if it is one."""
+    if not 0 <= weight <= 1:
+        raise InputError(f"{name}: energy_weight is {weight}, expected a number from 0 (time only) to 1")
+    return float(weight)
+
+
+def is_shortest_first(order: str, name: str) -> bool:
+    """Whether queues are served by expected durations; an unknown order is an error."""
+    if order not in ORDERS:
+        raise InputError(f"{name}: order is '{order}', expected {' or '.join(ORDERS)}")
+    return order == SHORTEST
 
 
 def list_workloads(workloads: Tasks | Sequence[Tasks]) -> Sequence[Tasks]:

@@ -5,9 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from hybrid_scheduler.bounds.makespan import find_prices
-from hybrid_scheduler.core.compiler import compiled
+from hybrid_scheduler.core.compiler import compiled, jitable
 from hybrid_scheduler.core.tasks import Floats, Tasks
-from hybrid_scheduler.core.view import TaskView, View, can_run, finish_on
+from hybrid_scheduler.core.view import (
+    DeviceIndex,
+    TaskView,
+    View,
+    can_run,
+    end_of,
+    find_cheapest,
+    finish_on,
+    is_better,
+)
 from hybrid_scheduler.schedulers.scheduler import Scheduler
 
 
@@ -16,6 +25,7 @@ class Price(Scheduler):
 
     name = "price"
     batch_mode = True  # prices are those of the block
+    indexes_devices = True
 
     def __init__(self) -> None:
         self.prices = np.ones(1)
@@ -28,13 +38,29 @@ class Price(Scheduler):
     @compiled
     def choose(self, task: TaskView, view: View) -> tuple[float, int]:
         """Take the class with the smallest price · time, and in it the device that ends first."""
-        best, cheapest, earliest = 0, np.inf, np.inf
+        best = find_cheapest_class(self.prices, task, view, view.device_index)
+        return float(view.kind[best]), best
+
+
+@jitable
+def find_cheapest_class(prices: Floats, task: TaskView, view: View, index: DeviceIndex | None) -> int:
+    """Return the first device that ends earliest in a class with the least price · time."""
+    best, cheapest, earliest = 0, np.inf, np.inf
+    if index is None:
         for device in range(len(view.free)):
             if not can_run(task, view, device):
                 continue
             number = view.device_class[device]
-            price = self.prices[number] * task.times[number]
+            price = prices[number] * task.times[number]
             finish = finish_on(task, view, device)
             if price < cheapest or (price == cheapest and finish < earliest):
                 best, cheapest, earliest = device, price, finish
-        return float(view.kind[best]), best
+    else:
+        for kind in range(len(index.first)):
+            device, finish = find_cheapest(index, kind, task.ready_time, end_of, (task.times[kind],))
+            if finish == np.inf or task.memory_required > view.memory[device]:
+                continue
+            price = prices[kind] * task.times[kind]
+            if price < cheapest or (price == cheapest and is_better(finish, device, earliest, best)):
+                best, cheapest, earliest = device, price, finish
+    return best

@@ -2,29 +2,29 @@
 
 The agent scores one candidate per device class, the least-loaded device of it, and takes the best; while it explores,
 any. What it observes of a decision is stored in arrays that the compiled `choose` fills and training reads again.
+Beside the network it learns how long tasks take: queues serve the least expected seconds first, each task goes to the
+device of its class where it delays all others least, and energy counts at those seconds.
 Trained on measured workloads with custom features, it also reads predicted durations and the place in a graph.
 """
 
 from __future__ import annotations
 
+import zipfile
 from collections import deque
 from collections.abc import Sequence
-from io import BytesIO
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import numpy as np
 import torch
 
 from hybrid_scheduler import registry
-from hybrid_scheduler.core.cluster import Cluster
+from hybrid_scheduler.core import Cluster, Placements, Tasks
 from hybrid_scheduler.core.compiler import compiled, jitable
-from hybrid_scheduler.core.placements import Placements
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
-from hybrid_scheduler.core.tasks import Floats, Tasks
-from hybrid_scheduler.core.view import TaskView, View, start_on
-from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.files import atomic_write
+from hybrid_scheduler.core.tasks import Floats
+from hybrid_scheduler.core.view import DeviceIndex, TaskView, View, find_cheapest, free_time, start_on
+from hybrid_scheduler.errors import InputError, check_number
 from hybrid_scheduler.learning.background import TrainingLoop
 from hybrid_scheduler.learning.dqn import (
     REWARDS,
@@ -38,11 +38,19 @@ from hybrid_scheduler.learning.dqn import (
     init_weights,
     q_values,
 )
-from hybrid_scheduler.learning.durations import DurationModel, DurationObservation, DurationTrainer
+from hybrid_scheduler.learning.durations import DurationModel, DurationObservation, DurationTrainer, UnfinishedTasks
 from hybrid_scheduler.learning.features import FeatureTable, graph_features, has_custom_features, longest_path
-from hybrid_scheduler.learning.insight import NAN, POINTS, AgentHistory, AgentInsight, AgentPoint
-from hybrid_scheduler.learning.model_files import check_manifest, read_manifest, write_manifest
-from hybrid_scheduler.schedulers.learner import Learner, list_workloads
+from hybrid_scheduler.learning.insight import NAN, POINTS, AgentHistory, AgentInsight, AgentPoint, CurvePoint
+from hybrid_scheduler.learning.model_files import check_manifest, load_model, read_manifest, save_model
+from hybrid_scheduler.schedulers.learner import (
+    SHORTEST,
+    Learner,
+    check_energy_weight,
+    is_shortest_first,
+    list_workloads,
+    weigh,
+)
+from hybrid_scheduler.schedulers.least_increase import find_least_increase
 from hybrid_scheduler.schedulers.scheduler import Evidence
 
 FEATURES = (
@@ -59,11 +67,14 @@ AUTO, NONE = (
     "none",
 )  # start from the pretrained model of the cluster (`studies/pretraining.py`), or from nothing
 STATES = ("queues", "task")
-DURATIONS_PREFIX = "times_"  # of the names of the duration model's arrays in a file
+DURATIONS_PREFIX = "times_"  # of the names of the duration model's arrays in a file of version 1.0
 BLOCK = 2  # decisions between two training steps
 LOW_EPSILON = 0.1  # below it the agent trusts its scores …
 MAX_TRIAL_COST = 2.0  # … and skips trials that it expects to cost so many mean tasks more than the best
 PRETRAIN_DECISIONS = 4000  # decisions, at least, on workloads with custom features
+DURATION_TREES, DURATION_WINDOW = 20, 1000  # of the model of durations that orders queues
+DURATION_INTERVAL, DURATION_TOLERANCE = 50, 0.1  # tasks between two checks, and the error up to which it stays
+ORDER_PREFIX = "order_"  # of the names of its arrays in a file of version 1.0
 CRITICALITY_EXPONENT = 4.0  # how fast criticality falls as the longest path through a task gets shorter
 
 
@@ -76,11 +87,7 @@ def observe(agent: Any, task: TaskView, view: View) -> int:
     row, classes = task.row, agent.state.shape[1]
     for candidate in range(classes):
         agent.device[candidate] = -1
-    for device in range(len(view.free)):
-        candidate = view.device_class[device]
-        known = agent.device[candidate]
-        if task.memory_required <= view.memory[device] and (known < 0 or view.free[device] < view.free[known]):
-            agent.device[candidate] = device
+    find_candidates(agent, task, view, view.device_index)
     number, total, shortest = 0, 0.0, np.inf
     for candidate in range(classes):
         device = agent.device[candidate]
@@ -111,6 +118,22 @@ def observe(agent: Any, task: TaskView, view: View) -> int:
     if agent.extended:
         observe_durations(agent, task, view)
     return number
+
+
+@jitable
+def find_candidates(agent: Any, task: TaskView, view: View, index: DeviceIndex | None) -> None:
+    """Find the least-loaded device of every class that can hold the task."""
+    if index is None:
+        for device in range(len(view.free)):
+            candidate = view.device_class[device]
+            known = agent.device[candidate]
+            if task.memory_required <= view.memory[device] and (known < 0 or view.free[device] < view.free[known]):
+                agent.device[candidate] = device
+    else:
+        for candidate in range(len(index.first)):
+            device, free = find_cheapest(index, candidate, -np.inf, free_time, ())
+            if free < np.inf and task.memory_required <= view.memory[device]:
+                agent.device[candidate] = device
 
 
 @jitable
@@ -184,23 +207,15 @@ class ExtendedState:
 # --- the policy ----------------------------------------------------------------------------------------------------
 
 
-class CurvePoint(NamedTuple):
-    """A point of the learning curve."""
-
-    tasks: int
-    steps: int
-    loss: float
-    epsilon: float
-    reward: float  # running mean, in units of the mean task
-
-
 class RLAgent(Learner):
     """Learns while it runs; `pretrain` gives it a start, `save_model` and `load_model` keep what it learnt."""
 
     name = "rl_agent"
     stochastic = True
-    shared = ("_trainer", "_training", "curve", "_points")
+    indexes_queues, indexes_devices = True, True
+    shared = ("_trainer", "_training", "curve", "_points", "_order_model", "_unfinished")
     row_arrays = ("state", "possible", "wait", "action")
+    runtime_options = ("online", "order", "energy_weight")
     pretraining_tasks = 6000
 
     def __init__(
@@ -214,7 +229,8 @@ class RLAgent(Learner):
         target_update: Annotated[int, "gradient steps between two copies of the target network"] = 100,
         learning_rate: Annotated[float, "step size of Adam"] = 5e-4,
         steps_per_task: Annotated[float, "gradient steps per task"] = 0.25,
-        energy_weight: Annotated[float, "weight of energy against time, 0 to 1"] = 0.5,
+        energy_weight: Annotated[float, "weight of energy against time, 0 (time only) to 1"] = 0.0,
+        order: Annotated[str, "queues: shortest expected duration first, or fifo"] = SHORTEST,
         reward: Annotated[str, "price, turnaround or execution"] = "price",
         state: Annotated[str, "queues, or task: the bare task without the queues"] = "queues",
         online: Annotated[bool, "whether it learns while it runs"] = True,
@@ -226,11 +242,16 @@ class RLAgent(Learner):
     ) -> None:
         if reward not in REWARDS:
             raise InputError(f"rl_agent: reward is '{reward}', expected {', '.join(REWARDS)}")
-        for name, value in (("gamma", gamma), ("epsilon", epsilon)):
-            if not 0 <= value <= 1:
-                raise InputError(f"rl_agent: {name} is {value}, expected a number from 0 to 1")
+        shares = (("gamma", gamma), ("epsilon", epsilon), ("epsilon_min", epsilon_min))
+        for name, value in (*shares, ("epsilon_decay", epsilon_decay), ("learning_rate", learning_rate)):
+            check_number(f"rl_agent: {name}", value, 0, 1)
+        whole = (("replay", replay, 1, 10**7), ("batch", batch, 1, 10**6), ("target_update", target_update, 1, 10**9))
+        for name, count, least, most in (*whole, ("background", background, -1, 10**6), ("seed", seed, 0, 2**53)):
+            check_number(f"rl_agent: {name}", count, least, most, whole=True)
+        check_number("rl_agent: steps_per_task", steps_per_task, 0, 100)
         if state not in STATES:
             raise InputError(f"rl_agent: state is '{state}', expected {', '.join(STATES)}")
+        self._shortest = is_shortest_first(order, self.name)
         self.learn_every = BLOCK if online else 0
         self.sees_queues = state == "queues"
         self._seed = seed
@@ -244,6 +265,7 @@ class RLAgent(Learner):
             epsilon_min=epsilon_min,
             decay=epsilon_decay,
             seed=seed,
+            durations=DurationTrainer(DURATION_INTERVAL, seed, DURATION_TREES, DURATION_WINDOW, DURATION_TOLERANCE),
         )
         self._training = TrainingLoop(self._trainer, background)
         self._demonstration = np.empty(0, np.int64)
@@ -253,6 +275,10 @@ class RLAgent(Learner):
         self._decisions, self._updates, self._reward = 0, 0, NAN
         self.set_energy_weight(energy_weight)
         self._duration_model: DurationModel | None = None
+        self._order_model: DurationModel | None = None
+        self._unfinished = UnfinishedTasks()
+        self.has_durations = False
+        self.seconds = np.ones((0, 1))  # expected, by task and class; all alike before the first durations are learnt
         self._criticality: Floats | None = None
         self.extended = False
         self.expected, self.graph, self.ends = np.empty((0, 1)), np.empty((0, 1), np.float32), np.zeros(1)
@@ -273,6 +299,7 @@ class RLAgent(Learner):
         self.demonstrated = np.full(count, -1, np.int64)  # a demonstrator's choice; -1: the agent's own
         self.draws = self._generator.random((count, 2))
         self.device = np.zeros(classes, np.int64)
+        self.only, self.none = np.full(classes, np.inf), np.zeros(classes)  # seconds on one class; tasks to come
         hidden = len(self.b1)
         self.first, self.second, self.out = (np.zeros(n, np.float32) for n in (hidden, hidden, 2))
 
@@ -286,9 +313,26 @@ class RLAgent(Learner):
             state = ExtendedState(self._duration_model, tasks)
             self.expected, self.graph, self.ends = state.expected, state.graph, np.zeros(self.classes)
             self._criticality = state.criticality if tasks.has_edges else None
+        self.seconds = self._expected_seconds(tasks)
         if len(self._demonstration):
             self.demonstrated[:] = self._demonstration[: len(tasks)]
             self._demonstration = self._demonstration[len(tasks) :]
+
+    def _expected_seconds(self, tasks: Tasks) -> Floats:
+        model = self._duration_model or self._order_model
+        self.has_durations = model is not None and len(model.classes) >= self.classes
+        if model is None or not (self.has_durations and (self._shortest or self.energy_weight)):
+            return np.ones((len(tasks), self.classes))
+        return self.expected if model is self._duration_model else model.predict(FeatureTable.from_tasks(tasks)).mean
+
+    def reorders(self, tasks: Tasks) -> bool:
+        """Whether queues are ordered; the tasks of a graph are served as they become ready."""
+        return self._shortest and not tasks.has_edges
+
+    @compiled
+    def key(self, task: TaskView, view: View, device: int) -> float:
+        """Return the expected seconds: the shortest goes first."""
+        return self.seconds[task.row, view.device_class[device]]
 
     @compiled
     def choose(self, task: TaskView, view: View) -> tuple[float, int]:
@@ -302,6 +346,9 @@ class RLAgent(Learner):
             if not self.possible[row, candidate]:
                 continue
             advantage = score(self, self.state[row, candidate])
+            if self.energy_weight > 0.0:
+                joules = view.watts[self.device[candidate]] * self.seconds[row, candidate] / self.time_scale
+                advantage = -weigh(-advantage, joules, self.energy_weight)
             if advantage > best:
                 taken, best = candidate, advantage
             if skip == 0:
@@ -314,6 +361,11 @@ class RLAgent(Learner):
             taken = demonstrated
         self.action[row] = taken
         device = self.device[taken]
+        if self.has_durations and len(view.queue_count) > 0:
+            self.only[:] = np.inf
+            self.only[taken] = self.seconds[row, taken]
+            found = find_least_increase(task, self.only, view, self.none)
+            device = found if found >= 0 else device
         return float(view.kind[device]), device
 
     def evidence(self, task: TaskView, view: View) -> Evidence:
@@ -346,6 +398,9 @@ class RLAgent(Learner):
         """Return the decisions of a block with what they cost."""
         self._shape = placements.cluster.shape
         self._decisions += len(placements)
+        turnaround = placements.finish - placements.ready if placements.tasks.has_edges else placements.turnaround
+        rows = np.arange(len(placements))
+        expected = self.wait[rows, self.action] + placements.execution  # of those that still wait
         decisions = Decisions(
             state=self.state,
             possible=self.possible,
@@ -353,11 +408,10 @@ class RLAgent(Learner):
             action=self.action,
             times=placements.times,
             execution=placements.execution,
-            turnaround=placements.finish - placements.ready if placements.tasks.has_edges else placements.turnaround,
-            energy=placements.energy,
+            turnaround=np.where(np.isnan(turnaround), expected, turnaround),
             counts=placements.cluster.counts,
             queued=placements.queued,
-            energy_weight=self._energy_weight,
+            ended=self._unfinished.exchange(placements) if self._duration_model is None else None,
             criticality=self._criticality,
         )
         if placements.tasks.has_edges:  # transitions go from decision to decision, not from row to row
@@ -374,14 +428,13 @@ class RLAgent(Learner):
         if update.weights is not None:
             self.extended = len(update.weights.w1) > len(FEATURES)
             self.w1, self.b1, self.w2, self.b2, self.w3, self.b3 = update.weights
+        self._order_model = update.durations or self._order_model
         if np.isfinite(update.loss):
             self.curve.append(CurvePoint(self._decisions, update.steps, update.loss, update.epsilon, update.reward))
 
     def set_energy_weight(self, weight: float) -> None:
-        """Weigh energy against time in the reward; with priced seconds only weights above 0.5 count."""
-        if not 0 <= weight <= 1:
-            raise InputError(f"rl_agent: energy_weight is {weight}, expected a number from 0 to 1")
-        self._energy_weight = max(0.0, 2.0 * weight - 1.0) if self._trainer.reward == "price" else float(weight)
+        """Weigh energy against time in every decision, from the next block on."""
+        self.energy_weight = check_energy_weight(weight, self.name)
 
     def train_in_background(self, delay: int) -> None:
         """Train in another process from now on."""
@@ -425,6 +478,7 @@ class RLAgent(Learner):
         self, tasks: Tasks, cluster: Cluster, mode: str, demonstrator: str, share: float, steps_per_task: float
     ) -> None:
         machine, trainer = VirtualMultiGPU(cluster=cluster, mode=mode), self._trainer
+        in_order, self._shortest = self._shortest, False  # what it learns of queues does not depend on their order
         self._demonstrate(tasks, machine, demonstrator, share)
         online_steps, trainer.steps_per_task, trainer.epsilon = trainer.steps_per_task, steps_per_task, 1.0
         self._apply(trainer.state)
@@ -435,6 +489,8 @@ class RLAgent(Learner):
         trainer.steps_per_task, trainer.epsilon = online_steps, trainer.epsilon_min
         self._apply(trainer.state)
         self._demonstration = np.empty(0, np.int64)
+        self._shortest = in_order
+        self._order_model = trainer.durations.pretrain([DurationObservation.from_tasks(tasks, cluster)])
 
     def _pretrain_extended(self, workloads: Sequence[Tasks], cluster: Cluster) -> None:
         """Fit durations, then imitate a planner on half of the tasks and explore on the rest."""
@@ -480,43 +536,59 @@ class RLAgent(Learner):
         )
 
     @property
+    def weights(self) -> dict[str, Float32s]:
+        """The weights of the network by layer."""
+        return {name: getattr(self, name) for name in Weights._fields}
+
+    @property
     def history(self) -> AgentHistory:
         """The last gradient steps."""
         return AgentHistory(list(self._points))
 
     def save_model(self, path: str | Path) -> None:
-        """Write the weights as a torch file (`.pth`) and its manifest."""
-        tensors = {name: torch.from_numpy(getattr(self, name).copy()) for name in Weights._fields}
-        tensors["typical"] = torch.tensor(self.time_scale, dtype=torch.float64)
-        if self._duration_model is not None:
-            arrays = self._duration_model.to_arrays()
-            tensors |= {f"{DURATIONS_PREFIX}{name}": torch.from_numpy(part.copy()) for name, part in arrays.items()}
-        content = BytesIO()  # straight to a file, torch would write the file's name into it
-        torch.save(tensors, content)
-        with atomic_write(path) as scratch:
-            scratch.write_bytes(content.getvalue())
+        """Write the weights and the models of durations as arrays, and their manifest."""
+        kept = {
+            "weights": self.weights,
+            "time_scale": self.time_scale,
+            "durations": self._duration_model,
+            "order": self._order_model,
+        }
         training = {"steps": self._steps, "reward": self._trainer.reward, "epsilon": self.epsilon}
         features = FEATURES if self._duration_model is None else (*FEATURES, *EXTENDED_FEATURES)
-        write_manifest(path, kind=self.name, features=features, training=training, cluster=self._shape)
+        save_model(kept, path, kind=self.name, features=features, training=training, cluster=self._shape)
 
     def load_model(self, path: str | Path) -> None:
-        """Read weights that `save_model` wrote; exploration goes on at its minimum."""
-        check_manifest(read_manifest(path), path, self.name)
-        tensors = torch.load(path, weights_only=True)
-        time_scale = float(tensors.pop("typical"))
-        weights = Weights(**{name: tensors[name].numpy() for name in Weights._fields})
-        durations = {
-            name.removeprefix(DURATIONS_PREFIX): part.numpy()
-            for name, part in tensors.items()
-            if name.startswith(DURATIONS_PREFIX)
-        }
-        expected = len(FEATURES) + (len(EXTENDED_FEATURES) if durations else 0)
-        if weights.w1.shape[0] != expected:
+        """Read weights that `save_model` wrote, also in version 1.0; exploration goes on at its minimum."""
+        if _is_torch_file(path):
+            check_manifest(read_manifest(path), path, self.name)
+            kept = _read_tensors(path)
+        else:
+            kept = load_model(path, kind=self.name)
+        try:
+            weights = Weights(**{name: np.asarray(kept["weights"][name], np.float32) for name in Weights._fields})
+            time_scale, durations, order = float(kept["time_scale"]), kept["durations"], kept["order"]
+            for model in (durations, order):
+                if model is not None:
+                    model.check()
+        except Exception as error:  # a file can hold anything
             raise InputError(
-                f"{path} reads {weights.w1.shape[0]} features, this agent has {expected}: train it again"
-            )
-        self._duration_model = DurationModel.from_arrays(durations) if durations else None
+                f"{path} holds no weights of rl_agent ({type(error).__name__}): train it again"
+            ) from error
+        self._check_weights(weights, time_scale, len(FEATURES) + (len(EXTENDED_FEATURES) if durations else 0), path)
+        self._duration_model, self._order_model = durations, order
+        self._trainer.durations.model = order
         self._set_weights(weights, time_scale)
+
+    @staticmethod
+    def _check_weights(weights: Weights, time_scale: float, features: int, path: str | Path) -> None:
+        if not all(each.size and np.isfinite(each).all() for each in (*weights, np.asarray(time_scale))):
+            raise InputError(f"{path} holds weights that are no numbers (NaN, infinite or none): train it again")
+        if weights.w1.shape[0] != features:
+            raise InputError(
+                f"{path} reads {weights.w1.shape[0]} features, this agent has {features}: train it again"
+            )
+        if any(own.shape != each.shape for own, each in zip(init_weights(features, 0), weights, strict=True)):
+            raise InputError(f"{path} holds layers of other sizes than this agent has: train it again")
 
     def _set_weights(self, weights: Weights, time_scale: float) -> None:
         trainer, old = self._trainer, self._trainer.network
@@ -525,3 +597,30 @@ class RLAgent(Learner):
         self._apply(trainer.state)
 
     save, load = save_model, load_model
+
+
+def _is_torch_file(path: str | Path) -> bool:
+    """Return whether a file is one of version 1.0, which wrote weights with torch."""
+    if not zipfile.is_zipfile(path):
+        return False
+    with zipfile.ZipFile(path) as packed:
+        return any(name.endswith("data.pkl") for name in packed.namelist())
+
+
+def _read_tensors(path: str | Path) -> dict[str, Any]:
+    """Return what a file of version 1.0 holds as `save_model` has it now; nothing in it is ever run."""
+    try:
+        tensors = torch.load(path, weights_only=True, map_location="cpu")
+        arrays = {name: each.numpy() for name, each in tensors.items()}
+        durations, order = (
+            {name.removeprefix(prefix): part for name, part in arrays.items() if name.startswith(prefix)}
+            for prefix in (DURATIONS_PREFIX, ORDER_PREFIX)
+        )
+        return {
+            "weights": arrays,
+            "time_scale": arrays["typical"],
+            "durations": DurationModel.from_arrays(durations) if durations else None,
+            "order": DurationModel.from_arrays(order) if order else None,
+        }
+    except Exception as error:  # whatever torch raises about what is no file of its own
+        raise InputError(f"{path} holds no weights of rl_agent ({type(error).__name__}): train it again") from error

@@ -10,7 +10,7 @@ from hybrid_scheduler.core.compiler import compiled, is_compiled
 from hybrid_scheduler.core.tasks import Floats, Ints, Tasks
 from hybrid_scheduler.core.view import TaskView, View
 from hybrid_scheduler.deprecated import adopt_policy, old_attribute
-from hybrid_scheduler.errors import InputError, SchedulerError
+from hybrid_scheduler.errors import SchedulerError, check_number
 
 
 class Evidence(NamedTuple):
@@ -73,8 +73,7 @@ class BatchScheduler(Scheduler):
     batch_mode = True
 
     def __init__(self, window: Annotated[int, "most tasks that are planned together"] = 4096) -> None:
-        if isinstance(window, bool) or not isinstance(window, int) or window < 1:
-            raise InputError(f"{self.name}: window is {window!r}, expected a whole number above 0")
+        check_number(f"{self.name}: window", window, 1, 10**6, whole=True)
         self.window = window
 
     def plan(self, batch: Any, view: View) -> Any:
