@@ -109,3 +109,18 @@ def test_a_real_cholesky_is_bounded_and_heft_beats_round_robin(machine: str) -> 
     }
     assert bound <= spans["heft"] < 2 * bound
     assert spans["heft"] < spans["round_robin"]
+
+
+def test_kernels_are_measured_whole_and_never_split_unless_asked_for(folder: Path) -> None:
+    found = build_factorisation("cholesky", folder, "box", 4)
+    assert not found.tasks.divisible.any()
+    placed = VirtualMultiGPU(cluster=found.cluster).run(found.tasks, registry.schedulers.create("oracle"))
+    assert not placed.split.any()
+    some = build_factorisation("cholesky", folder, "box", 4, indivisible=("potrf",))
+    assert some.tasks.divisible.tolist() == [kernel != "potrf" for kernel in some.kernels]
+    free = build_factorisation("cholesky", folder, "box", 4, indivisible=())
+    bounds = [lower_bound(each.tasks, each.cluster).makespan for each in (free, some, found)]
+    assert bounds == sorted(bounds)
+    assert bounds[0] < bounds[2] <= placed.makespan
+    with pytest.raises(UnknownNameError, match="'portf'"):
+        build_factorisation("cholesky", folder, "box", 4, indivisible=("portf",))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import os
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,7 @@ def test_a_second_call_draws_new_tasks_that_the_seed_fixes_too() -> None:
     assert _bytes(same.generate_workload(50)) == _bytes(second)
 
 
-def test_the_bytes_do_not_depend_on_the_hash_seed_of_the_interpreter() -> None:
+def test_the_bytes_do_not_depend_on_the_hash_seed_of_the_interpreter(capsys: pytest.CaptureFixture[str]) -> None:
     code = (
         "import hashlib, pathlib, tempfile\n"
         "from hybrid_scheduler.workloads import WorkloadGenerator\n"
@@ -61,9 +62,10 @@ def test_the_bytes_do_not_depend_on_the_hash_seed_of_the_interpreter() -> None:
         "        digest.update(pathlib.Path(folder, 'tasks.csv').read_bytes())\n"
         "print(digest.hexdigest())"
     )
-    digests = {python(code, env={"PYTHONHASHSEED": seed}) for seed in ("1", "2024")}
-    assert len(digests) == 1
-    assert len(digests.pop().strip()) == hashlib.sha256().digest_size * 2
+    exec(code, {})  # noqa: S102  # the lines above
+    here = capsys.readouterr().out
+    assert len(here.strip()) == hashlib.sha256().digest_size * 2
+    assert python(code, env={"PYTHONHASHSEED": "1" if os.environ.get("PYTHONHASHSEED") == "0" else "0"}) == here
 
 
 def test_more_tasks_of_a_seed_begin_with_the_fewer() -> None:

@@ -121,7 +121,7 @@ def test_what_is_torn_does_not_hide_the_others(shelf: Library) -> None:
     entries, problems = shelf.entries()
     assert [each.name for each in entries] == ["b.csv"]
     assert len(problems) == 1
-    assert "torn" in problems[0]
+    assert "damaged" in problems[0]
 
 
 @pytest.mark.parametrize(
@@ -254,7 +254,8 @@ def test_a_file_of_any_format_is_kept_and_gives_its_tasks(name: str, tmp_path: P
     entry = shelf.entry("trace")
     assert entry.format == name
     assert entry.tasks == len(shelf.tasks("upload:trace")) > 0
-    assert compute_digest(shelf.tasks("upload:trace")) == compute_digest(reader.read(file))
+    kept = file.rename(tmp_path / "tasks")  # as the library calls it: a name may tell the machine
+    assert compute_digest(shelf.tasks("upload:trace")) == compute_digest(reader.read(kept))
 
 
 def test_a_torn_file_is_called_by_its_name_and_leaves_nothing(tmp_path: Path) -> None:

@@ -12,13 +12,20 @@ from helpers_cli import hms
 from hybrid_scheduler.core import Cluster
 from hybrid_scheduler.core.cluster import DEFAULT_GPU
 from hybrid_scheduler.core.physics import class_times
-from hybrid_scheduler.errors import InputError
+from hybrid_scheduler.errors import InputError, UnknownNameError
 from hybrid_scheduler.profiling.calibration import build_cluster, calibrate
 from hybrid_scheduler.profiling.profile_file import save_profile
 from hybrid_scheduler.workloads import WorkloadGenerator
-from hybrid_scheduler.workloads.source import Source, compute_digest, draw_kernels, generate_profiled
+from hybrid_scheduler.workloads.source import (
+    Source,
+    compute_digest,
+    describe_assumptions,
+    draw_kernels,
+    generate_profiled,
+)
 from profiles import cpu_only, with_gpu
 from workloads.formats.instances import etc_file, starpu_folder
+from workloads.formats.samples import swf_file
 
 
 @pytest.fixture
@@ -102,7 +109,8 @@ def test_measured_times_are_taken_as_they_are_with_the_transfer() -> None:
 def test_without_a_gpu_its_times_follow_the_reference_model() -> None:
     profile = cpu_only()
     tasks = draw_kernels(profile, seed=0, count=50)
-    assert set(tasks.measured) == {"cpu"}
+    assert np.isnan(tasks.measured["gpu"]).all()  # the model's, and marked as such
+    assert describe_assumptions(tasks) == ["ASSUMED: times on gpu follow the formula, nobody measured them"]
     times = class_times(tasks, build_cluster(profile))
     expected = tasks.duration_estimate / (1 + 3 * tasks.compute_intensity)
     assert times[:, 1] == pytest.approx(expected + tasks.memory_required / DEFAULT_GPU.bandwidth)
@@ -159,3 +167,42 @@ def test_sources_that_make_no_sense_are_refused(tmp_path: Path) -> None:
         Source.of("profile")
     with pytest.raises(InputError, match="name a preset or leave it out"):
         Source.of(str(tmp_path / "tasks.csv"), profile=tmp_path / "profile.json")
+
+
+def test_jobs_of_several_processors_are_refused_unless_they_may_be_serialised(tmp_path: Path) -> None:
+    (log,) = swf_file(tmp_path)
+    with pytest.raises(InputError, match=r"log\.swf: 1 of 3 jobs took several processors at once.*--serialise"):
+        Source.of(str(log)).tasks(0, Cluster.default())
+    source = Source.of(str(log), serialise=True)
+    tasks = source.tasks(0, Cluster.default())
+    assert source.describe(tasks)["assumed"] == describe_assumptions(tasks)
+    assert describe_assumptions(tasks)[0].startswith("SERIALISED: 1 of 3 jobs")
+
+
+def test_imported_jobs_do_not_forget_that_they_are_wide(tmp_path: Path) -> None:
+    (log,) = swf_file(tmp_path)
+    hms("import", str(log), "-o", str(tmp_path / "tasks.csv"))
+    with pytest.raises(InputError, match="--serialise"):
+        Source.of(str(tmp_path / "tasks.csv")).tasks(0, Cluster.default())
+
+
+def test_times_that_a_file_lacks_are_assumed_only_if_asked_for(tmp_path: Path) -> None:
+    path, cluster = tmp_path / "tasks.csv", Cluster.default(gpus=1)
+    path.write_text("size,compute_intensity,memory_required,time_cpu\n1000,0.5,10,2580\n", encoding="utf-8")
+    tasks = Source.of(str(path)).tasks(0, cluster)
+    assert class_times(tasks, cluster)[0, 1] == np.inf
+    assert describe_assumptions(tasks, cluster) == [
+        "no task can run on gpu: there are no times for it (--assume formula takes the model's)"
+    ]
+    assumed = Source.of(str(path), assume="formula").tasks(0, cluster)
+    assert class_times(assumed, cluster)[0, 1] < 1.0
+    assert describe_assumptions(assumed, cluster) == [
+        "ASSUMED: times on gpu follow the formula, nobody measured them"
+    ]
+    with pytest.raises(UnknownNameError, match=r"unknown rule .*'formule'.*did you mean 'formula'"):
+        Source.of(str(path), assume="formule")
+
+
+def test_logs_of_parallel_machines_bound_slowdown_by_ten_seconds(tmp_path: Path) -> None:
+    assert Source.of(str(swf_file(tmp_path)[0]), serialise=True).slowdown_floor == 10.0
+    assert Source.of("mixed").slowdown_floor == 0.01

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,12 +24,10 @@ from hybrid_scheduler.workloads.formats import csv, reader
 from hybrid_scheduler.workloads.formats.reader import Imported
 from hybrid_scheduler.workloads.generator import DEFAULT_LOAD, WorkloadGenerator, scale_arrivals
 
-TIMES, ARRIVALS, MEMORY = range(3)
-"""Every column has its own random stream."""
+TIMES, ARRIVALS, MEMORY = range(3)  # every column has its own random stream
 STREAM = 0xC0
 SUFFIXES = (".parquet", ".csv")
-OWN_FORMATS = ("csv", "parquet")
-"""Formats whose columns are whatever their writer put there."""
+OWN_FORMATS = ("csv", "parquet")  # formats whose columns are whatever their writer put there
 MEMORY_COLUMN = "memory_required"
 SAME_ROWS, DRAWN_ROWS = "the same rows", "rows drawn with replacement"
 
@@ -43,10 +42,6 @@ class Part:
     column: str  # its name in the file, and whether it was measured
     rows: int
     taken: str
-
-    def without(self, column: str) -> Part:
-        """Return the same part without a column that comes from elsewhere."""
-        return replace(self, columns=tuple(name for name in self.columns if name != column))
 
     def describe(self) -> str:
         """Return a one-line description."""
@@ -98,15 +93,22 @@ def compose(
     if memory:
         column, part = _draw_memory(memory, count, seed)
         tasks = replace(tasks, memory_required=column)
-        parts = [*(each.without(MEMORY_COLUMN) for each in parts), part]
-    column, part = _repeat_arrivals(arrivals, count) if arrivals else _draw_arrivals(count, seed)
+        kept = [tuple(name for name in each.columns if name != MEMORY_COLUMN) for each in parts]
+        parts = [*(replace(each, columns=names) for each, names in zip(parts, kept, strict=True)), part]
+    if arrivals:
+        column, part = _repeat_arrivals(arrivals, count)
+    else:
+        column = np.cumsum(np.random.default_rng([seed, STREAM, ARRIVALS]).exponential(1.0, count))
+        part = Part(("arrival_time",), "", "", "drawn", count, "drawn: a Poisson stream")
     tasks = tasks.with_arrival_times(column)  # checks all columns again
     cluster = cluster or machines or Cluster.default()
-    pace = _describe_pace(rate, load, arrivals is not None, cluster)
-    if pace:
+    if arrivals is not None and rate is None and load is None:
+        pace = "as in the file"
+    else:
+        at_load = f"load {DEFAULT_LOAD if load is None else load:g} on {cluster.describe()}"
+        pace = f"stretched to {at_load if rate is None else f'{rate:g} tasks/s'}"
         tasks = scale_arrivals(tasks, cluster, rate=rate, load=load)
-    used = tuple(each for each in (*parts, part) if each.columns)
-    return Composition(tasks, used, seed, pace or "as in the file", machines)
+    return Composition(tasks, tuple(each for each in (*parts, part) if each.columns), seed, pace, machines)
 
 
 def _draw_times(path: str | Path, count: int, seed: int) -> tuple[Tasks, list[Part], Cluster | None]:
@@ -115,7 +117,8 @@ def _draw_times(path: str | Path, count: int, seed: int) -> tuple[Tasks, list[Pa
         raise InputError(
             f"{path} holds no measured times: give a file that does, or leave out --times for the formula"
         )
-    tasks = select_rows(found.tasks, _draw_rows(seed, TIMES, len(found.tasks), count))
+    rows = np.random.default_rng([seed, STREAM, TIMES]).integers(0, len(found.tasks), count)
+    tasks = select_rows(found.tasks, rows)
     times = [f"{MEASURED}{name}" for name in tasks.measured]
     others = [f"{EXPECTED}{name}" for name in tasks.expected] + [f"{FEATURE}{name}" for name in tasks.features]
     single = ("size", "compute_intensity", "duration_estimate", MEMORY_COLUMN)
@@ -142,7 +145,7 @@ def _draw_memory(path: str | Path, count: int, seed: int) -> tuple[Floats, Part]
             f"{path} holds no memory, all its tasks need 0 MB: leave out --memory, or give a file that does "
             "(pods do once hms import has read them with their list of nodes)"
         )
-    rows = _draw_rows(seed, MEMORY, len(found.tasks), count)
+    rows = np.random.default_rng([seed, STREAM, MEMORY]).integers(0, len(found.tasks), count)
     part = _describe_part([MEMORY_COLUMN], path, MEMORY_COLUMN, found, DRAWN_ROWS)
     return found.tasks.memory_required[rows], part
 
@@ -161,23 +164,6 @@ def _repeat_arrivals(path: str | Path, count: int) -> tuple[Floats, Part]:
     return arrival[place] + rounds * span, _describe_part(("arrival_time",), path, "arrival_time", found, taken)
 
 
-def _draw_arrivals(count: int, seed: int) -> tuple[Floats, Part]:
-    gaps = np.random.default_rng([seed, STREAM, ARRIVALS]).exponential(1.0, count)
-    return np.cumsum(gaps), Part(("arrival_time",), "", "", "drawn", count, "drawn: a Poisson stream")
-
-
-def _describe_pace(rate: float | None, load: float | None, from_file: bool, cluster: Cluster) -> str:
-    if rate is not None:
-        return f"stretched to {rate:g} tasks/s"
-    if load is None and from_file:
-        return ""
-    return f"stretched to load {DEFAULT_LOAD if load is None else load:g} on {cluster.describe()}"
-
-
-def _draw_rows(seed: int, column: int, among: int, count: int) -> Ints:
-    return np.random.default_rng([seed, STREAM, column]).integers(0, among, count)
-
-
 def select_rows(tasks: Tasks, rows: Ints) -> Tasks:
     """Return some rows, with new ids and without dependencies."""
     independent = replace(tasks, edges=no_edges(len(tasks)))
@@ -185,17 +171,13 @@ def select_rows(tasks: Tasks, rows: Ints) -> Tasks:
 
 
 def _describe_part(columns: Sequence[str], path: str | Path, column: str, found: Imported, taken: str) -> Part:
-    return Part(tuple(columns), str(path), sha256(path), _describe_column(path, column), len(found.tasks), taken)
-
-
-def _describe_column(path: str | Path, column: str) -> str:
-    """Return from what the format derives a column, and whether that is a measurement."""
+    """Describe columns of a file: from what its format derives `column`, and whether that is a measurement."""
     form = reader.detect_format(path)
-    if form.name in OWN_FORMATS:
-        return "as given there"
     lines = [each for each in form.mapping if column in each.becomes]
     best = next((each for each in lines if each.column), lines[0] if lines else None)
-    return f"{best.column or 'nothing of the kind there'}, {best.ground}" if best else "unknown"
+    origin = f"{best.column or 'nothing of the kind there'}, {best.ground}" if best else "unknown"
+    origin = "as given there" if form.name in OWN_FORMATS else origin
+    return Part(tuple(columns), str(path), sha256(path), origin, len(found.tasks), taken)
 
 
 def sidecar_path(path: str | Path) -> Path:
@@ -227,12 +209,10 @@ def write(composition: Composition, path: str | Path) -> None:
 
 def load_composition(path: str | Path, digest: str) -> dict[str, Any] | None:
     """Load the document beside a file of tasks; none if there is none, or if it is of other bytes."""
-    try:
-        document = json.loads(sidecar_path(path).read_text(encoding="utf-8"))
-        found: dict[str, Any] | None = document if document["sha256"] == digest else None
-    except (OSError, ValueError, KeyError, TypeError):
-        return None  # beside any file may lie one of this name that is not ours
-    return found
+    with suppress(OSError, ValueError, KeyError, TypeError):  # a file of this name may be none of ours
+        document: dict[str, Any] = json.loads(sidecar_path(path).read_text(encoding="utf-8"))
+        return document if document["sha256"] == digest else None
+    return None
 
 
 def format_lines(document: dict[str, Any]) -> list[str]:

@@ -38,7 +38,11 @@ def import_files(
         import pyarrow.compute
         import pyarrow.csv  # noqa: F401  # loaded before the timer starts
 
-    _check_out(paths, out, force)
+    if not out.name.endswith(SUFFIXES):
+        raise InputError(f"{out}: tasks are written as {', '.join(SUFFIXES)}: choose one of these endings")
+    if out.exists() and any(path.exists() and out.samefile(path) for path in paths):
+        raise InputError(f"{out} is one of the files to read: choose another path to write to")
+    _require_writable(out, force)
     used = reader.choose_format(paths, form)
     started = time.perf_counter()
     found = reader.read_all(paths, used.name)
@@ -53,8 +57,7 @@ def import_files(
             stack.enter_context(atomic_write(cluster_file)).write_text(found.cluster.to_yaml(), encoding="utf-8")
         writer = parquet if out.suffix == ".parquet" else csv
         writer.write(found.tasks, stack.enter_context(atomic_write(out)))
-    size = sum(path.stat().st_size for path in paths)
-    return Report(used, found, size, seconds, out, cluster_file)
+    return Report(used, found, sum(path.stat().st_size for path in paths), seconds, out, cluster_file)
 
 
 def cluster_path(out: Path) -> Path:
@@ -67,14 +70,6 @@ def find_cluster_file(path: str | Path) -> Path | None:
     """Return the file with the cluster of a table of tasks, if there is one beside it."""
     found = cluster_path(Path(path)) if str(path).endswith(SUFFIXES) else None
     return found if found and found.is_file() else None
-
-
-def _check_out(paths: Sequence[Path], out: Path, force: bool) -> None:
-    if not out.name.endswith(SUFFIXES):
-        raise InputError(f"{out}: tasks are written as {', '.join(SUFFIXES)}: choose one of these endings")
-    if out.exists() and any(path.exists() and out.samefile(path) for path in paths):
-        raise InputError(f"{out} is one of the files to read: choose another path to write to")
-    _require_writable(out, force)
 
 
 def _require_writable(path: Path, force: bool) -> None:

@@ -7,26 +7,26 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, replace
-from functools import cached_property
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 
 from hybrid_scheduler.core.cluster import Cluster
-from hybrid_scheduler.core.tasks import Edges, Floats, Tasks
+from hybrid_scheduler.core.tasks import INDIVISIBLE, Edges, Floats, Tasks
 from hybrid_scheduler.errors import InputError, unknown_name
 from hybrid_scheduler.files import sha256
 from hybrid_scheduler.profiling.kernels import normalise_intensity
 from hybrid_scheduler.workloads.formats import unpack
 from hybrid_scheduler.workloads.formats.starpu import CPU, GPU, Kernels, build_machine, read_measurements
-from hybrid_scheduler.workloads.graphs import FACTORISATIONS, find_dependencies
+from hybrid_scheduler.workloads.graphs import FACTORISATIONS, Step, find_dependencies
 
 TABLE, BUS = "starpu_kernel_times.csv", "bus"
 BYTES_PER_MEGABYTE = 1e6
 MAX_TILES = 128
-WIDTHS = {"single": 4, "double": 8}
-"""Bytes of a number by precision."""
+WIDTHS = {"single": 4, "double": 8}  # bytes of a number by precision
 _SPEC = re.compile(r"(\w+)@(.+?):(\w+):(\d{1,4})(?::(\d{1,6}))?")
 
 
@@ -84,11 +84,18 @@ class TiledFactorisation:
 
 
 def build_factorisation(
-    name: str, folder: str | Path, machine: str, tiles: int, tile_size: int | None = None, precision: str = "single"
+    name: str,
+    folder: str | Path,
+    machine: str,
+    tiles: int,
+    tile_size: int | None = None,
+    precision: str = "single",
+    indivisible: Collection[str] | None = None,
 ) -> TiledFactorisation:
-    """Build a factorisation of `tiles` tiles a side with the times of a machine.
+    """Build a factorisation of `tiles` tiles a side with times of a machine, by default for the largest tile size.
 
-    Without a tile size, the largest one that was measured is taken.
+    `indivisible` names the kernels that are never split between a core and a GPU; all of them if it is not given, as
+    they were measured whole.
     """
     if name not in FACTORISATIONS:
         raise unknown_name("factorisation", name, FACTORISATIONS)
@@ -98,7 +105,11 @@ def build_factorisation(
         )
     if not 1 <= tiles <= MAX_TILES:
         raise InputError(f"the number of tiles is {tiles}, expected 1 to {MAX_TILES} a side")
-    kernels = _read_kernels(Path(folder) / TABLE, machine)
+    table = read_measurements(Path(folder) / TABLE, derived=True)[0]
+    complete = table.machines(CPU) & table.machines(GPU)
+    if machine not in complete:
+        raise unknown_name("machine with cores and GPUs", machine, complete)
+    kernels = Kernels(table.select_machines({machine}))
     measured = {
         kind: replace(each, codelet=each.codelet.format(precision[0])) for kind, each in KERNELS[name].items()
     }
@@ -107,28 +118,51 @@ def build_factorisation(
     if edge not in by_size:
         known = ", ".join(map(str, sorted(by_size))) or "none"
         raise InputError(f"{name} with tiles of {edge} × {edge} was not measured on {machine}: known are {known}")
-    columns = _Columns(name, tiles, edge, WIDTHS[precision], measured, by_size[edge], kernels)
-    tasks = columns.build_tasks({kind: columns.times(f"{machine}_{kind}") for kind in (CPU, GPU)})
-    variation = {kind: columns.variation(f"{machine}_{kind}") for kind in (CPU, GPU)}
+    steps = list(FACTORISATIONS[name](tiles))
+    kinds = tuple(step.kernel for step in steps)
+    whole = measured.keys() if indivisible is None else indivisible
+    for kind in whole:
+        if kind not in measured:
+            raise unknown_name(f"kernel of {name}", kind, measured)
+    rows = np.array([by_size[edge][kind] for kind in kinds])
+    factors = np.array([measured[kind].factor for kind in kinds])
+    times = {side: factors * kernels.seconds(f"{machine}_{side}")[rows] for side in (CPU, GPU)}
+    variation = {side: kernels.variation(f"{machine}_{side}")[rows] for side in (CPU, GPU)}
+    tasks = _build_tasks(steps, measured, times, edge, edge**2 * WIDTHS[precision])
+    tasks = replace(tasks, traits={INDIVISIBLE: np.array([float(kind in whole) for kind in kinds])})
     cluster = _read_machine(Path(folder) / BUS, machine)
-    return TiledFactorisation(tasks, cluster, columns.steps, variation, edge, ASSUMED[name])
+    return TiledFactorisation(tasks, cluster, kinds, variation, edge, ASSUMED[name])
 
 
-def _read_kernels(path: Path, machine: str) -> Kernels:
-    table = read_measurements(path, derived=True).measurements
-    complete = table.machines(CPU) & table.machines(GPU)
-    if machine not in complete:
-        raise unknown_name("machine with cores and GPUs", machine, complete)
-    return Kernels(table.select_machines({machine}))
+def _build_tasks(
+    steps: list[Step], measured: dict[str, MeasuredKernel], times: dict[str, Floats], edge: int, tile: int
+) -> Tasks:
+    """Build the graph of kernels on tiles of `edge` × `edge` numbers, each of `tile` bytes."""
+    kernels = [measured[step.kernel] for step in steps]
+    work = np.array([each.cubes * edge**3 for each in kernels])
+    touched = np.array([float(each.operands * tile) for each in kernels])
+    numbers = {kind: place for place, kind in enumerate(sorted(measured))}
+    parents, counts = find_dependencies(steps)
+    edges = Edges(
+        np.cumsum([0, *map(len, parents)]).astype(np.int64),
+        np.array(list(chain.from_iterable(parents)), np.int64),
+        np.array(list(chain.from_iterable(counts)), np.float64) * (tile / BYTES_PER_MEGABYTE),
+    )
+    return Tasks.build(
+        size=np.full(len(steps), float(edge)),
+        compute_intensity=normalise_intensity(work, touched),
+        memory_required=touched / BYTES_PER_MEGABYTE,
+        duration_estimate=times[CPU],
+        edges=edges,
+        measured=times,
+        features={"kernel": [float(numbers[step.kernel]) for step in steps], "gflop": work / 1e9},
+    )
 
 
 def _find_tile_sizes(
     kernels: Kernels, machine: str, measured: dict[str, MeasuredKernel], width: int
 ) -> dict[int, dict[str, int]]:
-    """Return the rows of the kernels by edge of the tiles, where all of them were measured on cores and GPUs.
-
-    Tiles whose GEMM is a scaled copy of another measurement are left out.
-    """
+    """Return the rows of the kernels by edge of the tiles, where all of them were measured on cores and GPUs."""
     on_both = np.isfinite(kernels.seconds(f"{machine}_{CPU}")) & np.isfinite(kernels.seconds(f"{machine}_{GPU}"))
     names, codes = kernels.codelet.names, kernels.codelet.codes
     found = {(names[codes[row]], float(kernels.traffic[row])): int(row) for row in np.flatnonzero(on_both)}
@@ -136,7 +170,7 @@ def _find_tile_sizes(
     for (codelet, traffic), row in found.items():
         edge = round((traffic / 3 / width) ** 0.5)
         if not codelet.endswith("gemm") or kernels.is_derived[row]:
-            continue
+            continue  # no GEMM, or a scaled copy of another measurement
         wanted = {name: (each.codelet, each.operands * edge**2 * width) for name, each in measured.items()}
         if codelet in {key[0] for key in wanted.values()} and all(key in found for key in wanted.values()):
             sizes[edge] = {name: found[key] for name, key in wanted.items()}
@@ -148,60 +182,8 @@ def _read_machine(bus: Path, machine: str) -> Cluster:
     try:
         cpu, gpu, node = build_machine(figures, 0)
     except (ValueError, IndexError):
-        raise InputError(f"the figures of {machine} in {bus} are torn: fetch them again") from None
+        raise InputError(f"the figures of {machine} in {bus} are damaged: fetch them again") from None
     return Cluster((cpu, gpu), (node,))
-
-
-@dataclass(frozen=True)
-class _Columns:
-    """Expands one value for each kind of kernel to all kernels of the graph."""
-
-    name: str
-    tiles: int
-    edge: int
-    width: int
-    measured: dict[str, MeasuredKernel]
-    rows: dict[str, int]
-    kernels: Kernels
-
-    @cached_property
-    def steps(self) -> tuple[str, ...]:
-        return tuple(step.kernel for step in FACTORISATIONS[self.name](self.tiles))
-
-    def _expand(self, values: dict[str, float]) -> Floats:
-        return np.array([values[kind] for kind in self.steps], np.float64)
-
-    def times(self, name: str) -> Floats:
-        """Return seconds on a class."""
-        seconds = self.kernels.seconds(name)
-        return self._expand({kind: each.factor * seconds[self.rows[kind]] for kind, each in self.measured.items()})
-
-    def variation(self, name: str) -> Floats:
-        """Return the standard deviation over the mean on a class."""
-        variation = self.kernels.variation(name)
-        return self._expand({kind: float(variation[row]) for kind, row in self.rows.items()})
-
-    def build_tasks(self, times: dict[str, Floats]) -> Tasks:
-        """Build the graph with these times."""
-        tile = self.edge**2 * self.width
-        work = {kind: each.cubes * self.edge**3 for kind, each in self.measured.items()}
-        touched = {kind: float(each.operands * tile) for kind, each in self.measured.items()}
-        number = {kind: float(place) for place, kind in enumerate(sorted(self.measured))}
-        return Tasks.build(
-            size=np.full(len(self.steps), float(self.edge)),
-            compute_intensity=self._expand({kind: normalise_intensity(work[kind], touched[kind]) for kind in work}),
-            memory_required=self._expand(touched) / BYTES_PER_MEGABYTE,
-            duration_estimate=times[CPU],
-            edges=self._build_edges(tile / BYTES_PER_MEGABYTE),
-            measured=times,
-            features={"kernel": self._expand(number), "gflop": self._expand(work) / 1e9},
-        )
-
-    def _build_edges(self, megabytes: float) -> Edges:
-        parents, counts = find_dependencies(FACTORISATIONS[self.name](self.tiles))
-        start = np.cumsum([0, *map(len, parents)]).astype(np.int64)
-        flat = np.array([parent for each in parents for parent in each], np.int64)
-        return Edges(start, flat, np.array([count * megabytes for each in counts for count in each], np.float64))
 
 
 @dataclass(frozen=True)

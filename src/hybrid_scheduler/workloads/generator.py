@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 Sizes = Callable[[np.random.Generator, int, tuple[float, float]], Floats]
 Range = tuple[float, float]
+DEFAULT_LOAD = 0.9
 
 
 def uniform(generator: np.random.Generator, count: int, between: Range) -> Floats:
@@ -96,9 +97,6 @@ def find_preset(name: str) -> Preset:
     if name not in PRESETS:
         raise unknown_name("preset", name, PRESETS, "hms generate --help lists them")
     return PRESETS[name]
-
-
-DEFAULT_LOAD = 0.9
 
 
 class WorkloadGenerator:
@@ -198,12 +196,7 @@ class WorkloadGenerator:
 
 
 def scale_arrivals(
-    tasks: Tasks,
-    cluster: Cluster,
-    *,
-    rate: float | None = None,
-    load: float | None = None,
-    batch: bool = False,
+    tasks: Tasks, cluster: Cluster, *, rate: float | None = None, load: float | None = None, batch: bool = False
 ) -> Tasks:
     """Scale arrival times to a rate or an offered load; without either to load 0.9, or to 0 s for a batch."""
     if rate is not None and load is not None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from hybrid_scheduler.core.tasks import Floats
 
+Tile = tuple[int, ...]
 INTENSITIES = {"potrf": 0.1, "trsm": 0.6, "syrk": 0.8, "gemm": 1.0}
 """Compute intensity of Cholesky kernels, 0 … 1 of the preset's range: POTRF is mostly serial."""
 
@@ -64,9 +65,6 @@ def build_cholesky(generator: np.random.Generator, count: int) -> Graph:  # noqa
     parents, _ = find_dependencies(steps)
     intensity = np.array([INTENSITIES[step.kernel] for step in steps])
     return Graph(parents, size=np.full(len(steps), 0.5), intensity=intensity)
-
-
-Tile = tuple[int, ...]
 
 
 @dataclass(frozen=True)

@@ -135,16 +135,13 @@ class Library:
 
     def sweep(self) -> None:
         """Delete the remains of uploads that were killed; one that is under way is younger than that."""
-        hidden = self.folder.glob(".*") if self.folder.is_dir() else ()
-        for each in hidden:
+        for each in self.folder.glob(".*"):
             with suppress(OSError):  # another process sweeps too
                 if time.time() - each.stat().st_mtime > STALE_AFTER:
                     shutil.rmtree(each) if each.is_dir() else each.unlink()
 
     def _names(self) -> list[str]:
-        if not self.folder.is_dir():
-            return []
-        return sorted(each.name for each in self.folder.iterdir() if each.is_dir() and _NAME.fullmatch(each.name))
+        return sorted(each.name for each in self.folder.glob("*") if each.is_dir() and _NAME.fullmatch(each.name))
 
     def entries(self) -> tuple[list[Entry], list[str]]:
         """Return all workloads by name, and the problems of those that cannot be used."""
@@ -168,7 +165,7 @@ class Library:
                 f"there is no workload '{name}': uploaded are {known}; upload it with POST /api/workloads"
             ) from None
         except (OSError, ValueError, TypeError):
-            raise InputError(f"{about} is torn: delete workload '{name}' and upload it again") from None
+            raise InputError(f"{about} is damaged: delete workload '{name}' and upload it again") from None
 
     def path(self, name: str) -> Path:
         """Return the absolute path of a workload's file."""
@@ -190,18 +187,17 @@ class Library:
         entry = self.resolve(spec)
         with self._lock:
             if self._cache is None or self._cache[0] != entry.sha256:
-                self._cache = entry.sha256, self._read(entry)
+                path = self.folder / entry.name / FILE
+                try:
+                    same = sha256(path) == entry.sha256
+                except OSError as error:
+                    raise InputError(f"{path} cannot be read ({error.strerror}): upload it again") from None
+                if not same:
+                    raise InputError(
+                        f"{path} is not the file that was uploaded (its SHA-256 differs): upload it again"
+                    )
+                self._cache = entry.sha256, reader.read(path)
             return self._cache[1]
-
-    def _read(self, entry: Entry) -> Tasks:
-        path = self.folder / entry.name / FILE
-        try:
-            same = sha256(path) == entry.sha256
-        except OSError as error:
-            raise InputError(f"{path} cannot be read ({error.strerror}): upload it again") from None
-        if not same:
-            raise InputError(f"{path} is not the file that was uploaded (its SHA-256 differs): upload it again")
-        return reader.read(path)
 
 
 def _describe(name: str, place: Path) -> Entry:

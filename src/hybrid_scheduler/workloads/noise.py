@@ -1,7 +1,6 @@
 """Noise on execution times: actual = estimate × factor, while schedulers see the estimates.
 
-Factors are log-normal with mean 1; their coefficient of variation comes from a measurement, or is a plain number that
-is then marked as assumed.
+Factors are log-normal with mean 1; their coefficient of variation was measured, or is given and marked as assumed.
 """
 
 from __future__ import annotations
@@ -23,12 +22,9 @@ from hybrid_scheduler.workloads.formats.starpu import read_variation
 from hybrid_scheduler.workloads.formats.tables import NO_ROWS, read_table
 
 STARPU = "starpu:"
-ALL = "ratio"
-"""The column of a file of ratios that applies to every class."""
-MAX_VARIATION = 10.0
-"""A larger coefficient of variation is taken for a mistake, such as a percentage."""
-STREAM = 0x0153
-"""Separates the random stream of the noise from those of the tasks."""
+ALL = "ratio"  # the column of a file of ratios that applies to every class
+MAX_VARIATION = 10.0  # a larger coefficient of variation is taken for a mistake, such as a percentage
+STREAM = 0x0153  # separates the random stream of the noise from those of the tasks
 
 
 @dataclass(frozen=True)
@@ -47,17 +43,12 @@ class Noise:
 
     def describe(self) -> str:
         """Return a one-line description."""
+        medians = {name: f"{np.median(values):.3g}" for name, values in self.variations.items()}
+        kinds = [f"{name} {value}" for name, value in medians.items() if name in ("cpu", "gpu")]
+        variation = medians[ALL] if set(medians) == {ALL} else f"median {', '.join(kinds)}"
         return (
-            f"noise: actual = estimate × log-normal factor of mean 1, coefficient of variation {self._format()}, "
+            f"noise: actual = estimate × log-normal factor of mean 1, coefficient of variation {variation}, "
             f"{self.ground} ({self.origin}); policies see estimates"
-        )
-
-    def _format(self) -> str:
-        medians = {name: float(np.median(values)) for name, values in self.variations.items()}
-        if set(medians) == {ALL}:
-            return f"{medians[ALL]:.3g}"
-        return "median " + ", ".join(
-            f"{name} {value:.3g}" for name, value in medians.items() if name in ("cpu", "gpu")
         )
 
     def find_variation(self, each: DeviceClass) -> Floats:
@@ -75,18 +66,15 @@ class Noise:
             raise InputError(
                 "the tasks carry expected times, so what really happens differs already: leave out noise"
             )
-        estimates = class_times(tasks, cluster)
-        columns = {each.name: estimates[:, column] for column, each in enumerate(cluster.classes)}
-        actual = {each.name: columns[each.name] * self._factors(each, len(tasks), seed) for each in cluster.classes}
-        return replace(tasks, measured={**tasks.measured, **actual}, expected=columns)
-
-    def _factors(self, each: DeviceClass, count: int, seed: int) -> Floats:
-        """Draw factors; the random stream of a class does not depend on the other classes."""
-        generator = np.random.default_rng([seed, STREAM, *each.name.encode()])
-        variations = self.find_variation(each)
-        variance = np.log1p(variations[generator.integers(0, len(variations), count)] ** 2)
-        factors: Floats = np.exp(np.sqrt(variance) * generator.standard_normal(count) - variance / 2)
-        return factors
+        expected, actual, count = {}, {}, len(tasks)
+        for each, estimates in zip(cluster.classes, class_times(tasks, cluster).T, strict=True):
+            # The random stream of a class does not depend on the other classes.
+            generator = np.random.default_rng([seed, STREAM, *each.name.encode()])
+            variations = self.find_variation(each)
+            variance = np.log1p(variations[generator.integers(0, len(variations), count)] ** 2)
+            factors = np.exp(np.sqrt(variance) * generator.standard_normal(count) - variance / 2)
+            expected[each.name], actual[each.name] = estimates, estimates * factors
+        return replace(tasks, measured={**tasks.measured, **actual}, expected=expected)
 
 
 def parse_noise(text: str) -> Noise:
@@ -124,7 +112,14 @@ def _read_ratios(path: Path) -> Noise:
             f"noise is '{path}', which is no file: give a number such as 0.2, {STARPU}FOLDER or a CSV file of ratios"
         )
     table = read_table(path, _select_columns, NO_ROWS)
-    variations = {name: np.array([_compute_variation(path, name, table.numbers(name))]) for name in table.columns}
+    variations = {}
+    for name, ratios in table.columns.items():
+        if len(ratios) < 2 or not (ratios > 0).all():
+            raise InputError(f"{path}: column '{name}' needs at least two ratios actual / estimate, all above 0")
+        variation = float(ratios.std(ddof=1) / ratios.mean())
+        if variation > MAX_VARIATION:
+            raise InputError(f"{path}: the ratios of '{name}' vary by {variation:g} of their mean: correct them")
+        variations[name] = np.array([variation])
     return Noise(variations, f"{table.rows} ratios of {path.name}", str(path.resolve()), sha256(path))
 
 
@@ -133,12 +128,3 @@ def _select_columns(header: list[str]) -> dict[str, str]:
     if not selected:
         raise InputError(f"there are no ratios: add a column {ALL}, or one for each class")
     return selected
-
-
-def _compute_variation(path: Path, name: str, ratios: Floats) -> float:
-    if len(ratios) < 2 or not (ratios > 0).all():
-        raise InputError(f"{path}: column '{name}' needs at least two ratios actual / estimate, all above 0")
-    variation = float(ratios.std(ddof=1) / ratios.mean())
-    if variation > MAX_VARIATION:
-        raise InputError(f"{path}: the ratios of '{name}' vary by {variation:g} of their mean: correct them")
-    return variation

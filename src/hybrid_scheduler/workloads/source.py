@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from hybrid_scheduler.core.cluster import Cluster
+from hybrid_scheduler.core.metrics import SLOWDOWN_FLOOR
+from hybrid_scheduler.core.physics import assume_formula, unmeasured_classes
 from hybrid_scheduler.core.tasks import Tasks, base_duration
 from hybrid_scheduler.errors import InputError, unknown_name
 from hybrid_scheduler.files import sha256
@@ -21,13 +23,16 @@ from hybrid_scheduler.workloads.composition import OWN_FORMATS, load_composition
 from hybrid_scheduler.workloads.conversion import find_cluster_file
 from hybrid_scheduler.workloads.factorisations import FactorisationSpec
 from hybrid_scheduler.workloads.formats import reader
+from hybrid_scheduler.workloads.formats.reader import Imported
 from hybrid_scheduler.workloads.generator import PRESETS, WorkloadGenerator, find_preset, scale_arrivals
 from hybrid_scheduler.workloads.noise import STARPU, Noise, parse_noise
 from hybrid_scheduler.workloads.statistics import summarise
 
-PROFILE = "profile"
-"""The workload that consists of a profile's own kernels."""
+PROFILE = "profile"  # the workload that consists of a profile's own kernels
 NUM_TASKS = 2000
+FORMULA = "formula"
+ASSUMPTIONS = (FORMULA,)
+"""Rules for the times of tasks on classes on which they were not measured."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,8 @@ class Source:
     noise: str = ""  # a number, starpu:FILE or a file of ratios: actual times then differ from expected ones
     noise_sha256: str = ""
     companions: tuple[tuple[str, str], ...] = ()  # files that belong to the first, each with its SHA-256
+    assume: str = ""  # a rule of `ASSUMPTIONS` for the times on classes that a file of measured times lacks
+    serialise: bool = False  # whether jobs of several processors may run on one device, with all of their work
 
     @classmethod
     def of(
@@ -54,23 +61,31 @@ class Source:
         load: float | None = None,
         profile: str | Path | None = None,
         noise: str = "",
+        assume: str = "",
+        serialise: bool = False,
     ) -> Source:
         """Build the source that `name` stands for: a preset, `profile`, a factorisation, else one or more files."""
         if rate is not None and load is not None:
             raise InputError("both --rate and --load were given: give one of them")
         if num_tasks is not None and num_tasks < 1:
             raise InputError(f"number of tasks is {num_tasks}, expected a whole number above 0")
-        source = cls(name, num_tasks, rate, load)
-        source = source._pin_files() if profile is None else source._pin_profile(Path(profile))
-        return source.with_noise(noise) if noise else source
-
-    def _pin_profile(self, profile: Path) -> Source:
-        if self.name != PROFILE and self.name not in PRESETS:
+        if assume and assume not in ASSUMPTIONS:
+            raise unknown_name("rule for times that were not measured", assume, ASSUMPTIONS)
+        source = cls(name, num_tasks, rate, load, assume=assume, serialise=serialise)
+        if profile is None:
+            source = source._pin_files()
+        elif name != PROFILE and name not in PRESETS:
             raise InputError(
-                f"--profile gives tasks their durations, and {self.name} has its own: name a preset or leave it out"
+                f"--profile gives tasks their durations, and {name} has its own: name a preset or leave it out"
             )
-        load_profile(profile)  # fails here, before any work, if it cannot be used
-        return replace(self, profile=str(profile.resolve()), profile_sha256=sha256(profile))
+        else:
+            load_profile(profile)  # fails here, before any work, if it cannot be used
+            source = replace(source, profile=str(Path(profile).resolve()), profile_sha256=sha256(profile))
+        if not noise:
+            return source
+        # Paths become absolute, so that a run can be repeated from another folder.
+        model, prefix = parse_noise(noise), STARPU if noise.startswith(STARPU) else ""
+        return replace(source, noise=f"{prefix}{model.path}" if model.path else noise, noise_sha256=model.sha256)
 
     def _pin_files(self) -> Source:
         """Return the same with absolute paths and SHA-256 of its files; a preset has none."""
@@ -86,24 +101,15 @@ class Source:
             raise InputError(f"{name} is a directory: give the path of a file in it")
         if path.is_file():
             return replace(self, name=str(path.resolve()), sha256=sha256(path))
-        if "," in name:
-            return self._pin_companions()
+        if "," in name:  # files that belong together
+            first, *others = (replace(self, name=each.strip())._pin_files() for each in name.split(","))
+            for each in (first, *others):
+                if not each.is_file or each.companions or FactorisationSpec.parse(each.name):
+                    raise InputError(f"'{each.title}' is no file that belongs to others: name files, or one workload")
+            return replace(first, companions=tuple((each.name, each.sha256) for each in others))
         if path.suffix or len(path.parts) > 1:
             raise InputError(f"{name} does not exist: check the path, or make one with hms generate")
         raise unknown_name("preset", name, PRESETS, "or give the path of a file that hms import can read")
-
-    def _pin_companions(self) -> Source:
-        """Pin files that belong together, written with commas between them."""
-        first, *others = (replace(self, name=each.strip())._pin_files() for each in self.name.split(","))
-        for each in (first, *others):
-            if not each.is_file or each.companions or FactorisationSpec.parse(each.name):
-                raise InputError(f"'{each.title}' is no file that belongs to others: name files, or one workload")
-        return replace(first, companions=tuple((each.name, each.sha256) for each in others))
-
-    def with_noise(self, noise: str) -> Source:
-        """Return this source with noise; paths become absolute, so that a run can be repeated from another folder."""
-        model, prefix = parse_noise(noise), STARPU if noise.startswith(STARPU) else ""
-        return replace(self, noise=f"{prefix}{model.path}" if model.path else noise, noise_sha256=model.sha256)
 
     @property
     def is_file(self) -> bool:
@@ -130,20 +136,28 @@ class Source:
             return generate_profiled(profile, name, seed, cluster, num_tasks=count, rate=rate, load=load)
         if not self.is_file:
             return WorkloadGenerator(seed).generate_preset(name, count, rate=rate, load=load, cluster=cluster)
-        tasks, _ = self._read_files()
+        tasks = self._read_files().tasks
+        if tasks.serialised and not self.serialise:
+            raise InputError(
+                f"{self.title}: {tasks.serialised:,} of {len(tasks):,} jobs took several processors at once, and a "
+                "task here runs on one device: hms jobs runs them as wide as they are, --serialise gives it their "
+                "whole work, which takes longer than it did"
+            )
+        if self.assume == FORMULA:
+            tasks = assume_formula(tasks, cluster)
         if count is not None and count < len(tasks):
             tasks = tasks.part(0, count)
         if rate is None and load is None:
             return tasks
         return scale_arrivals(tasks, cluster, rate=rate, load=load)
 
-    def _read_files(self) -> tuple[Tasks, Cluster | None]:
-        """Return the tasks and the machines of the files, or of a factorisation with measured times."""
+    def _read_files(self) -> Imported:
+        """Return what the files hold, or a factorisation with measured times."""
         if spec := FactorisationSpec.parse(self.name):
             if spec.digest() != self.sha256:
                 raise InputError(f"{spec.folder} does not hold the measurements that were compared: restore them")
             built = spec.build()
-            return built.tasks, built.cluster
+            return Imported(built.tasks, len(built.tasks), cluster=built.cluster)
         files = ((self.name, self.sha256), *self.companions)
         for path, digest in files:
             _require_same(path, digest)
@@ -157,7 +171,12 @@ class Source:
             return None
         if Path(self.name).is_file() and reader.detect_format(self.name).name in OWN_FORMATS:
             return None  # such a table names no machines
-        return self._read_files()[1]
+        return self._read_files().cluster
+
+    @property
+    def slowdown_floor(self) -> float:
+        """Seconds that bounded slowdown takes an execution for at least: those that are usual for such a file."""
+        return self._read_files().slowdown_floor if self.is_file else SLOWDOWN_FLOOR
 
     def find_cluster_file(self) -> Path | None:
         """Return the file with the machines that `hms import` wrote beside the tasks, if there is one."""
@@ -176,6 +195,8 @@ class Source:
             shape["composition"] = composition
         if self.noise:
             shape["noise"] = self.load_noise().describe()
+        if notes := describe_assumptions(tasks):
+            shape["assumed"] = notes
         return {**shape, "machine": load_profile(self.profile).sources} if self.profile else shape
 
     def composition(self) -> dict[str, Any] | None:
@@ -193,9 +214,8 @@ class Source:
 
 
 @lru_cache(maxsize=1)  # every seed reads the same file
-def _read(files: tuple[tuple[str, str], ...]) -> tuple[Tasks, Cluster | None]:
-    found = reader.read_all([path for path, _ in files])
-    return found.tasks, found.cluster
+def _read(files: tuple[tuple[str, str], ...]) -> Imported:
+    return reader.read_all([path for path, _ in files])
 
 
 def _require_same(path: str, digest: str) -> None:
@@ -205,16 +225,34 @@ def _require_same(path: str, digest: str) -> None:
         raise InputError(f"{path} is not the file that was compared (its SHA-256 differs): restore it")
 
 
+def describe_assumptions(tasks: Tasks, cluster: Cluster | None = None) -> list[str]:
+    """Say what about tasks was not measured but assumed, and on which classes of a cluster none of them can run."""
+    notes = []
+    if tasks.serialised:
+        notes.append(
+            f"SERIALISED: {tasks.serialised:,} of {len(tasks):,} jobs took several processors at once; here one "
+            "device does all of their work, so times and bounds are not those of the machine that ran them"
+        )
+    if assumed := [name for name, column in tasks.measured.items() if np.isnan(column).all()]:
+        notes.append(f"ASSUMED: times on {', '.join(assumed)} follow the formula, nobody measured them")
+    if missing := unmeasured_classes(tasks, cluster) if cluster else []:
+        names = ", ".join(missing)
+        notes.append(f"no task can run on {names}: there are no times for it (--assume formula takes the model's)")
+    return notes
+
+
 def compute_digest(tasks: Tasks) -> str:
     """Return the SHA-256 of all columns of a workload."""
     digest = hashlib.sha256()
+    single = ("task_id", "size", "compute_intensity", "memory_required", "arrival_time", "duration_estimate")
     columns = {
-        **{name: getattr(tasks, name) for name in ("task_id", "size", "compute_intensity", "memory_required")},
-        **{name: getattr(tasks, name) for name in ("arrival_time", "duration_estimate")},
+        **{name: getattr(tasks, name) for name in single},
         **{f"edges.{name}": getattr(tasks.edges, name) for name in ("start", "parents", "megabytes")},
-        **{f"time_{name}": tasks.measured[name] for name in sorted(tasks.measured)},
+        # One of which nothing is known says no more than none.
+        **{f"time_{name}": each for name, each in sorted(tasks.measured.items()) if not np.isnan(each).all()},
         **{f"expected_{name}": tasks.expected[name] for name in sorted(tasks.expected)},
         **{f"feature_{name}": tasks.features[name] for name in sorted(tasks.features)},
+        **{name: tasks.traits[name] for name in sorted(tasks.traits)},
     }
     for name, column in columns.items():
         digest.update(name.encode())
@@ -232,10 +270,7 @@ def generate_profiled(
     rate: float | None = None,
     load: float | None = None,
 ) -> Tasks:
-    """Draw tasks with the times of a measured machine: its own kernels, or a preset with durations fitted to it.
-
-    Without a rate or a load, tasks of a graph all arrive at time 0 and others at load 0.9.
-    """
+    """Draw a measured machine's own kernels, or a preset with durations fitted to it; arrivals are as for presets."""
     if name == PROFILE:
         kernels = draw_kernels(profile, seed, NUM_TASKS if num_tasks is None else num_tasks)
         return scale_arrivals(kernels, cluster, rate=rate, load=load)
@@ -247,22 +282,17 @@ def generate_profiled(
 
 
 def draw_kernels(profile: Profile, seed: int, count: int) -> Tasks:
-    """Draw measured kernels uniformly; they arrive as a Poisson process of one task a second.
-
-    Measured times are taken as they are, those of the GPU with the transfer; the model fills in a device that was not
-    measured.
-    """
+    """Draw measured kernels, GPU times with the transfer; they arrive as a Poisson process of one task a second."""
     which, gaps = (np.random.default_rng([seed, column]) for column in range(2))
     rows = which.integers(0, len(profile.points), count)
     kinds = profile.tasks
-    times = {"cpu": kinds.duration_estimate}
+    times = {"cpu": kinds.duration_estimate, "gpu": np.full(len(profile.points), np.nan)}
     link = profile.link(TO_DEVICE)
     if profile.gpu_measured:
+        points = [(each.gpu, each.megabytes) for each in profile.points]
+        # The model fills in what was not measured.
         times["gpu"] = np.array(
-            [
-                each.gpu.seconds + link.seconds(each.megabytes) if each.gpu and link else np.nan
-                for each in profile.points
-            ]
+            [gpu.seconds + link.seconds(size) if gpu and link else np.nan for gpu, size in points]
         )
     return Tasks.build(
         size=kinds.size[rows],

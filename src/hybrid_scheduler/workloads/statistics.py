@@ -78,6 +78,8 @@ def compute_shape(tasks: Tasks, cluster: Cluster) -> Shape:
     rate = len(gaps) / span if span > 0 else np.nan
     edges = _bin_edges(float(tasks.arrival_time.min()), float(tasks.arrival_time.max()), "linear")
     counts, edges = np.histogram(tasks.arrival_time, edges)
+    is_gpu, present = np.array([each.kind == "gpu" for each in cluster.classes]), cluster.counts > 0
+    on_cpu, on_gpu = (times[:, present & which].min(axis=1, initial=np.inf) for which in (~is_gpu, is_gpu))
     work = batch_work(tasks, cluster) / len(tasks)  # seconds of the whole cluster that a task takes at best
     return Shape(
         span=span,
@@ -85,7 +87,7 @@ def compute_shape(tasks: Tasks, cluster: Cluster) -> Shape:
         offered_load=rate * work,
         burstiness=float(gaps.std() / gaps.mean()) if span > 0 else np.nan,
         dependency_share=float(np.mean(np.diff(tasks.edges.start) > 0)),
-        gpu_faster_share=_gpu_faster_share(times, cluster),
+        gpu_faster_share=float(np.mean(on_gpu < on_cpu)) if len(cluster.gpus) else np.nan,
         unfit_share=float(1.0 - fits.mean()),
         measured_classes=measured,
         bound=lower_bound(tasks, cluster, times).makespan if len(tasks) <= BOUND_TASKS else np.nan,
@@ -107,16 +109,6 @@ def _drop_foreign_times(tasks: Tasks, cluster: Cluster) -> Tasks:
     """Drop measured times if none is of a class of this cluster, whose times then follow the formulas."""
     known = {each.name for each in cluster.classes} & set(tasks.measured)
     return tasks if known else replace(tasks, measured={})
-
-
-def _gpu_faster_share(times: Floats, cluster: Cluster) -> float:
-    """Return the share of tasks that are faster on the best GPU, unsplit; NaN if the cluster has none."""
-    present = cluster.counts > 0
-    is_gpu = np.array([each.kind == "gpu" for each in cluster.classes])
-    if not (present & is_gpu).any():
-        return float("nan")
-    best_cpu = times[:, present & ~is_gpu].min(axis=1, initial=np.inf)
-    return float(np.mean(times[:, present & is_gpu].min(axis=1) < best_cpu))
 
 
 def distribution(values: Floats) -> Distribution:

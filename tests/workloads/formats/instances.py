@@ -101,6 +101,42 @@ def starpu_file(folder: Path) -> list[Path]:
     ]
 
 
+REGRESSIONS = (
+    "# sumlnx\tsumlnx2\t\tsumlny\t\tsumlnxlny\talpha\t\tbeta\t\tn\tminx\t\tmaxx\n"
+    "0.000000e+00   \t0.000000e+00   \t0.000000e+00   \t0.000000e+00   \tnan            \tnan            \t0\t0\t0\n"
+    "# a\t\tb\t\tc\nnan            \tnan            \tnan            \n# not multiple-regression-base\n0\n"
+)
+
+
+def write_model(path: Path, devices: list[tuple[int, int, int, list[list[str]]]]) -> Path:
+    """Write a performance model as StarPU does: type, id, cores, and the entries of each implementation."""
+    text = f"##################\n# Performance Model Version\n45\n\n####\n# COMBs\n# number\n{len(devices)}\n"
+    for place, (kind, number, cores, implementations) in enumerate(devices):
+        text += f"####\n# COMB_{place}\n# number of types devices\n1\n"
+        for what, value in (("device type (CPU - 0, CUDA - 1)", kind), ("device id ", number), ("cores ", cores)):
+            text += f"####\n# DEV_0\n# {what}\n{value}\n"
+        text += f"##########\n# number of implementations\n{len(implementations)}\n"
+        for entries in implementations:
+            text += f"#####\n# Model for x\n# number of entries\n{len(entries)}\n{REGRESSIONS}# hash\t\tsize\n"
+            text += "".join(f"{entry}\n" for entry in entries) + "\n"
+    return write_file(path, text)
+
+
+def starpu_model_files(folder: Path) -> list[Path]:
+    """Write the models of two codelets on a machine with two GPUs, with its cores and links."""
+    gemm = "24c84a50\t1200           \t2.000000e+03   \t{}   \t5.000000e+00   \t1.0e+03   \t1.0e+06   \t10"
+    scal = "50d9324f\t25             \t0.000000e+00   \t7.000000e+00   \t0.0e+00   \t7.0e+01   \t4.9e+02   \t10"
+    on_gpus = [(1, 0, 1, [[gemm.format("1.0e+01")]]), (1, 1, 1, [[gemm.format("3.0e+01")]])]
+    several = (0, 0, 4, [[gemm.format("2.5e+01")]])
+    return [
+        write_model(
+            folder / "chol_model_gemm.left-1", [(0, 0, 1, [[gemm.format("1.0e+02")], []]), *on_gpus, several]
+        ),
+        write_model(folder / "scal.left-1", [(0, 0, 1, [[scal]]), (2, 0, 1, [[scal]])]),
+        write_file(folder / "left_1.config", "# Configuration\n12 # Number of CPUs\n2 # Number of CUDA devices\n"),
+    ]
+
+
 def gavel_file(folder: Path) -> list[Path]:
     """Write a trace of four jobs and a table of throughputs on two types of GPU."""
     small, large = "ResNet-18 (batch size 128)", "LM (batch size 80)"

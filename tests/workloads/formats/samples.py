@@ -113,6 +113,49 @@ def requests_file(folder: Path) -> list[Path]:
     return [write_file(folder / "requests.csv", REQUESTS)]
 
 
+BURSTGPT = """\
+Timestamp,Session ID,Elapsed time,Model,Request tokens,Response tokens,Total tokens,Log Type
+19440110.0,s1,43,GPT-4,906,446,1352,Conversation log
+19440161.0,s2,2,ChatGPT,36,29,65,Conversation log
+19440192.5,s1,0,GPT-4,1500,0,1500,API log
+"""
+
+
+def llm_file(folder: Path) -> list[Path]:
+    """Write three requests, one of which failed."""
+    return [write_file(folder / "burst.csv", BURSTGPT)]
+
+
+GENAI = """\
+gmt_create,predict_type,predict_status,exec_time_seconds,groupId,prompt_length,negative_prompt_length,\
+num_images_per_prompt,num_inference_steps,checkpoint_model_version_id,num_lora
+2024-11-15 16:57:50,TXT_2_IMG,SUCCEED,32.0,G0000,63.0,26.0,1.0,30.0,M0000,0
+2024-11-15 18:16:14,IMG_2_IMG,SUCCEED,43.0,G0001,93.0,,8.0,40.0,M0001,1
+2024-11-15 18:17:06,TXT_2_IMG,FAILED,3.0,G0001,93.0,,8.0,40.0,M0001,0
+2024-11-15 18:17:16,TXT_2_IMG,PROCESSING,,G0001,93.0,,8.0,40.0,M0001,0
+"""
+
+
+def genai_file(folder: Path) -> list[Path]:
+    """Write four requests for images, two of which ended well."""
+    return [write_file(folder / "lora_request_trace.csv", GENAI)]
+
+
+SPOT_JOBS = """\
+job_name,organization,gpu_model,cpu_request,gpu_request,worker_num,submit_time,duration,job_type
+239255,13,A10,20,1,1,0,2764,HP
+437260,57,A100-SXM4-80GB,15,2,3,9589,410,Spot
+437261,57,A10,15,0.5,1,9600,100,Spot
+437262,57,A10,15,1,1,9700,0,Spot
+"""
+SPOT_NODES = "gpu_model,gpu_capacity_num,cpu_num,node_name\nA10,1,128,0\nA100-SXM4-80GB,8,128,1\nH800,8,192,2\n"
+
+
+def spot_files(folder: Path) -> list[Path]:
+    """Write four jobs, one of which did nothing, and three nodes."""
+    return [write_file(folder / "job_info_df.csv", SPOT_JOBS), write_file(folder / "node_info_df.csv", SPOT_NODES)]
+
+
 SAMPLES: dict[str, Sample] = {
     "csv": csv_file,
     "parquet": parquet_file,
@@ -120,10 +163,14 @@ SAMPLES: dict[str, Sample] = {
     "swf": swf_file,
     "philly": philly_file,
     "requests": requests_file,
+    "llm": llm_file,
+    "genai": genai_file,
+    "spot": spot_files,
     "wfcommons": instances.wfcommons_file,
     "etc": instances.etc_file,
     "kernels": instances.kernels_file,
     "starpu": instances.starpu_file,
+    "starpu_models": instances.starpu_model_files,
     "gavel": instances.gavel_file,
 }
 """By name of the format; a test fails if a format of the registry has none."""

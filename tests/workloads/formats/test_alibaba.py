@@ -122,3 +122,11 @@ def test_the_published_trace_is_there_in_full(name: str) -> None:
     assert int((status != RAN).sum()) == (
         0 if "default" in name else 8
     )  # one pod of 8 GPUs and 120 cores of a model whose nodes have 96
+
+
+def test_a_list_of_pods_without_times_says_what_is_missing(tmp_path: Path) -> None:
+    pods, nodes = alibaba_files(tmp_path)
+    rows = [line.rsplit(",", 3)[0] for line in pods.read_text(encoding="utf-8").splitlines()]
+    pods.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"pods\.csv: this list of pods has no creation_time, deletion_time"):
+        reader.read_all([pods, nodes])

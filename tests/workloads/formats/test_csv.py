@@ -11,6 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hybrid_scheduler.core import Task, Tasks
+from hybrid_scheduler.core.tasks import MAX_MEMORY, MAX_SECONDS, MAX_SIZE
 from hybrid_scheduler.errors import InputError, SchedulerError
 from hybrid_scheduler.workloads import WorkloadGenerator
 from hybrid_scheduler.workloads.formats import csv
@@ -75,16 +76,20 @@ def test_measured_times_in_a_file_are_read_by_class(tmp_path: Path) -> None:
     assert np.isnan([tasks.measured["cpu"][1], tasks.measured["big_gpu"][1]]).all()
 
 
-numbers = st.floats(1e-3, 1e100)
+numbers = st.floats(1e-3, MAX_SIZE)
+SECONDS = st.floats(5e-324, MAX_SECONDS) | st.sampled_from((math.inf, math.nan))
 
 
 @settings(max_examples=200, deadline=None, derandomize=True)
 @given(
     rows=st.lists(
-        st.tuples(numbers, st.floats(0, 1), st.floats(0, 1e300), st.floats(0, 1e300), numbers), min_size=1, max_size=6
+        st.tuples(numbers, st.floats(0, 1), st.floats(0, MAX_MEMORY), st.floats(0, MAX_SECONDS), numbers),
+        min_size=1,
+        max_size=6,
     ),
     ids=st.lists(st.integers(-(2**53) + 1, 2**53 - 1), min_size=6, max_size=6, unique=True),
-    measured=st.none() | st.lists(st.floats(5e-324) | st.just(math.nan), min_size=6, max_size=6),
+    measured=st.none()
+    | st.lists(st.floats(5e-324, MAX_SECONDS) | st.sampled_from((math.inf, math.nan)), min_size=6, max_size=6),
     chained=st.booleans(),
 )
 def test_any_tasks_come_back_from_their_file_bit_identical(

@@ -93,3 +93,27 @@ def test_a_matrix_may_be_laid_out_in_several_ways(content: str, shape: tuple[int
     path.write_bytes(content.encode())
     tasks = reader.read_all([path], "etc").tasks
     assert (len(tasks), len(tasks.measured)) == shape
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1.5,4\n2, 2\n5,1\n",
+        "3,2\n1.5,4\n2,2\n5,1\n",
+        "1.5,4,\r\n2,2,\r\n5,1,\r\n",
+        "job,m1,m2\nj1,1.5,4\nj2,2,2\nj3,5,1\n",
+        "M1,M2\n1.5,4\n2,2\n5,1\n",
+    ],
+    ids=["plain", "with its shape", "commas at the end", "with names", "with names of machines"],
+)
+def test_numbers_may_stand_between_commas(text: str, tmp_path: Path) -> None:
+    path = write_file(tmp_path / "instance.csv", text)
+    assert reader.detect_format(path).name == "etc"
+    tasks = reader.read(path)
+    assert tasks.measured["m00"].tolist() == [1.5, 2.0, 5.0]
+    assert tasks.measured["m01"].tolist() == [4.0, 2.0, 1.0]
+
+
+def test_a_gap_between_commas_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="line 2: there is no number between two commas"):
+        reader.read_all([write_file(tmp_path / "instance.csv", "1,4,2\n2,,2\n")], "etc")

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybrid_scheduler.errors import InputError
+from hybrid_scheduler.workloads.conversion import import_files
 from hybrid_scheduler.workloads.formats import reader, unpack
 from hybrid_scheduler.workloads.formats.reader import ASSUMED, IGNORED, MEASURED
 from hybrid_scheduler.workloads.source import compute_digest
@@ -75,6 +76,12 @@ def test_its_packed_twin_gives_the_same_tasks(name: str, ending: str, tmp_path: 
     plain, twin = reader.read_all(paths), reader.read_all(_packed(paths, ending))
     assert compute_digest(plain.tasks) == compute_digest(twin.tasks)
     assert replace(plain, tasks=twin.tasks) == twin
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_its_tasks_come_back_from_our_own_tables(name: str, ending: str, tmp_path: Path) -> None:
+    report = import_files(SAMPLES[name](tmp_path), tmp_path / f"written.{ending}")
+    assert compute_digest(reader.read(report.tasks_file)) == compute_digest(report.found.tasks)
 
 
 def test_its_files_may_be_given_in_any_order(name: str, tmp_path: Path) -> None:

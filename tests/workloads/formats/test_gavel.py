@@ -17,23 +17,29 @@ from workloads.formats.instances import gavel_file, write_file
 def test_seconds_are_steps_over_throughput_on_every_type_of_gpu(tmp_path: Path) -> None:
     tasks = reader.read_all(gavel_file(tmp_path)).tasks
     assert list(tasks.measured) == ["cpu", "v100", "k80"]
-    assert tasks.measured["v100"].tolist() == [100.0, 100.0]
-    assert tasks.measured["k80"].tolist() == [300.0, np.inf]
+    assert tasks.measured["v100"].tolist() == [100.0, 100.0, *[1.0] * 4]
+    assert tasks.measured["k80"].tolist() == [300.0, np.inf, *[np.inf] * 4]
     assert np.isinf(tasks.measured["cpu"]).all()
-    assert tasks.arrival_time.tolist() == [0.0, 12.5]
-    assert tasks.duration_estimate.tolist() == [200.0, 100.0]
+    assert tasks.arrival_time.tolist() == [0.0, 12.5, *[20.0] * 4]
+    assert tasks.duration_estimate.tolist() == [200.0, 100.0, *[1.0] * 4]
 
 
 def test_names_of_jobs_tell_the_batch_size_and_the_model(tmp_path: Path) -> None:
     features = reader.read_all(gavel_file(tmp_path)).tasks.features
-    assert features["batch_size"].tolist() == [128.0, 80.0]
-    assert features["model"].tolist() == [1.0, 0.0]
+    assert features["batch_size"].tolist() == [128.0, 80.0, *[128.0] * 4]
+    assert features["model"].tolist() == [1.0, 0.0, *[1.0] * 4]
 
 
-def test_jobs_of_several_gpus_and_of_unknown_types_are_skipped(tmp_path: Path) -> None:
+def test_a_job_of_several_gpus_takes_as_many_at_the_throughput_of_its_scale(tmp_path: Path) -> None:
     found = reader.read_all(gavel_file(tmp_path))
-    assert (found.rows, found.used) == (4, 2)
-    assert dict(found.skipped) == {gavel.SEVERAL: 1, gavel.UNKNOWN: 1}
+    assert (found.rows, found.used, len(found.tasks)) == (4, 3, 6)
+    assert found.tasks.features["scale"].tolist() == [1.0, 1.0, *[4.0] * 4]
+    # 100 steps at 100 a second on four V100: a second on each, not 100 / 30.
+    assert found.tasks.measured["v100"][2:].tolist() == [1.0] * 4
+
+
+def test_jobs_of_unknown_types_or_scales_are_skipped(tmp_path: Path) -> None:
+    assert dict(reader.read_all(gavel_file(tmp_path)).skipped) == {gavel.UNKNOWN: 1}
 
 
 def test_the_cluster_is_that_of_gavels_authors(tmp_path: Path) -> None:

@@ -123,3 +123,26 @@ def test_the_fast_reader_gives_the_same_columns_as_the_slow_one(
 
 def _comparable(column: Any) -> Any:
     return column.tobytes() if isinstance(column, np.ndarray) else [cell.strip() for cell in column.to_pylist()]
+
+
+@pytest.mark.parametrize("quote", ["", '"'])
+def test_a_table_with_too_many_columns_is_refused_by_its_header(tmp_path: Path, quote: str) -> None:
+    names = ["size", "compute_intensity", "memory_required", *(f"feature_{number}" for number in range(50_000))]
+    path = tmp_path / "wide.csv"
+    path.write_text(",".join(quote + name + quote for name in names) + "\n" + ",".join("1" for _ in names) + "\n")
+    with pytest.raises(InputError, match="there are 50,003 columns, at most 10,000"):
+        csv.read(path)
+
+
+def test_thousands_of_columns_are_each_looked_up_once(tmp_path: Path) -> None:
+    class Counted(str):
+        __hash__ = str.__hash__
+        compared = 0
+
+        def __eq__(self, other: object) -> bool:
+            Counted.compared += 1
+            return str.__eq__(self, other)
+
+    names = [Counted(f"column {number}") for number in range(5000)]
+    assert tables._find_places(list(names), names) == {name: place for place, name in enumerate(names)}
+    assert Counted.compared < 20 * len(names)

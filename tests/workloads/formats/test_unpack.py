@@ -1,4 +1,4 @@
-"""Packed files are told by their content, unpacked as a stream, and refused when they are bombs or torn."""
+"""Packed files are told by their content, unpacked as a stream, and refused when they are bombs or damaged."""
 
 from __future__ import annotations
 

@@ -49,6 +49,23 @@ def test_machines_become_nodes_with_their_cores(found: Imported) -> None:
     assert [dict(node.devices) for node in found.cluster.nodes] == [{"cpu": 2}, {"cpu": 1}]
 
 
+def test_a_task_must_fit_the_memory_of_a_node(tmp_path: Path) -> None:
+    document = workflow()
+    machines = document["workflow"]["execution"]["machines"]
+    machines[0]["memoryInBytes"], machines[1]["memoryInBytes"] = 2_000_000_000, 2_000_000_000
+    found = reader.read_all([write_file(tmp_path / "same.json", json.dumps(document))])
+    assert found.cluster is not None
+    assert [(each.name, each.memory) for each in found.cluster.classes] == [("cpu", 2000.0)]
+    machines[1]["memoryInBytes"] = 64_000_000_000
+    found = reader.read_all([write_file(tmp_path / "other.json", json.dumps(document))])
+    assert found.cluster is not None
+    assert [(each.name, each.memory) for each in found.cluster.classes] == [
+        ("cpu_2gb", 2000.0),
+        ("cpu_64gb", 64_000.0),
+    ]
+    assert found.tasks.measured["cpu_2gb"].tolist() == found.tasks.measured["cpu_64gb"].tolist()
+
+
 def older(version: str) -> dict[str, Any]:
     """Return the same workflow as versions up to 1.4 have it."""
     new = workflow()["workflow"]

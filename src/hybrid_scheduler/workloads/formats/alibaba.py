@@ -8,26 +8,35 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from hybrid_scheduler.core.cluster import MAX_NODES, Cluster, DeviceClass, Node
+from hybrid_scheduler.core.jobs import Jobs
+from hybrid_scheduler.core.machines import WHOLE, Machines
 from hybrid_scheduler.core.tasks import Floats, Ints, Tasks
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.workloads.formats import columns
 from hybrid_scheduler.workloads.formats.columns import Mask, RowFilter
-from hybrid_scheduler.workloads.formats.reader import ASSUMED, IGNORED, MEASURED, Format, Imported, Mapped
+from hybrid_scheduler.workloads.formats.reader import (
+    ASSUMED,
+    IGNORED,
+    MEASURED,
+    Format,
+    Imported,
+    ImportedJobs,
+    Mapped,
+)
 from hybrid_scheduler.workloads.formats.tables import NUMBER, TEXT, Table, read_table
 
 AMOUNTS = ("cpu_milli", "memory_mib", "gpu_milli", "creation_time", "deletion_time")
 POD_COLUMNS = (*AMOUNTS, "num_gpu", "scheduled_time")
 NODE_COLUMNS = ("sn", "cpu_milli", "memory_mib", "gpu", "model")
+REQUESTS = ("cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
 COMPANION = f"a list of nodes ({', '.join(NODE_COLUMNS)})"
 MEGABYTES_PER_MIB = 1.048576
-MAX_KINDS = 200
-"""Classes that a cluster may get: each is a column of times."""
+MAX_KINDS = 200  # classes that a cluster may get: each is a column of times
 
 MAPPING = (
     Mapped("creation_time", "arrival_time", MEASURED, "seconds, counted from the first pod"),
@@ -50,8 +59,8 @@ MAPPING = (
 
 
 def sniff(head: bytes) -> bool:
-    """Whether the first line names the columns of pods."""
-    return set(POD_COLUMNS) <= columns.parse_header(head)
+    """Whether the first line names what pods ask for; a list without their times is refused when it is read."""
+    return set(REQUESTS) <= columns.parse_header(head)
 
 
 def is_node_list(head: bytes) -> bool:
@@ -94,22 +103,23 @@ def _read(path: Path, companions: Sequence[Path]) -> Imported:
     cluster, kinds = _read_nodes(companions[0]) if companions else (None, SINGLE_DEVICES)
     table = read_table(path, _select_pod_columns)
     with table.locate_errors():
-        _check_pods(table)
-        pods = RowFilter(table.rows)
-        duration = _measure_durations(table, pods)
+        pods, duration = _filter_pods(table)
         tasks = _build_tasks(table, pods.rows, duration, kinds)
     return Imported(tasks, table.rows, pods.skipped, cluster)
 
 
 def _select_pod_columns(header: list[str]) -> dict[str, str]:
+    if missing := [name for name in POD_COLUMNS if name.endswith("_time") and name not in header]:
+        raise InputError(
+            f"this list of pods has no {', '.join(missing)}: so it is not known when a pod came and how long it ran, "
+            "give a list with these columns, such as openb_pod_list_default.csv"
+        )
     columns.require_columns(header, POD_COLUMNS, "pods need")
-    return {
-        **dict.fromkeys(POD_COLUMNS, NUMBER),
-        **({"gpu_spec": TEXT} if "gpu_spec" in header else {}),
-    }
+    return dict.fromkeys(POD_COLUMNS, NUMBER) | ({"gpu_spec": TEXT} if "gpu_spec" in header else {})
 
 
-def _check_pods(table: Table) -> None:
+def _filter_pods(table: Table) -> tuple[RowFilter, Floats]:
+    """Check pods, skip those that did no work, and return how long each ran."""
     for name in AMOUNTS:
         amount = table.numbers(name)
         columns.require_values(name, amount, (amount >= 0) & (amount < np.inf), "a number, 0 or more")
@@ -117,24 +127,19 @@ def _check_pods(table: Table) -> None:
     scheduled = table.numbers("scheduled_time")
     valid = ~(scheduled < 0) & ~np.isinf(scheduled)
     columns.require_values("scheduled_time", scheduled, valid, "seconds, 0 or more, or empty")
-
-
-def _measure_durations(table: Table, pods: RowFilter) -> Floats:
-    """Return how long each pod ran, and skip those that did no work."""
-    scheduled = table.numbers("scheduled_time")
+    pods = RowFilter(table.rows)
     duration = table.numbers("deletion_time") - scheduled
     gpus, shares = table.numbers("num_gpu"), table.numbers("gpu_milli")
     pods.skip(np.isnan(scheduled), "never scheduled, so its duration is not known")
     pods.skip(duration <= 0, "ran for 0 s")
     pods.skip((gpus > 0) & (shares == 0), "asks for 0 of a GPU")
     pods.skip((gpus == 0) & (table.numbers("cpu_milli") == 0), "asks for no core and no GPU")
-    return duration
+    return pods, duration
 
 
 def _build_tasks(table: Table, rows: Ints, duration: Floats, kinds: Mapping[str, NodeKind]) -> Tasks:
     rows = columns.repeat_rows(rows, np.maximum(table.numbers("num_gpu")[rows], 1))
-    requests = ("cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
-    cores, memory, gpus, shares = (table.numbers(name)[rows] for name in requests)
+    cores, memory, gpus, shares = (table.numbers(name)[rows] for name in REQUESTS)
     on_gpu, seconds = gpus > 0, duration[rows]
     gpu_seconds = seconds * shares / 1000
     accepted = _find_accepted(table, rows, {kind.model for kind in kinds.values() if kind.gpus})
@@ -160,48 +165,44 @@ def _build_tasks(table: Table, rows: Ints, duration: Floats, kinds: Mapping[str,
 
 
 def _find_accepted(table: Table, rows: Ints, models: set[str]) -> dict[str, Mask]:
-    """Return for every model of GPU which rows accept it, by the column `gpu_spec`."""
+    """Return for every model of GPU which rows accept it, by the column `gpu_spec` (`V100|T4`)."""
     if "gpu_spec" not in table.columns:
         return {model: np.ones(len(rows), bool) for model in models}
     specs = columns.encode_strings(table.columns["gpu_spec"]).take(rows)
-    return {model: specs.match(partial(_accepts, model)) for model in models}
-
-
-def _accepts(model: str, spec: str) -> bool:
-    """Whether a `gpu_spec` such as `V100|T4` names a model; an empty one accepts all."""
-    accepted = set(filter(None, spec.strip().split("|")))
-    return not accepted or model in accepted or model == "any"
+    named = [set(filter(None, spec.strip().split("|"))) for spec in specs.names]  # one that names none accepts all
+    return {
+        model: np.array([not names or model in names or model == "any" for names in named], bool)[specs.codes]
+        for model in models
+    }
 
 
 def _read_nodes(path: Path) -> tuple[Cluster, Mapping[str, NodeKind]]:
     """Read a list of nodes: the cluster, and what each of its classes offers."""
     table = read_table(path, _select_node_columns)
     with table.locate_errors():
-        return _build_cluster(table)
+        for name in ("cpu_milli", "memory_mib"):
+            column = table.numbers(name)
+            columns.require_values(name, column, (column > 0) & (column < np.inf), "a number above 0")
+        columns.require_counts("gpu", table.numbers("gpu"))
+        if table.rows > MAX_NODES:
+            raise InputError(
+                f"there are {table.rows} nodes, at most {MAX_NODES} can be used: take a part of the list"
+            )
+        figures = (table.numbers(name).tolist() for name in ("cpu_milli", "memory_mib", "gpu"))
+        names: dict[NodeKind, str] = {}
+        nodes = []
+        for cores, mib, gpus, model in zip(*figures, table.columns["model"].to_pylist(), strict=True):
+            devices = {_name_kind(names, NodeKind(cores, mib, 0, "")): 1}
+            if gpus:
+                devices[_name_kind(names, NodeKind(cores, mib, int(gpus), model.strip()))] = int(gpus)
+            nodes.append(Node(devices))
+        kinds = {name: kind for kind, name in sorted(names.items(), key=lambda each: (each[0].gpus > 0, each[1]))}
+        return Cluster(tuple(kind.device_class(name) for name, kind in kinds.items()), tuple(nodes)), kinds
 
 
 def _select_node_columns(header: list[str]) -> dict[str, str]:
     columns.require_columns(header, NODE_COLUMNS, "nodes need")
     return {"model": TEXT, **dict.fromkeys(("cpu_milli", "memory_mib", "gpu"), NUMBER)}
-
-
-def _build_cluster(table: Table) -> tuple[Cluster, Mapping[str, NodeKind]]:
-    for name in ("cpu_milli", "memory_mib"):
-        column = table.numbers(name)
-        columns.require_values(name, column, (column > 0) & (column < np.inf), "a number above 0")
-    columns.require_counts("gpu", table.numbers("gpu"))
-    if table.rows > MAX_NODES:
-        raise InputError(f"there are {table.rows} nodes, at most {MAX_NODES} can be used: take a part of the list")
-    figures = (table.numbers(name).tolist() for name in ("cpu_milli", "memory_mib", "gpu"))
-    names: dict[NodeKind, str] = {}
-    nodes = []
-    for cores, mib, gpus, model in zip(*figures, table.columns["model"].to_pylist(), strict=True):
-        devices = {_name_kind(names, NodeKind(cores, mib, 0, "")): 1}
-        if gpus:
-            devices[_name_kind(names, NodeKind(cores, mib, int(gpus), model.strip()))] = int(gpus)
-        nodes.append(Node(devices))
-    kinds = {name: kind for kind, name in sorted(names.items(), key=lambda each: (each[0].gpus > 0, each[1]))}
-    return Cluster(tuple(kind.device_class(name) for name, kind in kinds.items()), tuple(nodes)), kinds
 
 
 def _name_kind(names: dict[NodeKind, str], kind: NodeKind) -> str:
@@ -214,6 +215,66 @@ def _name_kind(names: dict[NodeKind, str], kind: NodeKind) -> str:
     return names[kind]
 
 
+def _read_jobs(path: Path, companions: Sequence[Path]) -> ImportedJobs:
+    """Read pods with all that they ask for; one whose times are not known stays for ever."""
+    table = read_table(path, _select_request_columns)
+    with table.locate_errors():
+        for name in REQUESTS:
+            amount = table.numbers(name)
+            columns.require_values(name, amount, (amount >= 0) & (amount < np.inf), "a number, 0 or more")
+        kept = RowFilter(table.rows)
+        cores, memory, gpus, shares = (table.numbers(name) for name in REQUESTS)
+        kept.skip((gpus > 0) & (shares == 0), "asks for 0 of a GPU")
+        kept.skip((gpus == 0) & (cores == 0), "asks for no core and no GPU")
+        rows = kept.rows
+    arrival, seconds = _find_times(table)
+    with table.locate_errors(rows):
+        jobs = Jobs.build(
+            seconds=seconds[rows],
+            arrival=arrival[rows],
+            cpu_milli=cores[rows],
+            memory_mib=np.ceil(memory[rows]),
+            gpus=gpus[rows],
+            gpu_milli=np.where(gpus[rows] > 0, shares[rows], WHOLE),
+            accepts=_list_accepted(table, rows),
+        )
+    return ImportedJobs(jobs, table.rows, kept.skipped, _read_machines(companions[0]) if companions else None)
+
+
+def _select_request_columns(header: list[str]) -> dict[str, str]:
+    columns.require_columns(header, REQUESTS, "pods need")
+    times = dict.fromkeys([name for name in POD_COLUMNS if name.endswith("_time") and name in header], NUMBER)
+    return dict.fromkeys(REQUESTS, NUMBER) | times | ({"gpu_spec": TEXT} if "gpu_spec" in header else {})
+
+
+def _find_times(table: Table) -> tuple[Floats, Floats]:
+    """Return when pods came and how long they ran: in the order of the list, and for ever, where it is not known."""
+    rows = np.arange(table.rows, dtype=np.float64)
+    if not {"creation_time", "deletion_time", "scheduled_time"} <= set(table.columns):
+        return rows, np.full(table.rows, np.inf)
+    created, ran = table.numbers("creation_time"), table.numbers("deletion_time") - table.numbers("scheduled_time")
+    return np.where(np.isfinite(created), created, 0.0), np.where(ran > 0, ran, np.inf)
+
+
+def _list_accepted(table: Table, rows: Ints) -> list[list[str]]:
+    if "gpu_spec" not in table.columns:
+        return [[] for _ in rows]
+    specs = columns.encode_strings(table.columns["gpu_spec"]).take(rows)
+    named = [[name for name in spec.strip().split("|") if name] for spec in specs.names]
+    return [named[code] for code in specs.codes.tolist()]
+
+
+def _read_machines(path: Path) -> Machines:
+    """Read a list of nodes as machines with amounts."""
+    table = read_table(path, _select_node_columns)
+    with table.locate_errors():
+        columns.require_counts("gpu", table.numbers("gpu"))
+        models = tuple(each.strip() for each in table.columns["model"].to_pylist())
+        return Machines.build(
+            np.floor(table.numbers("cpu_milli")), np.floor(table.numbers("memory_mib")), table.numbers("gpu"), models
+        )
+
+
 FORMAT = Format(
     "alibaba",
     "Alibaba GPU trace 2023: a list of pods, with its list of nodes",
@@ -222,4 +283,5 @@ FORMAT = Format(
     _read,
     COMPANION,
     is_node_list,
+    _read_jobs,
 )

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,7 @@ from hybrid_scheduler.workloads.formats.tables import FINITE, MAX_ROWS, TEXT, Ta
 from hybrid_scheduler.workloads.formats.unpack import BYTE_ORDER_MARK
 
 Mask = npt.NDArray[np.bool_]
-MAX_DEVICES = 4096
-"""Devices that one job may ask for."""
+MAX_DEVICES = 4096  # devices that one job may ask for
 UNITS = {"ms": 1e-3, "us": 1e-6, "ns": 1e-9, "s": 1.0, "sec": 1.0, "secs": 1.0, "seconds": 1.0, "min": 60.0}
 """Seconds by the last word of a column's name, as in `duration_ms`; seconds if it has no such word."""
 UNKNOWN = ("", "none", "null", "nan", "na", "nat", "-")
@@ -122,6 +122,15 @@ def since_first(moments: Floats) -> Floats:
     return since
 
 
+def mean_finite(times: Floats) -> Floats:
+    """Return the mean of every row over the columns that are finite there; 0 if none is."""
+    runs = np.isfinite(times)
+    with np.errstate(over="ignore"):  # invalid columns are refused when tasks are built
+        known = times if runs.all() else np.where(runs, times, 0.0)
+        mean: Floats = known.sum(axis=1) / np.maximum(runs.sum(axis=1), 1)
+    return mean
+
+
 def matrix_edge(size: Floats) -> Floats:
     """Return the edge of a square matrix of so many bytes, at least 1: a task size for work known by its bytes."""
     edge: Floats = np.maximum(1.0, np.sqrt(size / FLOAT_BYTES))
@@ -168,10 +177,10 @@ def parse_seconds(table: Table, name: str) -> Floats:
     with suppress(pa.ArrowInvalid):
         numbers: Floats = text.cast(pa.float64()).to_numpy() * unit
         return numbers
-    for zone in (None, "UTC"):
+    for unit_name, zone in product(("us", "ns"), (None, "UTC")):  # more than six digits fit nanoseconds only
         with suppress(pa.ArrowInvalid):
-            micros = text.cast(pa.timestamp("us", zone)).cast(pa.int64())
-            moments: Floats = micros.cast(pa.float64(), safe=False).to_numpy() * 1e-6
+            ticks = text.cast(pa.timestamp(unit_name, zone)).cast(pa.int64())
+            moments: Floats = ticks.cast(pa.float64(), safe=False).to_numpy() * UNITS[unit_name]
             return moments
     # Written in several ways, or wrong: found out cell by cell.
     cells = enumerate(text.to_pylist())

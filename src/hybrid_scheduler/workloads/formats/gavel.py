@@ -10,18 +10,28 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from hybrid_scheduler.core.cluster import DEFAULT_CPU, DEFAULT_GPU, Cluster, Node
+from hybrid_scheduler.core.jobs import Jobs
+from hybrid_scheduler.core.machines import WHOLE, Machines
 from hybrid_scheduler.core.tasks import Floats, Ints, Tasks
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.workloads.formats import tables, unpack
-from hybrid_scheduler.workloads.formats.columns import Mask, StringColumn, encode_strings
-from hybrid_scheduler.workloads.formats.reader import ASSUMED, IGNORED, MEASURED, Format, Imported, Mapped
+from hybrid_scheduler.workloads.formats.columns import Mask, encode_strings, mean_finite, repeat_rows
+from hybrid_scheduler.workloads.formats.reader import (
+    ASSUMED,
+    IGNORED,
+    MEASURED,
+    Format,
+    Imported,
+    ImportedJobs,
+    Mapped,
+)
 
 COMMON = ("num_steps_arg", "needs_data_dir", "total_steps")
 LATE = ("scale_factor", "priority_weight", "SLO", "arrival_time")
@@ -35,24 +45,25 @@ MINIMUM = {"total_steps": 1.0, "scale_factor": 1.0, "arrival_time": 0.0}
 """Columns of numbers, and the smallest that each may hold."""
 TYPES = {"job_type": tables.TEXT, **dict.fromkeys(MINIMUM, tables.NUMBER)}
 MAXIMUM = 1e15
-GPUS = 36
-"""GPUs of each type: those of the cluster that Gavel's authors simulate."""
-UNCONSOLIDATED = "_unconsolidated"
-"""How the types end under which jobs on several servers are listed."""
+SERVER = 4  # GPUs of a node, for jobs of shared clusters
+GPUS = 36  # GPUs of each type: those of the cluster that Gavel's authors simulate
+UNCONSOLIDATED = "_unconsolidated"  # how the types end under which jobs on several servers are listed
 ALONE = "null"
 NO_JOBS = ": there are no jobs: give a line for each"
-SEVERAL = "needs several GPUs at once, and a task takes one device"
-UNKNOWN = "of a job type without a throughput on any GPU"
+UNKNOWN = "of a job type without a throughput on any GPU, at its number of GPUs"
 COMPANION = "Gavel's table of throughputs (JSON)"
-_JOB = re.compile(r"\('(.*)', (\d+)\)")
+_JOB = re.compile(r"\('(.*)', (\d{1,9})\)")
 _BATCH = re.compile(r"\(batch size (\d{1,15})\)")
 
 MAPPING = (
-    Mapped("total_steps, throughputs", "time_<type of GPU>", MEASURED, "steps / (steps a second alone on that GPU)"),
+    Mapped("total_steps, throughputs", "time_<type of GPU>", MEASURED, "steps / (steps a second alone on such GPUs)"),
     Mapped("throughputs of 0, missing", "time_<type of GPU>", MEASURED, "`inf`: the job does not run on that GPU"),
     Mapped("", "time_cpu", ASSUMED, "`inf`: these jobs need a GPU"),
     Mapped("arrival_time", "arrival_time", MEASURED, "seconds"),
-    Mapped("scale_factor", "", IGNORED, "jobs of several GPUs are skipped"),
+    Mapped(
+        "scale_factor", "tasks", ASSUMED, "a job of g GPUs becomes g tasks at its throughput on g; no gang scheduling"
+    ),
+    Mapped("scale_factor", "feature_scale", MEASURED, "GPUs of the job"),
     Mapped("total_steps", "size", ASSUMED, "the number of steps"),
     Mapped("job_type", "feature_batch_size", MEASURED, "as in its name; empty if it has none"),
     Mapped("job_type", "feature_model", MEASURED, "number of the model (name without batch size), sorted"),
@@ -63,8 +74,8 @@ MAPPING = (
     Mapped("", "cluster", ASSUMED, "36 GPUs of each type, as in the paper; a node for each type"),
     Mapped("command, working_directory, num_steps_arg, needs_data_dir, priority_weight, SLO", "", IGNORED),
 )
-Rates = dict[str, dict[str, float]]
-"""Steps a second by type of GPU and job type."""
+JobType = tuple[str, int]  # the type of a job, and on how many GPUs it runs
+Rates = dict[str, dict[JobType, float]]  # steps a second by type of GPU
 
 
 def sniff(head: bytes) -> bool:
@@ -81,76 +92,73 @@ def is_rate_table(head: bytes) -> bool:
     return head.removeprefix(unpack.BYTE_ORDER_MARK).lstrip().startswith(b"{") and b'"null"' in head
 
 
-@dataclass(frozen=True)
-class Jobs:
-    """The used columns of a trace."""
+def _read_trace(
+    path: Path, companions: Sequence[Path]
+) -> tuple[Path, Rates, tables.Block, list[JobType], Ints, Ints]:
+    """Return trace, throughputs, columns, the types of jobs, the type of each, and the rows that are kept."""
+    rate_tables = [each for each in (path, *companions) if is_rate_table(unpack.read_head(each))]
+    traces = [each for each in (path, *companions) if each not in rate_tables]
+    if len(rate_tables) != 1 or len(traces) != 1:
+        raise InputError(
+            f"{path}: there are {len(traces)} traces and {len(rate_tables)} tables of throughputs: give one of each"
+        )
+    return _select_jobs(traces[0], rate_tables[0])
 
-    kind: StringColumn  # the types of the jobs
-    steps: Floats
-    scale: Floats
-    arrival: Floats
+
+def _select_jobs(trace: Path, table: Path) -> tuple[Path, Rates, tables.Block, list[JobType], Ints, Ints]:
+    rates, jobs = _read_rates(table), _read_jobs(trace)
+    kinds, scale = encode_strings(jobs["job_type"]), jobs["scale_factor"]
+    known = {job for by_job in rates.values() for job, rate in by_job.items() if rate > 0}
+    pairs, which = np.unique(np.column_stack([kinds.codes, scale]), axis=0, return_inverse=True)
+    types = [(kinds.names[int(code)], int(count)) for code, count in pairs]
+    kept = np.flatnonzero(np.array([each in known for each in types])[which.ravel()])
+    if not len(kept):
+        raise InputError(f"{trace}: no job has a throughput in {table.name}: give its own table")
+    return trace, rates, jobs, types, which.ravel(), kept
 
 
 def _read(path: Path, companions: Sequence[Path]) -> Imported:
-    tables = [each for each in (path, *companions) if is_rate_table(unpack.read_head(each))]
-    traces = [each for each in (path, *companions) if each not in tables]
-    if len(tables) != 1 or len(traces) != 1:
-        raise InputError(
-            f"{path}: there are {len(traces)} traces and {len(tables)} tables of throughputs: give one of each"
-        )
-    trace, rates = traces[0], _read_rates(tables[0])
-    jobs = read_jobs(trace)
-    known = {kind for by_job in rates.values() for kind, rate in by_job.items() if rate > 0}
-    single, listed = jobs.scale == 1, jobs.kind.match(known.__contains__)
-    kept = np.flatnonzero(single & listed)
-    if not len(kept):
-        raise InputError(
-            f"{trace}: no job takes one GPU and has a throughput in {tables[0].name}: give its own table"
-        )
-    skipped = +Counter({SEVERAL: int((~single).sum()), UNKNOWN: int((single & ~listed).sum())})
-    return Imported(_build_tasks(jobs, kept, rates), len(jobs.steps), skipped, _build_cluster(list(rates)))
+    trace, rates, jobs, types, which, kept = _read_trace(path, companions)
+    scale = jobs["scale_factor"]
+    skipped = +Counter({UNKNOWN: len(scale) - len(kept)})
+    with tables.prefix_errors(trace):
+        rows = repeat_rows(kept, scale[kept])
+    tasks = _build_tasks(types, which[rows], jobs["total_steps"][rows], jobs["arrival_time"][rows], rates)
+    gpus = tuple(replace(DEFAULT_GPU, name=name) for name in rates)
+    cluster = Cluster((DEFAULT_CPU, *gpus), tuple(Node({"cpu": 1, name: GPUS}) for name in rates))
+    return Imported(tasks, len(scale), skipped, cluster)
 
 
-def _build_tasks(jobs: Jobs, kept: Ints, rates: Rates) -> Tasks:
-    used, which = np.unique(jobs.kind.codes[kept], return_inverse=True)
-    kinds = [jobs.kind.names[code] for code in used]
-    speed = np.array([[by_job.get(kind, 0.0) for by_job in rates.values()] for kind in kinds])[which]
-    steps = jobs.steps[kept]
+def _build_tasks(types: list[JobType], which: Ints, steps: Floats, arrival: Floats, rates: Rates) -> Tasks:
+    speed = np.array([[by_job.get(each, 0.0) for by_job in rates.values()] for each in types])[which]
     times = np.divide(steps[:, None], speed, out=np.full(speed.shape, math.inf), where=speed > 0)
-    runs = np.isfinite(times)
-    batch = [_BATCH.search(kind) for kind in kinds]
-    models = [_BATCH.sub("", kind).strip() for kind in kinds]
-    numbers = {name: number for number, name in enumerate(sorted(set(models)))}
+    used = sorted(set(which.tolist()))
+    batch = [_BATCH.search(kind) for kind, _ in types]
+    models = [_BATCH.sub("", kind).strip() for kind, _ in types]
+    numbers = {name: number for number, name in enumerate(sorted({models[each] for each in used}))}
     return Tasks.build(
         size=steps,
-        compute_intensity=np.full(len(kept), 0.5),
-        memory_required=np.zeros(len(kept)),
-        arrival_time=jobs.arrival[kept],
-        duration_estimate=np.where(runs, times, 0.0).sum(axis=1) / runs.sum(axis=1),
-        measured={"cpu": np.full(len(kept), math.inf), **dict(zip(rates, times.T, strict=True))},
+        compute_intensity=np.full(len(steps), 0.5),
+        memory_required=np.zeros(len(steps)),
+        arrival_time=arrival,
+        duration_estimate=mean_finite(times),
+        measured={"cpu": np.full(len(steps), math.inf), **dict(zip(rates, times.T, strict=True))},
         features={
             "batch_size": np.array([float(found[1]) if found else math.nan for found in batch])[which],
-            "model": np.array([float(numbers[name]) for name in models])[which],
+            "model": np.array([float(numbers.get(name, 0)) for name in models])[which],
+            "scale": np.array([float(count) for _, count in types])[which],
         },
     )
 
 
-def _build_cluster(types: list[str]) -> Cluster:
-    gpus = [replace(DEFAULT_GPU, name=name) for name in types]
-    return Cluster((DEFAULT_CPU, *gpus), tuple(Node({"cpu": 1, name: GPUS}) for name in types))
-
-
-def read_jobs(path: Path) -> Jobs:
-    """Read a trace; an error names the file and the line."""
+def _read_jobs(path: Path) -> tables.Block:
     try:
         with tables.prefix_errors(path):
             columns = tables.join_blocks(path, _read_fast(path), NO_JOBS)
         valid = all(_in_range(name, columns[name]).all() for name in MINIMUM)
     except tables.NotPlainError:
         valid = False
-    if not valid:
-        columns = _read_slowly(path)
-    return Jobs(encode_strings(columns["job_type"]), *(columns[name] for name in MINIMUM))
+    return columns if valid else _read_slowly(path)
 
 
 def _in_range(name: str, column: Floats) -> Mask:
@@ -198,7 +206,7 @@ def _read_slowly(path: Path) -> tables.Block:
 
 
 def _read_rates(path: Path) -> Rates:
-    """Return throughputs of jobs that run alone on one GPU."""
+    """Return throughputs of jobs that run alone on their GPUs."""
     data = unpack.read_json(path)
     if not isinstance(data, dict) or not all(isinstance(each, dict) for each in data.values()):
         raise InputError(f"{path}: expected throughputs by type of GPU and job: this is another kind of file")
@@ -212,22 +220,52 @@ def _read_rates(path: Path) -> Rates:
     return found
 
 
-def _select_alone(path: Path, kind: str, jobs: dict[str, Any]) -> dict[str, float]:
+def _select_alone(path: Path, kind: str, jobs: dict[str, Any]) -> dict[JobType, float]:
     found = {}
     for name, beside in jobs.items():
         matched = _JOB.fullmatch(name)
         job, scale = (matched[1], matched[2]) if matched else (name, "1")
         rate = beside.get(ALONE) if isinstance(beside, dict) else None
-        if scale != "1" or rate is None:  # on several GPUs, or measured beside other jobs only
+        if rate is None:  # measured beside other jobs only
             continue
         if isinstance(rate, bool) or not isinstance(rate, int | float) or not (rate == 0 or 1e-9 < rate < MAXIMUM):
             raise InputError(
                 f"{path}: {kind}, {tables.shorten(name)}: the throughput is {rate!r:.40}, expected steps a second"
             )
-        found[job] = float(rate)
+        found[job, int(scale)] = float(rate)
     return found
 
 
+def _read_wide(path: Path, companions: Sequence[Path]) -> ImportedJobs:
+    """Read jobs as gangs of as many GPUs as their scale factor says, of the type that runs each fastest."""
+    trace, rates, jobs, types, which, kept = _read_trace(path, companions)
+    speed = np.array([[by_job.get(each, 0.0) for by_job in rates.values()] for each in types])
+    names, fastest = list(rates), speed.argmax(axis=1)[which[kept]]
+    with tables.prefix_errors(trace):
+        wide = Jobs.build(
+            seconds=jobs["total_steps"][kept] / speed.max(axis=1)[which[kept]],
+            arrival=jobs["arrival_time"][kept],
+            gpus=jobs["scale_factor"][kept],
+            accepts=[[names[each]] for each in fastest.tolist()],
+            span=np.ones(len(kept), bool),
+        )
+    servers = GPUS // SERVER
+    machines = Machines.build(
+        [WHOLE] * servers * len(names),
+        gpus=[SERVER] * servers * len(names),
+        model=tuple(name for name in names for _ in range(servers)),
+    )
+    count = len(jobs["scale_factor"])
+    return ImportedJobs(wide, count, +Counter({UNKNOWN: count - len(kept)}), machines)
+
+
 FORMAT = Format(
-    "gavel", "training jobs of Gavel with its throughputs", MAPPING, sniff, _read, COMPANION, is_rate_table
+    "gavel",
+    "training jobs of Gavel with its throughputs",
+    MAPPING,
+    sniff,
+    _read,
+    COMPANION,
+    is_rate_table,
+    _read_wide,
 )

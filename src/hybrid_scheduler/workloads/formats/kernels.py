@@ -20,8 +20,7 @@ from hybrid_scheduler.workloads.formats.columns import encode_strings, matrix_ed
 from hybrid_scheduler.workloads.formats.reader import ASSUMED, IGNORED, MEASURED, Format, Imported, Mapped
 from hybrid_scheduler.workloads.formats.tables import NO_ROWS, Table, read_table
 
-SECONDS = 1e-3
-"""Seconds of the file's unit of time: the table does not state it, its magnitudes fit milliseconds."""
+SECONDS = 1e-3  # seconds of the file's unit of time: the table does not state it, its magnitudes fit milliseconds
 BYTES_PER_MEGABYTE = 1e6
 RUNTIME, CPU = "runtime_", "cpu"
 TEXT_COLUMNS = ("suite", "benchmark", "dataset", "oracle", "src", "seq")
@@ -48,10 +47,8 @@ def sniff(head: bytes) -> bool:
 
 
 def groups(path: str | Path, by: str = "benchmark") -> Ints:
-    """Return a number for each row, the same for rows of one kernel (or `suite`), in order of their names.
-
-    They are not among the features, so that a model can be tested on kernels that it has never seen.
-    """
+    """Return a number for each row, the same for rows of one kernel (or `suite`), in order of their names."""
+    # They are not among the features, so that a model can be tested on kernels that it has never seen.
     select = partial(select_unique, required=(by,), is_number=lambda _: False, texts=(by,))
     return encode_strings(read_table(Path(path), select, NO_ROWS).columns[by], strip=True).codes
 
@@ -61,7 +58,9 @@ def _read(path: Path, _: Sequence[Path]) -> Imported:
     table = read_table(path, select, NO_ROWS)
     with table.locate_errors():
         tasks = _build_tasks(table)
-    return Imported(tasks, len(tasks), cluster=_build_cluster(list(tasks.measured)))
+    gpus = tuple(replace(DEFAULT_GPU, name=name) for name in tasks.measured if name != CPU)
+    node = Node(dict.fromkeys([CPU, *(each.name for each in gpus)], 1))
+    return Imported(tasks, len(tasks), cluster=Cluster((DEFAULT_CPU, *gpus), (node,)))
 
 
 def _build_tasks(table: Table) -> Tasks:
@@ -87,11 +86,6 @@ def _build_tasks(table: Table) -> Tasks:
         measured=times,
         features=features,
     )
-
-
-def _build_cluster(names: list[str]) -> Cluster:
-    gpus = [replace(DEFAULT_GPU, name=name) for name in names if name != CPU]
-    return Cluster((DEFAULT_CPU, *gpus), (Node(dict.fromkeys([CPU, *(each.name for each in gpus)], 1)),))
 
 
 FORMAT = Format("kernels", "kernels measured on a CPU and on GPUs, with static features", MAPPING, sniff, _read)

@@ -22,8 +22,7 @@ OUT_OF_MEMORY = (
     *("failed to map segment", "cannot allocate memory", "Cannot allocate memory"),
 )
 """Messages of Arrow, Python and the loader when there is no memory for a thread or a library."""
-SHARE = 0.9
-"""The share of the free memory that a file may take."""
+SHARE = 0.9  # the share of the free memory that a file may take
 
 
 def available() -> int | None:
@@ -78,18 +77,13 @@ def _free_in_cgroup() -> int | None:
         for line in CGROUPS.read_text().splitlines():
             _, controllers, place = line.split(":", 2)
             kind = "memory" if "memory" in controllers.split(",") else controllers
-            if kind in CGROUP_FILES and (found := _read_cgroup(kind, place.lstrip("/"))) is not None:
-                return found
-    return None
-
-
-def _read_cgroup(kind: str, place: str) -> int | None:
-    root = CGROUP_ROOT / kind
-    folder = root / place if (root / place).is_dir() else root  # a container sees its own group as the root
-    limit, used, spare = CGROUP_FILES[kind]
-    with suppress(OSError, ValueError):  # "max" is no number: there is no limit
-        idle = [
-            line.split()[1] for line in (folder / "memory.stat").read_text().splitlines() if line.startswith(spare)
-        ]
-        return int((folder / limit).read_text()) - int((folder / used).read_text()) + sum(map(int, idle[:1]))
+            if kind not in CGROUP_FILES:
+                continue
+            root, (limit, used, spare) = CGROUP_ROOT / kind, CGROUP_FILES[kind]
+            own = root / place.lstrip("/")
+            folder = own if own.is_dir() else root  # a container sees its own group as the root
+            with suppress(OSError, ValueError):  # "max" is no number: there is no limit
+                lines = (folder / "memory.stat").read_text().splitlines()
+                idle = [int(each.split()[1]) for each in lines if each.startswith(spare)]
+                return int((folder / limit).read_text()) - int((folder / used).read_text()) + sum(idle[:1])
     return None

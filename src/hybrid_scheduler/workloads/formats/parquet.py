@@ -12,22 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from hybrid_scheduler.core.tasks import Edges, Floats, Tasks
+from hybrid_scheduler.core.tasks import Tasks
 from hybrid_scheduler.errors import InputError, RowError
 from hybrid_scheduler.files import atomic_write
-from hybrid_scheduler.workloads.formats import memory, tables, task_table
-from hybrid_scheduler.workloads.formats.csv import to_arrow
+from hybrid_scheduler.workloads.formats import csv, job_table, memory, tables
 from hybrid_scheduler.workloads.formats.reader import Format, Imported
 from hybrid_scheduler.workloads.formats.tables import MAX_ROWS
 from hybrid_scheduler.workloads.formats.unpack import open_seekable
 
 MAGIC = b"PAR1"
-CELL = 24
-"""Bytes of memory that a cell takes: in Arrow, as a column of its own, and while it is checked."""
-MAX_TEXT = 1 << 29
-"""Bytes of text in a column, once every row has its own copy."""
-MAX_LISTED = 100_000_000
-"""Numbers in all lists of a column."""
+CELL = 24  # bytes of memory that a cell takes: in Arrow, as a column of its own, and while it is checked
+MAX_TEXT = 1 << 29  # bytes of text in a column, once every row has its own copy
+MAX_LISTED = 100_000_000  # numbers in all lists of a column
 
 
 def sniff(head: bytes) -> bool:
@@ -59,22 +55,35 @@ def write(tasks: Tasks, path: str | Path) -> None:
     from pyarrow import parquet
 
     with atomic_write(path) as scratch:
-        parquet.write_table(to_arrow(tasks), scratch)
+        parquet.write_table(csv.to_arrow(tasks), scratch)
 
 
 def _read_tasks(path: str | Path, file: Any, unpacked: Any) -> Tasks:
-    selected = task_table.check_header(list(file.schema_arrow.names))
+    import pyarrow as pa
+
+    selected = csv.check_header(list(file.schema_arrow.names))
     if not 0 < (rows := file.metadata.num_rows) <= MAX_ROWS:
         raise InputError(f"there are {rows} tasks, expected 1 to {MAX_ROWS}: add or leave out some")
     memory.require(path, CELL * rows * len(selected))
     table = _read_table(file, unpacked, list(selected.values()))
     columns = {name: table.column(column) for name, column in selected.items()}
-    ids = _convert_ids(columns.pop("task_id")) if "task_id" in columns else np.arange(rows)
-    parents, megabytes = columns.pop(task_table.DEPENDENCIES, None), columns.pop(task_table.MEGABYTES, None)
-    edges = None if parents is None else _read_edges(ids, parents, megabytes)
-    return task_table.build_tasks(
-        {name: _convert_numbers(name, column) for name, column in columns.items()}, ids, edges
-    )
+    ids: Any = np.arange(rows)
+    if (given := columns.pop("task_id", None)) is not None:
+        if not pa.types.is_integer(given.type) or given.null_count:
+            raise InputError("column 'task_id' holds something else than whole numbers of 64 bits: correct it")
+        ids = given.cast(pa.int64()).to_numpy()
+    parents, megabytes = columns.pop(csv.DEPENDENCIES, None), columns.pop(csv.MEGABYTES, None)
+    texts = [each for each in (parents, megabytes) if each is not None]
+    plain = all(each.type in (pa.string(), pa.large_string()) and not each.null_count for each in texts)
+    parse = csv.parse_edges if plain else csv.parse_edge_cells
+    edges = None if parents is None else parse(ids, parents, megabytes)
+    numbers = {}
+    for name, column in columns.items():
+        kind = column.type
+        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_null(kind)):
+            raise InputError(f"column '{name}' holds {kind}, expected numbers: convert it")
+        numbers[name] = column.cast(pa.float64(), safe=False).to_numpy().copy()  # arrays of Arrow are read-only
+    return csv.build_tasks(numbers, ids, edges)
 
 
 def _read_table(file: Any, unpacked: Any, names: list[str]) -> Any:
@@ -83,7 +92,9 @@ def _read_table(file: Any, unpacked: Any, names: list[str]) -> Any:
     import pyarrow.compute as pc
     from pyarrow import parquet
 
-    if _count_values(file.metadata) > MAX_LISTED:
+    groups = [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
+    counts = (sum(each.column(place).num_values for each in groups) for place in range(file.metadata.num_columns))
+    if max(counts, default=0) > MAX_LISTED:  # more values than rows: a column with lists
         raise InputError(f"its lists hold more than {MAX_LISTED:,} numbers: leave out some")
     texts = [name for name in names if file.schema_arrow.field(name).type in (pa.string(), pa.large_string())]
     with parquet.ParquetFile(unpacked, read_dictionary=texts) as packed:
@@ -99,42 +110,9 @@ def _read_table(file: Any, unpacked: Any, names: list[str]) -> Any:
     return table
 
 
-def _count_values(metadata: Any) -> int:
-    """Return how many values the longest column holds: more than there are rows, if it has lists."""
-    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-    by_column = [[group.column(place).num_values for group in groups] for place in range(metadata.num_columns)]
-    return max(map(sum, by_column), default=0)
-
-
-def _convert_numbers(name: str, column: Any) -> Floats:
-    import pyarrow as pa
-
-    if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_null(column.type)):
-        raise InputError(f"column '{name}' holds {column.type}, expected numbers: convert it")
-    numbers: Floats = column.cast(pa.float64(), safe=False).to_numpy()
-    return numbers.copy()  # arrays of Arrow are read-only
-
-
-def _convert_ids(column: Any) -> Any:
-    import pyarrow as pa
-
-    if not pa.types.is_integer(column.type) or column.null_count:
-        raise InputError("column 'task_id' holds something else than whole numbers of 64 bits: correct it")
-    return column.cast(pa.int64()).to_numpy()
-
-
-def _read_edges(ids: Any, parents: Any, megabytes: Any | None) -> Edges | None:
-    import pyarrow as pa
-
-    given = [column for column in (parents, megabytes) if column is not None]
-    if all(each.type in (pa.string(), pa.large_string()) and not each.null_count for each in given):
-        return task_table.parse_edges(ids, parents, megabytes)
-    return task_table.parse_edge_cells(ids, parents, megabytes)
-
-
 def _read(path: Path, _: Sequence[Path]) -> Imported:
     tasks = read(path)
     return Imported(tasks, len(tasks))
 
 
-FORMAT = Format("parquet", "the same columns as Parquet", task_table.MAPPING, sniff, _read)
+FORMAT = Format("parquet", "the same columns as Parquet", csv.MAPPING, sniff, _read, read_jobs=job_table.read)

@@ -10,11 +10,21 @@ from pathlib import Path
 
 import numpy as np
 
+from hybrid_scheduler.core.jobs import Jobs
+from hybrid_scheduler.core.machines import WHOLE
 from hybrid_scheduler.core.tasks import Floats, Ints, Tasks
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.workloads.formats import columns
 from hybrid_scheduler.workloads.formats.columns import RowFilter
-from hybrid_scheduler.workloads.formats.reader import ASSUMED, IGNORED, MEASURED, Format, Imported, Mapped
+from hybrid_scheduler.workloads.formats.reader import (
+    ASSUMED,
+    IGNORED,
+    MEASURED,
+    Format,
+    Imported,
+    ImportedJobs,
+    Mapped,
+)
 from hybrid_scheduler.workloads.formats.tables import NUMBER, TEXT, Table, read_table
 
 ALIASES = {
@@ -49,21 +59,47 @@ def _is_complete(roles: dict[str, str]) -> bool:
 
 
 def _read(path: Path, _: Sequence[Path]) -> Imported:
+    table, jobs, gpus, arrival, duration = _read_rows(path)
+    with table.locate_errors():
+        tasks = _build_tasks(jobs.rows, gpus, arrival, duration)
+    return Imported(tasks, table.rows, jobs.skipped)
+
+
+def _read_jobs(path: Path, _: Sequence[Path]) -> ImportedJobs:
+    """Read jobs whose GPUs start together and may lie on several nodes."""
+    table, kept, gpus, arrival, duration = _read_rows(path)
+    with table.locate_errors():
+        rows = kept.rows
+        jobs = Jobs.build(
+            seconds=duration[rows],
+            arrival=columns.since_first(arrival[rows]),
+            cpu_milli=np.where(gpus[rows] > 0, 0, WHOLE),
+            gpus=gpus[rows],
+            span=np.ones(len(rows), bool),
+        )
+    return ImportedJobs(jobs, table.rows, kept.skipped)
+
+
+def _read_rows(path: Path) -> tuple[Table, RowFilter, Floats, Floats, Floats]:
+    """Return the table, the rows that can be used, and of all rows GPUs, submission and duration."""
     table = read_table(path, _select_columns)
     roles = columns.find_roles(table.columns, ALIASES)
     with table.locate_errors():
         gpus = table.numbers(roles["gpus"])
         columns.require_counts(roles["gpus"], np.where(np.isnan(gpus), 0, gpus))
-        arrival, duration = columns.parse_seconds(table, roles["submit"]), _measure_durations(table, roles)
+        arrival = columns.parse_seconds(table, roles["submit"])
+        if "duration" in roles:
+            duration = columns.parse_seconds(table, roles["duration"])
+        else:
+            duration = columns.parse_seconds(table, roles["end"]) - columns.parse_seconds(table, roles["start"])
         columns.require_values("duration", duration, ~(duration < 0) & ~np.isinf(duration), "seconds, 0 or more")
         columns.require_values(roles["submit"], arrival, ~np.isinf(arrival), "a moment")
-        jobs = RowFilter(table.rows)
-        jobs.skip(np.isnan(gpus), "number of GPUs not known")
-        jobs.skip(np.isnan(arrival), "time of submission not known")
-        jobs.skip(np.isnan(duration), "duration not known")
-        jobs.skip(duration == 0, "ran for 0 s")
-        tasks = _build_tasks(jobs.rows, gpus, arrival, duration)
-    return Imported(tasks, table.rows, jobs.skipped)
+    jobs = RowFilter(table.rows)
+    jobs.skip(np.isnan(gpus), "number of GPUs not known")
+    jobs.skip(np.isnan(arrival), "time of submission not known")
+    jobs.skip(np.isnan(duration), "duration not known")
+    jobs.skip(duration == 0, "ran for 0 s")
+    return table, jobs, gpus, arrival, duration
 
 
 def _select_columns(header: list[str]) -> dict[str, str]:
@@ -74,13 +110,6 @@ def _select_columns(header: list[str]) -> dict[str, str]:
             "and duration or start and end_time"
         )
     return {column: NUMBER if role == "gpus" else TEXT for role, column in roles.items()}
-
-
-def _measure_durations(table: Table, roles: dict[str, str]) -> Floats:
-    if "duration" in roles:
-        return columns.parse_seconds(table, roles["duration"])
-    start, end = (columns.parse_seconds(table, roles[role]) for role in ("start", "end"))
-    return end - start
 
 
 def _build_tasks(rows: Ints, gpus: Floats, arrival: Floats, duration: Floats) -> Tasks:
@@ -97,4 +126,11 @@ def _build_tasks(rows: Ints, gpus: Floats, arrival: Floats, duration: Floats) ->
     )
 
 
-FORMAT = Format("philly", "table of GPU jobs in the style of Microsoft's Philly trace", MAPPING, sniff, _read)
+FORMAT = Format(
+    "philly",
+    "table of GPU jobs in the style of Microsoft's Philly trace",
+    MAPPING,
+    sniff,
+    _read,
+    read_jobs=_read_jobs,
+)

@@ -1,7 +1,4 @@
-"""Trace formats: what one is, which there are, and how a file of any of them is recognised and read.
-
-A file is recognised by its first bytes, unpacked, never by its name.
-"""
+"""Trace formats: which there are, and how a file is read, recognised by its first bytes and never by its name."""
 
 from __future__ import annotations
 
@@ -11,8 +8,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hybrid_scheduler.core.cluster import Cluster
-from hybrid_scheduler.core.tasks import Tasks
+from hybrid_scheduler.core import Cluster, Tasks
+from hybrid_scheduler.core.jobs import Jobs
+from hybrid_scheduler.core.machines import Machines
+from hybrid_scheduler.core.metrics import SLOWDOWN_FLOOR
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.registry import Entry, Registry
 from hybrid_scheduler.workloads.formats import memory, unpack
@@ -38,11 +37,22 @@ class Imported:
     rows: int
     skipped: Mapping[str, int] = field(default_factory=dict)  # rows that became no task, by reason
     cluster: Cluster | None = None
+    slowdown_floor: float = SLOWDOWN_FLOOR  # seconds that bounded slowdown takes an execution for at least
 
     @property
     def used(self) -> int:
         """How many rows became tasks."""
         return self.rows - sum(self.skipped.values())
+
+
+@dataclass(frozen=True)
+class ImportedJobs:
+    """The contents of a file as jobs of a shared cluster, with all that they ask for."""
+
+    jobs: Jobs
+    rows: int
+    skipped: Mapping[str, int] = field(default_factory=dict)  # rows that became no job, by reason
+    machines: Machines | None = None
 
 
 @dataclass(frozen=True)
@@ -56,15 +66,15 @@ class Format:
     read: Callable[[Path, Sequence[Path]], Imported]  # takes the main file and its companions
     companions: str = ""  # which further files it takes, such as a list of nodes; empty: none
     accompanies: Callable[[bytes], bool] | None = None  # whether the first bytes are those of a companion
+    read_jobs: Callable[[Path, Sequence[Path]], ImportedJobs] | None = None  # for shared clusters; None: no widths
 
 
 NAMES = (
-    *("parquet", "csv", "alibaba", "swf", "philly", "requests"),
-    *("wfcommons", "etc", "kernels", "starpu", "gavel"),
+    *("parquet", "csv", "alibaba", "swf", "philly", "requests", "llm", "genai", "spot"),
+    *("wfcommons", "etc", "kernels", "starpu", "starpu_models", "gavel"),
 )
 """Built-in formats, each in the module of its name, in the order in which they are tried."""
-FALLBACK = "csv"
-"""Reads what no format recognises: its errors say what is wrong with the table."""
+FALLBACK = "csv"  # reads what no format recognises: its errors say what is wrong with the table
 
 formats = Registry(
     "format",
@@ -100,7 +110,8 @@ def detect_format(path: str | Path) -> Format:
             if each.accompanies and each.accompanies(head):
                 raise InputError(f"{path} goes with a file of the format {each.name}: give that file too")
         if head.lstrip().startswith((b"{", b"[")):
-            raise InputError(f"{path} is JSON of no known kind, known are {', '.join(NAMES)}: name one with --format")
+            known = ", ".join(formats.table)
+            raise InputError(f"{path} is JSON of no known kind, known are {known}: name one with --format")
     return form or load_format(FALLBACK)
 
 
@@ -120,12 +131,29 @@ def choose_format(paths: Sequence[str | Path], name: str = "") -> Format:
 def read_all(paths: Sequence[str | Path], name: str = "") -> Imported:
     """Read a file and its companions, such as pods and their list of nodes, given in any order."""
     form = choose_format(paths, name)
+    main, companions = _find_main(paths, form)
+    with _pause_garbage_collection(), memory.report_shortage(main):
+        return form.read(main, companions)
+
+
+def read_jobs(paths: Sequence[str | Path], name: str = "") -> ImportedJobs:
+    """Read jobs of a shared cluster with all that they ask for, and the machines if the files name some."""
+    form = choose_format(paths, name)
+    if form.read_jobs is None:
+        known = ", ".join(each.name for each in load_formats() if each.read_jobs)
+        raise InputError(f"{paths[0]}: files of the format {form.name} say nothing of width: give one of {known}")
+    main, companions = _find_main(paths, form)
+    with memory.report_shortage(main):
+        return form.read_jobs(main, companions)
+
+
+def _find_main(paths: Sequence[str | Path], form: Format) -> tuple[Path, list[Path]]:
+    """Tell the file with the work from those that belong to it."""
     if len(paths) > 1 and not form.companions:
         raise InputError(f"{paths[1]}: the format {form.name} takes one file: give {paths[0]} alone")
     files = [Path(path) for path in paths]
     main = next((each for each in files if len(files) > 1 and form.sniff(unpack.read_head(each))), files[0])
-    with _pause_garbage_collection(), memory.report_shortage(main):
-        return form.read(main, [each for each in files if each is not main])
+    return main, [each for each in files if each is not main]
 
 
 def read(path: str | Path) -> Tasks:

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
-from hybrid_scheduler.core.tasks import Floats, Tasks
+from hybrid_scheduler.core.tasks import Tasks
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.workloads.formats import columns, philly
 from hybrid_scheduler.workloads.formats.columns import RowFilter
 from hybrid_scheduler.workloads.formats.reader import ASSUMED, IGNORED, MEASURED, Format, Imported, Mapped
-from hybrid_scheduler.workloads.formats.tables import NUMBER, TEXT, Table, read_table
+from hybrid_scheduler.workloads.formats.tables import NUMBER, TEXT, read_table
 
 ALIASES = {
     "arrival": ("arrival", "arrival_time", "arrived_at", "timestamp", "start_timestamp", "invocation_time", "ts"),
@@ -52,13 +52,30 @@ def _read(path: Path, _: Sequence[Path]) -> Imported:
     with table.locate_errors():
         duration = columns.parse_seconds(table, roles["duration"])
         columns.require_values(roles["duration"], duration, ~(duration < 0) & ~np.isinf(duration), "0 or more")
-        arrival, memory = _find_arrivals(table, roles, duration), _find_memory(table, roles)
+        name = roles.get("arrival") or roles["end"]
+        arrival, memory = columns.parse_seconds(table, name), np.zeros(table.rows)
+        columns.require_values(name, arrival, ~np.isinf(arrival), "a moment")
+        if "arrival" in roles:
+            columns.require_values(name, arrival, ~(arrival < 0), "seconds, 0 or more")
+        else:
+            arrival = arrival - duration
+        if "memory" in roles:
+            memory = np.nan_to_num(table.numbers(roles["memory"]), nan=0.0)
+            columns.require_values(roles["memory"], memory, (memory >= 0) & (memory < np.inf), "MB, 0 or more")
         requests = RowFilter(table.rows)
         requests.skip(np.isnan(arrival), "arrival not known")
         requests.skip(np.isnan(duration), "duration not known")
         requests.skip(duration == 0, "took 0 s")
         rows = requests.rows
-        tasks = _build_tasks(arrival[rows], duration[rows], memory[rows])
+        seconds = duration[rows]
+        tasks = Tasks.build(
+            size=np.ones(len(rows)),
+            compute_intensity=np.zeros(len(rows)),
+            memory_required=memory[rows],
+            arrival_time=columns.since_first(arrival[rows]),
+            duration_estimate=seconds,
+            measured={"cpu": seconds, "gpu": np.full(len(rows), np.inf)},
+        )
     return Imported(tasks, table.rows, requests.skipped)
 
 
@@ -71,36 +88,6 @@ def _select_columns(header: list[str]) -> dict[str, str]:
     if "arrival" in roles:
         roles.pop("end", None)
     return {column: NUMBER if role == "memory" else TEXT for role, column in roles.items()}
-
-
-def _find_arrivals(table: Table, roles: dict[str, str], duration: Floats) -> Floats:
-    name = roles.get("arrival") or roles["end"]
-    moment = columns.parse_seconds(table, name)
-    columns.require_values(name, moment, ~np.isinf(moment), "a moment")
-    if "arrival" in roles:
-        columns.require_values(name, moment, ~(moment < 0), "seconds, 0 or more")
-        return moment
-    return moment - duration
-
-
-def _find_memory(table: Table, roles: dict[str, str]) -> Floats:
-    if "memory" not in roles:
-        return np.zeros(table.rows)
-    memory = np.nan_to_num(table.numbers(roles["memory"]), nan=0.0)
-    columns.require_values(roles["memory"], memory, (memory >= 0) & (memory < np.inf), "MB, 0 or more")
-    return memory
-
-
-def _build_tasks(arrival: Floats, duration: Floats, memory: Floats) -> Tasks:
-    count = len(arrival)
-    return Tasks.build(
-        size=np.ones(count),
-        compute_intensity=np.zeros(count),
-        memory_required=memory,
-        arrival_time=columns.since_first(arrival),
-        duration_estimate=duration,
-        measured={"cpu": duration, "gpu": np.full(count, np.inf)},
-    )
 
 
 FORMAT = Format("requests", "trace of requests: arrival and duration", MAPPING, sniff, _read)

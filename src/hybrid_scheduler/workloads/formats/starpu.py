@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -30,8 +30,7 @@ from hybrid_scheduler.workloads.formats.tables import NO_ROWS, Table, read_table
 
 CPU, GPU = "cpu", "gpu"
 KINDS = (CPU, GPU)
-DEVICE_TYPES = {"cpu": 0, "cuda": 1}
-"""Places in `KINDS` by the names of devices in the table."""
+DEVICE_TYPES = {"cpu": 0, "cuda": 1}  # places in `KINDS` by the names of devices in the table
 KEYS = ("machine", "codelet", "footprint_hash")
 FIGURES = ("size_bytes", "flops")
 ROW_TEXTS, ROW_NUMBERS = ("device_type", "device_id", "ncores", "impl", "derived"), ("mean_us", "dev_us")
@@ -89,9 +88,6 @@ class Measurements:
     device: StringColumn
     derived: Mask
 
-    def __len__(self) -> int:
-        return len(self.row)
-
     def select_machines(self, names: set[str]) -> Measurements:
         """Return the measurements on some machines."""
         if names.issuperset(self.machine.names):
@@ -126,32 +122,20 @@ class Measurements:
         return len(_distinct(self.device.codes[self.class_codes == self.classes.get(name, -1)]))
 
 
-@dataclass(frozen=True)
-class MeasurementTable:
-    """The contents of a table: measurements, and an account of its rows."""
-
-    measurements: Measurements
-    rows: int
-    skipped: Mapping[str, int]
-
-
-def read_measurements(path: str | Path, derived: bool = False) -> MeasurementTable:
-    """Read either table; rows that were computed from others are left out unless `derived` is set."""
+def read_measurements(path: str | Path, derived: bool = False) -> tuple[Measurements, RowFilter]:
+    """Read either table and what was skipped; rows computed from others are left out unless `derived` is set."""
     table = read_table(path, _select_columns, NO_ROWS)
     with table.locate_errors():
         return _read_rows(table, derived) if "mean_us" in table.columns else _read_pairs(table)
 
 
 def read_variation(path: str | Path) -> dict[str, Floats]:
-    """Return the standard deviation of the times over their mean by class, one value for each kernel of the table.
-
-    Rows and classes are those of the tasks that `hms import` makes of the same table; NaN where nothing was measured.
-    """
-    kernels = Kernels(select_machines_with_cpu(read_measurements(path).measurements))
+    """Return standard deviation / mean by class for each task that `hms import` makes of a table; NaN if unknown."""
+    kernels = Kernels(_select_machines_with_cpu(read_measurements(path)[0]))
     return {name: kernels.variation(name) for name in kernels.classes}
 
 
-def select_machines_with_cpu(measurements: Measurements) -> Measurements:
+def _select_machines_with_cpu(measurements: Measurements) -> Measurements:
     """Return the measurements on machines of which a CPU was measured too."""
     return measurements.select_machines(measurements.machines(CPU))
 
@@ -169,7 +153,7 @@ def _encode(table: Table, name: str) -> StringColumn:
     return columns.encode_strings(table.columns[name], strip=True)
 
 
-def _read_rows(table: Table, derived: bool) -> MeasurementTable:
+def _read_rows(table: Table, derived: bool) -> tuple[Measurements, RowFilter]:
     types, is_derived = _encode(table, "device_type"), _encode(table, "derived").match(bool)
     single = _encode(table, "ncores").match("1".__eq__) & _encode(table, "impl").match("0".__eq__)
     measured = RowFilter(table.rows)
@@ -182,10 +166,10 @@ def _read_rows(table: Table, derived: bool) -> MeasurementTable:
     seconds, deviation = (table.numbers(name)[rows] for name in ROW_NUMBERS)
     device = _encode(table, "device_id").take(rows)
     found = _build_measurements(table, rows, seconds, deviation, kind=kind, device=device, derived=is_derived[rows])
-    return MeasurementTable(found, table.rows, measured.skipped)
+    return found, measured
 
 
-def _read_pairs(table: Table) -> MeasurementTable:
+def _read_pairs(table: Table) -> tuple[Measurements, RowFilter]:
     """Make two measurements of every row: on a core and on a GPU."""
     rows, kind = np.repeat(np.arange(table.rows), len(KINDS)), np.tile(np.arange(len(KINDS)), table.rows)
     seconds, deviation = (
@@ -193,20 +177,28 @@ def _read_pairs(table: Table) -> MeasurementTable:
     )
     device, derived = StringColumn(["0"], np.zeros(len(rows), np.int64)), np.zeros(len(rows), np.bool_)
     found = _build_measurements(table, rows, seconds, deviation, kind=kind, device=device, derived=derived)
-    return MeasurementTable(found, table.rows, {})
+    return found, RowFilter(table.rows)
 
 
 def _build_measurements(table: Table, row: Ints, seconds: Floats, deviation: Floats, **columns: Any) -> Measurements:
     machine, codelet, footprint = (_encode(table, name).take(row) for name in KEYS)
     traffic, operations = (table.numbers(name)[row] for name in FIGURES)
     seconds, deviation = seconds * MICROSECONDS, deviation * MICROSECONDS
-    valid = (seconds > 0) & (deviation >= 0) & (traffic >= 0) & (operations >= 0) & machine.match(str.isidentifier)
+    found = Measurements(row, machine, codelet, footprint, traffic, operations, seconds, deviation, **columns)
+    return require_valid(found)
+
+
+def require_valid(found: Measurements) -> Measurements:
+    """Refuse measurements on a machine without a name, and figures that cannot be."""
+    valid = (found.seconds > 0) & (found.deviation >= 0) & found.machine.match(str.isidentifier)
+    for column in (found.seconds, found.deviation, found.traffic, found.operations):
+        valid &= (column >= 0) & (column < math.inf)
     if not valid.all():
         raise RowError(
-            int(row[np.argmin(valid)]),
+            int(found.row[np.argmin(valid)]),
             "a machine has no name, a time is not above 0, or another figure is negative: correct this line",
         )
-    return Measurements(row, machine, codelet, footprint, traffic, operations, seconds, deviation, **columns)
+    return found
 
 
 class Kernels:
@@ -263,25 +255,37 @@ def _pair_codes(left: Ints, right: Ints) -> Ints:
 
 def _read(path: Path, companions: Sequence[Path]) -> Imported:
     table, *bus = sorted([path, *companions], key=lambda each: not sniff(unpack.read_head(each)))
-    found = read_measurements(table)
-    usable = select_machines_with_cpu(found.measurements)
-    if not len(usable):
+    return build_imported(table, *read_measurements(table), bus)
+
+
+def build_imported(table: Path, found: Measurements, measured: RowFilter, bus: Sequence[Path]) -> Imported:
+    """Build the kernels of measurements as tasks, and the machines with the figures of StarPU's bus folder."""
+    usable, rows = _select_machines_with_cpu(found), len(measured.kept)
+    if not len(usable.row):
         raise InputError(f"{table}: no machine has measured times on a CPU: there is nothing to place")
-    skipped = Counter(found.skipped)
-    skipped[NO_CPU] += found.rows - sum(skipped.values()) - int(np.count_nonzero(np.diff(usable.row))) - 1
+    skipped = Counter(measured.skipped)
+    skipped[NO_CPU] += rows - sum(skipped.values()) - int(np.count_nonzero(np.diff(usable.row))) - 1
     gpus = {machine: usable.count_devices(f"{machine}_{GPU}") for machine in sorted(usable.machines(CPU))}
-    cluster = _build_cluster(gpus, _read_bus(bus, gpus))
-    return Imported(_build_tasks(table, Kernels(usable)), found.rows, +skipped, cluster)
+    buses, classes, nodes = _read_bus(bus, gpus), list[DeviceClass](), []
+    for machine, count in gpus.items():
+        cpu, gpu, node = build_machine(buses.get(machine, {}), count, f"{machine}_")
+        classes += [cpu, gpu] if node.devices[gpu.name] else [cpu]
+        nodes.append(Node({name: number for name, number in node.devices.items() if number}))
+    cluster = Cluster(tuple(classes), tuple(nodes))
+    return Imported(_build_tasks(table, Kernels(usable)), rows, +skipped, cluster)
 
 
 def _build_tasks(path: Path, kernels: Kernels) -> Tasks:
     times = {name: kernels.seconds(name) for name in kernels.classes}
     codelets, operations = kernels.codelet, kernels.operations
     number = np.unique(codelets.codes, return_inverse=True)[1]
+    known = (operations > 0) & (kernels.traffic > 0)
+    intensity = np.full(len(known), UNKNOWN_INTENSITY)
+    intensity[known] = normalise_intensity(operations[known], kernels.traffic[known])
     try:
         return Tasks.build(
             size=columns.matrix_edge(kernels.traffic),
-            compute_intensity=_estimate_intensity(operations, kernels.traffic),
+            compute_intensity=intensity,
             memory_required=kernels.traffic / BYTES_PER_MEGABYTE,
             duration_estimate=_estimate_duration(times),
             measured=times,
@@ -292,39 +296,18 @@ def _build_tasks(path: Path, kernels: Kernels) -> Tasks:
         raise InputError(f"{path}: kernel '{name[:80]}': {error.reason}") from None
 
 
-def _estimate_intensity(operations: Floats, traffic: Floats) -> Floats:
-    known = (operations > 0) & (traffic > 0)
-    found = np.full(len(traffic), UNKNOWN_INTENSITY)
-    found[known] = normalise_intensity(operations[known], traffic[known])
-    return found
-
-
 def _estimate_duration(times: dict[str, Floats]) -> Floats:
-    """Return the mean over the classes of CPUs; over those of GPUs where no CPU ran the kernel."""
+    """Return the mean over the classes of CPUs that run a kernel; over those of GPUs where no CPU ran it."""
     count = len(next(iter(times.values())))
-    on_cpu = _mean_finite([each for name, each in times.items() if name.endswith(f"_{CPU}")], count)
-    on_gpu = _mean_finite([each for name, each in times.items() if not name.endswith(f"_{CPU}")], count)
-    return np.where(np.isnan(on_cpu), on_gpu, on_cpu)
-
-
-def _mean_finite(times: list[Floats], count: int) -> Floats:
-    """Return the mean of every row over the columns that are finite there; NaN if none is."""
-    table = np.array(times).reshape(len(times), count)
-    runs = np.isfinite(table)
-    known = runs.sum(axis=0)
-    mean: Floats = np.full(count, math.nan)
-    np.divide(np.where(runs, table, 0.0).sum(axis=0), known, out=mean, where=known > 0)
-    return mean
-
-
-def _build_cluster(gpus: dict[str, int], buses: dict[str, dict[str, str]]) -> Cluster:
-    classes: list[DeviceClass] = []
-    nodes = []
-    for machine, count in gpus.items():
-        cpu, gpu, node = build_machine(buses.get(machine, {}), count, f"{machine}_")
-        classes += [cpu, gpu] if node.devices[gpu.name] else [cpu]
-        nodes.append(Node({name: count for name, count in node.devices.items() if count}))
-    return Cluster(tuple(classes), tuple(nodes))
+    means: list[Floats] = []
+    for is_cpu in (True, False):
+        chosen = [each for name, each in times.items() if name.endswith(f"_{CPU}") is is_cpu]
+        table = np.array(chosen).reshape(len(chosen), count)
+        runs = np.isfinite(table)
+        known = runs.sum(axis=0)
+        means.append(np.full(count, math.nan))
+        np.divide(np.where(runs, table, 0.0).sum(axis=0), known, out=means[-1], where=known > 0)
+    return np.where(np.isnan(means[0]), means[1], means[0])
 
 
 def build_machine(bus: dict[str, str], gpus: int, prefix: str = "") -> tuple[DeviceClass, DeviceClass, Node]:

@@ -8,18 +8,27 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
 from hybrid_scheduler.core.cluster import DEFAULT_CPU, MAX_NODES, Cluster, Node
-from hybrid_scheduler.core.tasks import Floats, Tasks
+from hybrid_scheduler.core.jobs import Jobs
+from hybrid_scheduler.core.machines import WHOLE, Machines
+from hybrid_scheduler.core.tasks import SERIALISED, Floats, Tasks
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.workloads.formats import tables
 from hybrid_scheduler.workloads.formats.columns import RowFilter, require_values, since_first
-from hybrid_scheduler.workloads.formats.reader import ASSUMED, IGNORED, MEASURED, Format, Imported, Mapped
+from hybrid_scheduler.workloads.formats.reader import (
+    ASSUMED,
+    IGNORED,
+    MEASURED,
+    Format,
+    Imported,
+    ImportedJobs,
+    Mapped,
+)
 from hybrid_scheduler.workloads.formats.unpack import open_unpacked, read_head
 
 FIELDS = (
@@ -27,9 +36,10 @@ FIELDS = (
     *("requested_time", "requested_memory", "status", "user", "group", "program", "queue", "partition"),
     *("preceding", "think_time"),
 )
-USED = (*(FIELDS[place] for place in (0, 1, 3, 4, 6)), *FIELDS[7:11])
+USED = (*(FIELDS[place] for place in (0, 1, 3, 4, 6)), *FIELDS[7:12])
 FAILED, PARTS, CANCELLED = 0, (2, 3, 4), 5
 KB_PER_MB = 1024.0
+SLOWDOWN_FLOOR = 10.0  # seconds: what the literature on such logs takes
 NO_JOBS = " has no jobs, only comments: add a line for every job"
 _HEADER = re.compile(rb"^;\s*(MaxProcs|MaxNodes)\s*:\s*([0-9]{1,9})\b", re.MULTILINE)
 _NUMBER = re.compile(rb"[-+]?[0-9]*\.?[0-9]+")
@@ -44,7 +54,10 @@ MAPPING = (
     Mapped("8, 9, 10", "feature_…", MEASURED, "requested processors, seconds and KB: known before the job runs"),
     Mapped("11 status", "", IGNORED, "0 failed, 5 cancelled, 2–4 parts of a job: skipped; all others are tasks"),
     Mapped("; MaxProcs, MaxNodes", "cluster", MEASURED, "a CPU device per node, or per processor without MaxNodes"),
-    Mapped("", "one task a job", ASSUMED, "a parallel job runs on one device, with the same work"),
+    Mapped("", "one task a job", ASSUMED, "a parallel job runs on one device, with the same work (--serialise)"),
+    Mapped(
+        "5 processors", "serialised", MEASURED, "devices that the job took at once: more than one needs --serialise"
+    ),
     Mapped("", "compute_intensity", ASSUMED, "0, and no GPU can run it: the log has no GPUs"),
     Mapped("3, 6, 12–16", "", IGNORED, "wait, CPU time, user, group, program, queue, partition"),
     Mapped("17, 18", "", IGNORED, "preceding job and think time: already part of the submit time"),
@@ -62,15 +75,13 @@ def sniff(head: bytes) -> bool:
 def _read(path: Path, _: Sequence[Path]) -> Imported:
     table = read_jobs(path)
     with table.locate_errors():
-        _check(table.columns)
-        jobs = RowFilter(table.rows)
-        _skip_unfinished(table.columns, jobs)
+        jobs = _filter_jobs(table.columns)
         rows = jobs.rows
     machine = {name.decode(): int(count) for name, count in _HEADER.findall(read_head(path))}
     cluster, width = _build_cluster(machine)
     with table.locate_errors(rows):
         tasks = _build_tasks({name: column[rows] for name, column in table.columns.items()}, width)
-    return Imported(tasks, table.rows, jobs.skipped, cluster)
+    return Imported(tasks, table.rows, jobs.skipped, cluster, SLOWDOWN_FLOOR)
 
 
 def read_jobs(path: Path) -> tables.Table:
@@ -80,7 +91,12 @@ def read_jobs(path: Path) -> tables.Table:
             columns = tables.join_blocks(path, _read_fast(path), NO_JOBS)
         except tables.NotPlainError:
             columns = tables.join_blocks(path, _read_slowly(path), NO_JOBS)
-    return tables.Table(path, len(columns["job"]), columns, partial(_find_line, path))
+
+    def find_line(row: int) -> int:
+        with open_unpacked(path) as file:
+            return next(islice((number for number, line in enumerate(file, 1) if _is_job(line)), row, None))
+
+    return tables.Table(path, len(columns["job"]), columns, find_line)
 
 
 def _read_fast(path: Path) -> Iterator[tables.Block]:
@@ -130,30 +146,24 @@ def _read_rows(path: Path, file: Iterable[bytes]) -> Iterator[list[float]]:
         yield row
 
 
-def _find_line(path: Path, row: int) -> int:
-    with open_unpacked(path) as file:
-        numbers = (number for number, line in enumerate(file, 1) if _is_job(line))
-        return next(islice(numbers, row, None))
-
-
-def _check(fields: Mapping[str, Floats]) -> None:
+def _filter_jobs(fields: Mapping[str, Floats], keep_failed: bool = False) -> RowFilter:
+    """Check the fields, and skip jobs of which too little is known, and those that did not end unless kept."""
     job = fields["job"]
     require_values("job", job, (np.floor(job) == job) & (np.abs(job) < 2**53), "a whole number")
     for name in ("submit", "run_time", "processors", "used_memory"):
         column = fields[name]
         valid = ((column >= 0) & (column < np.inf)) | (column == -1)
         require_values(name, column, valid, "0 or more, or -1 for unknown")
-
-
-def _skip_unfinished(fields: Mapping[str, Floats], jobs: RowFilter) -> None:
-    status, seconds = fields["status"], fields["run_time"]
+    jobs, status, seconds = RowFilter(len(job)), fields["status"], fields["run_time"]
     jobs.skip(np.isin(status, PARTS), "part of a job that has a line of its own")
-    jobs.skip(status == FAILED, "failed")
-    jobs.skip(status == CANCELLED, "cancelled")
+    if not keep_failed:
+        jobs.skip(status == FAILED, "failed")
+        jobs.skip(status == CANCELLED, "cancelled")
     jobs.skip(fields["submit"] < 0, "submit time not known")
     jobs.skip(seconds < 0, "run time not known")
     jobs.skip(seconds == 0, "ran for 0 s")
     jobs.skip(_count_processors(fields) <= 0, "processors not known")
+    return jobs
 
 
 def _count_processors(fields: Mapping[str, Floats]) -> Floats:
@@ -186,7 +196,34 @@ def _build_tasks(jobs: Mapping[str, Floats], width: float) -> Tasks:
         measured={"cpu": work, "gpu": np.full(len(work), np.inf)},
         expected={"cpu": requested["time"] * processors / width},
         features={f"requested_{name}": column for name, column in requested.items()},
+        traits={SERIALISED: np.maximum(processors / width, 1.0)},
     )
 
 
-FORMAT = Format("swf", "Standard Workload Format: logs of parallel machines", MAPPING, sniff, _read)
+def _read_jobs(path: Path, _: Sequence[Path]) -> ImportedJobs:
+    """Read jobs with their width, requested time and memory; those that failed occupied processors too."""
+    table = read_jobs(path)
+    with table.locate_errors():
+        kept = _filter_jobs(table.columns, keep_failed=True)
+        rows = kept.rows
+    found = {name: column[rows] for name, column in table.columns.items()}
+    processors, requested = _count_processors(found), found["requested_time"]
+    memory = np.where(found["used_memory"] > 0, found["used_memory"], np.maximum(found["requested_memory"], 0.0))
+    with table.locate_errors(rows):
+        jobs = Jobs.build(
+            seconds=found["run_time"],
+            arrival=found["submit"],
+            requested=np.where((requested > 0) & np.isfinite(requested), requested, np.nan),
+            cpu_milli=processors * WHOLE,
+            memory_mib=np.ceil(memory * processors / KB_PER_MB),
+            user=np.maximum(found["user"], 0.0),
+            job_id=np.abs(found["job"]),
+        )
+    machine = {name.decode(): int(count) for name, count in _HEADER.findall(read_head(path))}
+    size = machine.get("MaxProcs") or machine.get("MaxNodes")
+    return ImportedJobs(jobs, table.rows, kept.skipped, Machines.pool(size) if size else None)
+
+
+FORMAT = Format(
+    "swf", "Standard Workload Format: logs of parallel machines", MAPPING, sniff, _read, read_jobs=_read_jobs
+)

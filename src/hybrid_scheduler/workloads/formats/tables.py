@@ -11,7 +11,7 @@ import io
 import math
 import re
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -32,10 +32,9 @@ WHOLE_NUMBER = re.compile(r"-?[0-9]{1,19}")
 
 SelectColumns = Callable[[list[str]], dict[str, str]]
 """Takes the header of a table and returns the type of every wanted column, or refuses the header."""
-Block = dict[str, Any]
-"""Columns of some rows by name."""
-MAX_ROWS = 10_000_000
-"""Rows that a file may have: each takes some eight bytes a column."""
+Block = dict[str, Any]  # columns of some rows by name
+MAX_ROWS = 30_000_000  # rows that a file may have, each of some eight bytes a column: a week of Azure has 27 million
+MAX_COLUMNS = 10_000
 BLOCK = 8 << 20
 OVERHEAD = 5.0
 """Bytes that may still be needed for every byte of the columns: they are joined, filtered and converted."""
@@ -105,9 +104,7 @@ def prefix_errors(path: str | Path) -> Iterator[None]:
         raise InputError(f"{path} cannot be read ({error.strerror or error}): check the path") from None
 
 
-def join_blocks(
-    path: str | Path, blocks: Iterator[Block], if_empty: str = NO_TASKS, overhead: float = OVERHEAD
-) -> Block:
+def join_blocks(path: str | Path, blocks: Iterator[Block], if_empty: str, overhead: float = OVERHEAD) -> Block:
     """Join blocks into columns; too many rows are refused while they are read."""
     parts: dict[str, list[Any]] = {}
     rows = size = 0
@@ -130,6 +127,18 @@ def require_row_limit(path: str | Path, rows: int) -> None:
         raise InputError(f"{path} has more than {MAX_ROWS:,} rows, which is the limit: take a part of it")
 
 
+def require_column_limit(columns: int) -> None:
+    """Refuse a table with too many columns."""
+    if columns > MAX_COLUMNS:
+        raise InputError(f"there are {columns:,} columns, at most {MAX_COLUMNS:,} can be read: leave out some")
+
+
+def _find_places(header: list[str], wanted: Iterable[str]) -> dict[str, int]:
+    """Return where each wanted column stands, the first one of its name."""
+    places = {name: place for place, name in reversed(list(enumerate(header)))}
+    return {name: places[name] for name in wanted}
+
+
 def _join_column(parts: list[Any]) -> Any:
     if isinstance(parts[0], np.ndarray):
         return np.concatenate(parts)
@@ -141,12 +150,17 @@ def _join_column(parts: list[Any]) -> Any:
 def _read_fast(path: str | Path, select: SelectColumns) -> Iterator[Block]:
     with open_unpacked(path) as file:
         header = _read_header(file)
+        require_column_limit(len(header))
         types = select(header)
         names = [f"{place}" for place in range(len(header))]
-        columns = {name: names[header.index(name)] for name in types}
+        columns = {name: names[place] for name, place in _find_places(header, types).items()}
         convert = make_converter(names, {place: types[name] for name, place in columns.items()})
         for block in split_lines(file):
-            require_plain(block)
+            # What Arrow and Python may understand differently; one byte is found faster than two.
+            hexadecimal = (b"x" in block and b"0x" in block) or (b"X" in block and b"0X" in block)
+            if b'"' in block or b"(" in block or hexadecimal:
+                raise NotPlainError
+            require_text(block)
             found = convert(block)
             yield {name: found[place] for name, place in columns.items()}
 
@@ -174,15 +188,6 @@ def split_lines(file: IO[bytes]) -> Iterator[bytes]:
             raise NotPlainError
     if rest:
         yield rest
-
-
-def require_plain(block: bytes) -> None:
-    """Reject a block with something that Arrow and Python may understand differently."""
-    if b'"' in block or b"(" in block:
-        raise NotPlainError
-    if (b"x" in block and b"0x" in block) or (b"X" in block and b"0X" in block):  # one byte is found faster than two
-        raise NotPlainError
-    require_text(block)
 
 
 def require_text(block: bytes) -> None:
@@ -230,20 +235,16 @@ def make_converter(
             table = arrow.read_csv(pa.BufferReader(block), read, parse, conversion)
         except pa.ArrowInvalid:
             raise NotPlainError from None
-        return {name: _convert_column(table.column(name), each) for name, each in types.items()}
+        columns = {name: table.column(name) for name in types}
+        # Empty cells become NaN, which only plain numbers may be.
+        found = {name: each if types[name] == TEXT else each.to_numpy() for name, each in columns.items()}
+        for name, each in types.items():
+            missing = each == WHOLE and columns[name].null_count
+            if missing or (each == FINITE and not np.isfinite(found[name]).all()):
+                raise NotPlainError
+        return found
 
     return convert
-
-
-def _convert_column(column: Any, column_type: str) -> Any:
-    if column_type == TEXT:
-        return column
-    if column_type == WHOLE and column.null_count:
-        raise NotPlainError
-    numbers = column.to_numpy()  # empty cells become NaN
-    if column_type == FINITE and not np.isfinite(numbers).all():
-        raise NotPlainError
-    return numbers
 
 
 def read_slowly(path: str | Path, select: SelectColumns, lines: array[int]) -> Iterator[Block]:
@@ -273,8 +274,9 @@ def _find_bad_line(path: str | Path) -> int:
 def _read_blocks(text: TextIO, select: SelectColumns, lines: array[int]) -> Iterator[Block]:
     reader = csv.reader(text, strict=True, skipinitialspace=True)
     header = [name.strip() for name in next(reader, [])]
+    require_column_limit(len(header))
     types = select(header)
-    places = {name: header.index(name) for name in types}
+    places = _find_places(header, types)
     rows = _read_rows(reader, len(header), lines)
     while block := list(islice(rows, ROWS_AT_ONCE)):
         first = len(lines) - len(block)
@@ -295,17 +297,13 @@ def _read_rows(reader: Any, width: int, lines: array[int]) -> Iterator[list[str]
 
 
 def _parse_numbers(name: str, cells: Sequence[str]) -> Floats:
-    try:
-        return np.array([float(cell) if cell else math.nan for cell in cells])
-    except ValueError:
-        return np.array([_parse_number(row, name, cell) for row, cell in enumerate(cells)])
-
-
-def _parse_number(row: int, name: str, cell: str) -> float:
-    try:
-        return float(cell) if cell.strip() and cell != "NA" else math.nan
-    except ValueError:
-        raise RowError(row, f"{name} is '{cell[:40]}', expected a number: correct or drop this row") from None
+    numbers = []
+    for row, cell in enumerate(cells):
+        try:
+            numbers.append(float(cell) if cell and cell != "NA" and not cell.isspace() else math.nan)
+        except ValueError:
+            raise RowError(row, f"{name} is '{cell[:40]}', expected a number: correct or drop this row") from None
+    return np.array(numbers)
 
 
 def _parse_finite(name: str, cells: Sequence[str]) -> Floats:

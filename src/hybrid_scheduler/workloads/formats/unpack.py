@@ -23,16 +23,11 @@ if TYPE_CHECKING:
 
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-HEAD = 65_536
-"""Bytes by which a format is recognised."""
-MAX_UNPACKED = 4 << 30
-"""Bytes that a packed file may unpack to, unless `HMS_MOST_UNPACKED` says otherwise."""
-MAX_WHOLE = 4 << 30
-"""Bytes of a file that has to be read in one piece, as JSON has, if memory allows."""
-PART = 16 << 20
-"""Bytes of a packed file that are unpacked between two checks of the available memory."""
-MAX_RATIO, SMALL = 200, 64 << 20
-"""How many times its size a file may unpack to, once that is more than `SMALL` bytes."""
+HEAD = 65_536  # bytes by which a format is recognised
+MAX_UNPACKED = 4 << 30  # bytes that a packed file may unpack to, unless `HMS_MOST_UNPACKED` says otherwise
+MAX_WHOLE = 4 << 30  # bytes of a file that has to be read in one piece, as JSON has, if memory allows
+PART = 16 << 20  # bytes of a packed file that are unpacked between two checks of the available memory
+MAX_RATIO, SMALL = 200, 64 << 20  # how many times its size a file may unpack to, once that is more than `SMALL` bytes
 OBJECTS, CELLS = 5.0, 15.0
 """Bytes of memory for every byte of a JSON document, and of a table whose cells are Python strings."""
 
@@ -45,7 +40,13 @@ def open_unpacked(path: str | Path) -> Iterator[IO[bytes]]:
         if not start.startswith((GZIP, ZSTD)):
             yield file
             return
-        with closing(_decompress(file, start)) as unpacked:
+        if start.startswith(GZIP):
+            stream: Any = gzip.GzipFile(fileobj=file, mode="rb")
+        else:
+            import pyarrow as pa
+
+            stream = pa.CompressedInputStream(pa.PythonFile(file, "r"), "zstd")
+        with closing(stream) as unpacked:
             yield io.BufferedReader(_LimitedReader(path, unpacked, os.fstat(file.fileno()).st_size), 1 << 20)
 
 
@@ -57,14 +58,6 @@ def _open_file(path: str | Path) -> io.BufferedReader:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"{path} cannot be read ({reason}): check the path") from None
-
-
-def _decompress(file: io.BufferedReader, start: bytes) -> Any:
-    if start.startswith(GZIP):
-        return gzip.GzipFile(fileobj=file, mode="rb")
-    import pyarrow as pa
-
-    return pa.CompressedInputStream(pa.PythonFile(file, "r"), "zstd")
 
 
 class _LimitedReader(io.RawIOBase):
@@ -109,10 +102,7 @@ def read_head(path: str | Path) -> bytes:
 
 
 def read_bytes(path: str | Path, overhead: float = 1.0) -> bytes:
-    """Return all bytes of a file, unpacked, for a format that can only be read in one piece.
-
-    A file for which `overhead` bytes of memory per byte are not available is refused.
-    """
+    """Return all bytes of a file, unpacked; refused if `overhead` bytes of memory per byte are not available."""
     with open_unpacked(path) as file, _report_unreadable(path):
         if _is_plain(file):
             size = os.fstat(file.fileno()).st_size

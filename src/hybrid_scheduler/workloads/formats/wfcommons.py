@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +19,11 @@ from hybrid_scheduler.workloads.formats.reader import ASSUMED, IGNORED, MEASURED
 from hybrid_scheduler.workloads.formats.unpack import BYTE_ORDER_MARK, read_json
 
 BYTES_PER_MEGABYTE = 1e6
-SHORTEST = 1e-6
-"""Seconds of a task whose run time is given as 0: too short to be measured."""
-CORES = 1
-"""Cores of a machine whose number of cores is not given."""
+MEGABYTES_PER_GIGABYTE = 1e3
+SHORTEST = 1e-6  # seconds of a task whose run time is given as 0: too short to be measured
+CORES = 1  # cores of a machine whose number of cores is not given
 MAX_CORES = 100_000
-MAXIMUM = 1e300
-"""What a number must stay below."""
+MAXIMUM = 1e300  # what a number must stay below
 
 MAPPING = (
     Mapped("execution.tasks[].runtimeInSeconds", "time_cpu, duration_estimate", MEASURED, "0 s counts as 1 µs"),
@@ -40,7 +38,10 @@ MAPPING = (
     Mapped("execution.machines[]", "cluster: nodes", MEASURED, "as many nodes; links between them are assumed"),
     Mapped("execution.machines[].cpu.coreCount", "cluster: cpu devices of a node", MEASURED, "1 where it is missing"),
     Mapped("execution.machines[].cpu.speedInMHz", "", IGNORED, "the current clock rate, lower on idle machines"),
-    Mapped("execution.machines[].memoryInBytes", "", IGNORED, "memory that all cores share"),
+    Mapped(
+        "execution.machines[].memoryInBytes", "cluster: memory of cpu", MEASURED, "a task must fit that of a node"
+    ),
+    Mapped("execution.machines[].memoryInBytes", "classes cpu_<n>gb", MEASURED, "if nodes differ by a GB or more"),
     Mapped("execution.tasks[].coreCount, machines", "", IGNORED, "a task takes one core"),
     Mapped("any other", "", IGNORED),
 )
@@ -73,24 +74,15 @@ class _Workflow:
 def _read(path: Path, _: Sequence[Path]) -> Imported:
     data = read_json(path)
     try:
-        workflow = _parse_workflow(_require_object(data, "the file"))
-        tasks = _build_tasks(workflow)
-        return Imported(tasks, len(tasks), cluster=_build_cluster(workflow.machines))
+        given = _require_object(_require_object(data, "the file").get("workflow"), "'workflow'")
+        workflow = _parse_current(given) if "specification" in given else _parse_older(given)
+        cluster = _build_cluster(workflow.machines)
+        tasks = _build_tasks(workflow, [each.name for each in cluster.classes] if cluster else ["cpu"])
+        return Imported(tasks, len(tasks), cluster=cluster)
     except RowError as error:
         raise InputError(f"{path}: task '{workflow.jobs[error.row].name[:80]}': {error.reason}") from None
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
-
-
-def _parse_workflow(data: dict[str, Any]) -> _Workflow:
-    workflow = _require_object(data.get("workflow"), "'workflow'")
-    if "specification" in workflow:
-        found = _parse_current(workflow)
-    else:
-        found = _parse_older(workflow, "tasks" if "tasks" in workflow else "jobs")
-    if not found.jobs:
-        raise InputError("there are no tasks: the workflow is empty")
-    return found
 
 
 def _parse_current(workflow: dict[str, Any]) -> _Workflow:
@@ -119,10 +111,10 @@ def _parse_current(workflow: dict[str, Any]) -> _Workflow:
     return _Workflow(jobs, sizes, _get_objects(execution, "machines"))
 
 
-def _parse_older(workflow: dict[str, Any], key: str) -> _Workflow:
+def _parse_older(workflow: dict[str, Any]) -> _Workflow:
     """Parse version 1.4 or earlier, whose tasks hold their files; up to 1.3 names have no units."""
     sizes: dict[str, float] = {}
-    jobs, entries = [], _get_objects(workflow, key)
+    jobs, entries = [], _get_objects(workflow, "tasks" if "tasks" in workflow else "jobs")
     for each in entries:
         job = _Job(_get_name(each, "name"), dict.fromkeys(_get_names(each, "parents")), run=dict(each))
         for file in _get_objects(each, "files"):
@@ -152,11 +144,17 @@ def _add_children(jobs: list[_Job], entries: list[dict[str, Any]]) -> None:
             child.parents[job.name] = None
 
 
-def _build_tasks(workflow: _Workflow) -> Tasks:
+def _build_tasks(workflow: _Workflow, classes: Sequence[str]) -> Tasks:
+    if not workflow.jobs:
+        raise InputError("there are no tasks: the workflow is empty")
     runs = [job.run for job in workflow.jobs]
     seconds = np.array([_get_number(run, "runtimeInSeconds") for run in runs])
     seconds = np.where(seconds == 0, SHORTEST, seconds)
-    read = np.array([_sum_sizes(workflow.sizes, job.inputs) for job in workflow.jobs])
+    try:
+        read = np.array([sum(map(workflow.sizes.__getitem__, job.inputs)) for job in workflow.jobs])
+    except KeyError as error:
+        name = str(error.args[0])[:80]
+        raise InputError(f"file '{name}' is read or written by a task but not listed: its size is unknown") from None
     busy = [_get_number(run, "avgCPU", 100 * UNKNOWN_INTENSITY) / 100 for run in runs]
     return Tasks.build(
         size=matrix_edge(read),
@@ -164,7 +162,7 @@ def _build_tasks(workflow: _Workflow) -> Tasks:
         memory_required=[_get_number(run, "memoryInBytes", 0.0) / BYTES_PER_MEGABYTE for run in runs],
         duration_estimate=seconds,
         edges=_build_edges(workflow),
-        measured={"cpu": seconds, "gpu": np.full(len(seconds), math.inf)},
+        measured={**dict.fromkeys(classes, seconds), "gpu": np.full(len(seconds), math.inf)},
         features={"input_mb": read / BYTES_PER_MEGABYTE},
     )
 
@@ -176,39 +174,21 @@ def _build_edges(workflow: _Workflow) -> Edges:
         for file in dict.fromkeys(job.outputs):
             writers.setdefault(file, []).append(row)
     start, parents, sizes = [0], list[int](), list[float]()
-    for row in range(len(workflow.jobs)):
-        received = _find_parents(workflow, row, rows, writers)
+    for row, job in enumerate(workflow.jobs):
+        received: dict[int, float] = {}  # bytes from each parent
+        for name in job.parents:
+            if name not in rows:
+                raise RowError(row, f"its parent '{name[:80]}' does not exist: add it or remove the dependency")
+            received[rows[name]] = 0.0
+        for file in sorted(set(job.inputs)):
+            for writer in writers.get(file, ()):
+                if writer in received:
+                    received[writer] += workflow.sizes[file]
         parents += received
         sizes += received.values()
         start.append(len(parents))
     megabytes = np.array(sizes, np.float64) / BYTES_PER_MEGABYTE
     return Edges(np.array(start, np.int64), np.array(parents, np.int64), megabytes)
-
-
-def _find_parents(
-    workflow: _Workflow, row: int, rows: dict[str, int], writers: dict[str, list[int]]
-) -> dict[int, float]:
-    """Return the rows of a task's parents, and the bytes that it reads from each."""
-    received: dict[int, float] = {}
-    for name in workflow.jobs[row].parents:
-        if name not in rows:
-            raise RowError(row, f"its parent '{name[:80]}' does not exist: add it or remove the dependency")
-        received[rows[name]] = 0.0
-    for file in sorted(set(workflow.jobs[row].inputs)):
-        for writer in writers.get(file, ()):
-            if writer in received:
-                received[writer] += workflow.sizes[file]
-    return received
-
-
-def _sum_sizes(sizes: dict[str, float], names: list[str]) -> float:
-    try:
-        return sum(map(sizes.__getitem__, names))
-    except KeyError as error:
-        name = str(error.args[0])
-        raise InputError(
-            f"file '{name[:80]}' is read or written by a task but not listed: its size is unknown"
-        ) from None
 
 
 def _build_cluster(machines: list[dict[str, Any]]) -> Cluster | None:
@@ -217,7 +197,20 @@ def _build_cluster(machines: list[dict[str, Any]]) -> Cluster | None:
     cores = [_get_number(each, "coreCount", _get_number(each, "count", CORES)) for each in processors]
     if not all(1 <= count == int(count) for count in cores) or sum(cores) > MAX_CORES:
         raise InputError(f"the machines have {sum(cores):g} cores, expected at least 1 each, {MAX_CORES:,} in all")
-    return Cluster((DEFAULT_CPU,), tuple(Node({"cpu": int(count)}) for count in cores)) if cores else None
+    memory = [_get_memory(each) for each in machines]
+    names = [f"cpu_{each / MEGABYTES_PER_GIGABYTE:.0f}gb" for each in memory]
+    if len(set(names)) == 1:
+        names = ["cpu"] * len(names)
+    largest = {name: max(size for size, other in zip(memory, names, strict=True) if other == name) for name in names}
+    classes = tuple(replace(DEFAULT_CPU, name=name, memory=size) for name, size in largest.items())
+    nodes = tuple(Node({name: int(count)}) for name, count in zip(names, cores, strict=True))
+    return Cluster(classes, nodes) if nodes else None
+
+
+def _get_memory(machine: dict[str, Any]) -> float:
+    """Return the MB of a machine; infinite where they are not given. Up to version 1.3 they are kilobytes."""
+    kilobytes = _get_number(machine, "memory", 0.0)
+    return _get_number(machine, "memoryInBytes", 1000 * kilobytes) / BYTES_PER_MEGABYTE or math.inf
 
 
 def _require_object(value: Any, what: str) -> dict[str, Any]:
