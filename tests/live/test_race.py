@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from hybrid_scheduler.core import Placements, Task
-from hybrid_scheduler.core.placements import QUEUE_FULL, RAN
+from hybrid_scheduler.core.placements import QUEUE_FULL, RAN, WAITING
 from hybrid_scheduler.live import LiveSettings
 from hybrid_scheduler.live.race import LiveRace
-from hybrid_scheduler.live.records import PlacedBlock
 from hybrid_scheduler.live.settings import DEFAULT_SCHEDULERS
+from hybrid_scheduler.live.snapshot import PlacedBlock
+from ordered_policies import SHORTEST_WAITING
 
 FAST = ("round_robin", "random", "greedy", "eft", "oracle")
 
@@ -126,6 +127,90 @@ def test_no_device_does_two_things_at_once_after_changes(failed: tuple[int, ...]
     advance(live, 50)
 
 
+ORDERED = ("eft", "least_increase", SHORTEST_WAITING)
+
+
+class Results:
+    """What a race says of every task: the placement by scheduler, task and attempt, each of them once."""
+
+    def __init__(self) -> None:
+        self.rows: dict[tuple[str, int, int], tuple[float, float, int, float]] = {}
+
+    def add(self, name: str, placed: Placements, attempt: Any) -> None:
+        attempts = np.broadcast_to(attempt, len(placed)).tolist()
+        for row in np.flatnonzero(placed.status != WAITING).tolist():
+            key = (name, int(placed.tasks.task_id[row]), attempts[row])
+            assert key not in self.rows
+            values = (placed.start[row], placed.finish[row], int(placed.device[row]), placed.turnaround[row])
+            self.rows[key] = values
+
+    def advance(self, live: LiveRace, tasks: int, size: int) -> None:
+        for _ in range(tasks // size):
+            for name, placed in live.advance(size).placements.items():
+                self.add(name, placed, 1)
+            self.add_started(live)
+
+    def change(self, live: LiveRace, **values: Any) -> None:
+        for name, placed in live.change(live.settings.with_changes(**values)).items():
+            ids = placed.tasks.task_id.tolist()
+            self.add(name, placed, [1 + sum((name, task, n) in self.rows for n in range(1, 4)) for task in ids])
+        self.add_started(live)
+
+    def add_started(self, live: LiveRace) -> None:
+        for name, (placed, attempt) in live.take_started().items():
+            self.add(name, placed, attempt)
+
+
+def test_ordered_queues_persist_through_changes_and_every_start_is_told_once_whatever_the_block() -> None:
+    told = []
+    for size in (10, 50):
+        live, results = create_race(schedulers=ORDERED, load=1.3), Results()
+        results.advance(live, 300, size)
+        results.change(live, failed_gpus=(1, 2))
+        results.advance(live, 100, size)
+        results.change(live, failed_gpus=(), num_gpus=6)
+        results.advance(live, 100, size)
+        results.change(live, num_gpus=3, schedulers=ORDERED[:2])
+        results.advance(live, 100, size)
+        told.append(results.rows)
+        for state in live.snapshot("running", 0.0, "").schedulers:
+            lane = live.lanes[state.name]
+            started = {key[1]: row for key, row in results.rows.items() if key[0] == state.name}  # last attempts
+            outlook = lane.outlook()
+            ends = {task: row[3] for task, row in started.items()}
+            if outlook is not None:
+                ends |= dict(zip(outlook.tasks.task_id.tolist(), outlook.turnaround.tolist(), strict=True))
+            assert set(ends) == set(range(600))
+            assert state.mean_turnaround == pytest.approx(np.mean(list(ends.values())))
+            assert state.tasks == 600
+            assert state.restarts == sum(1 for name, _, attempt in results.rows if name == state.name and attempt > 1)
+            assert state.makespan_over_bound >= 1.0
+    assert told[0] == told[1]
+    starts = [row[0] for (name, _, _), row in sorted(told[0].items()) if name == "least_increase"]
+    assert starts != sorted(starts)
+
+
+def test_a_win_is_counted_once_nobody_else_can_have_ended_the_task_first() -> None:
+    live, results = create_race(schedulers=ORDERED, load=1.2), Results()
+    results.advance(live, 500, 20)
+    ends = np.array([[results.rows.get((name, task, 1), (0, np.nan))[1] for task in range(500)] for name in ORDERED])
+    known = np.where(np.isnan(ends), np.inf, ends)
+    decided = ~np.isnan(ends).any(axis=0) | (known.min(axis=0) <= live.stream.now)
+    wins = np.bincount(known.argmin(axis=0)[decided], minlength=3)
+    assert not decided.all()
+    assert [live.lanes[name].totals.wins for name in ORDERED] == wins.tolist()
+    assert 1400 < np.sum(live.analysis().wins) <= 3 * 500  # of every pair, but for ties
+
+
+def test_a_full_ordered_queue_rejects_tasks_until_it_has_got_shorter() -> None:
+    live = create_race(schedulers=ORDERED[1:], load=3.0, max_queue=20)
+    advance(live, 600)
+    for lane in live.lanes.values():
+        assert 0 < lane.totals.rejected < 500
+        assert lane.totals.tasks + lane.totals.rejected == 600
+        assert lane.count_waiting(live.stream.now) < 40
+
+
 def test_schedulers_come_and_go_while_the_others_stay() -> None:
     live = create_race(schedulers=("eft", "greedy"))
     advance(live, 100)
@@ -142,7 +227,7 @@ def test_a_full_queue_rejects_tasks_and_counts_them() -> None:
     totals = live.lanes["greedy"].totals
     assert totals.rejected == (states == QUEUE_FULL).sum() > 0
     assert totals.tasks + totals.rejected == 500
-    assert live.lanes["greedy"].queue_length(live.stream.now) < 40
+    assert live.lanes["greedy"].work.count_waiting(live.stream.now) < 40
 
 
 def test_a_policy_that_rejects_tasks_is_saturated_though_its_backlog_has_stopped_growing() -> None:
@@ -163,12 +248,13 @@ def test_a_policy_whose_queue_keeps_growing_is_saturated_and_a_stable_one_is_not
 def test_a_submitted_task_is_placed_by_all_and_explained() -> None:
     live = create_race(schedulers=("eft", "greedy"))
     advance(live, 50)
-    placed, explanations = live.submit(Task(task_id=0, size=3000.0, compute_intensity=0.9, memory_required=50.0))
+    placed = live.submit(Task(task_id=0, size=3000.0, compute_intensity=0.9, memory_required=50.0))
     assert placed.tasks.task_id.tolist() == [50]
-    assert set(explanations) == {"eft", "greedy"}
-    chosen = [each for each in explanations["eft"].candidates if each.chosen]
+    assert set(placed.explanations) == {"eft", "greedy"}
+    candidates = placed.explanations["eft"].candidates
+    chosen = [each for each in candidates if each.chosen]
     assert chosen[0].finish == pytest.approx(placed.placements["eft"].finish[0])
-    assert chosen[0].finish == min(each.finish for each in explanations["eft"].candidates)
+    assert chosen[0].finish == min(each.finish for each in candidates)
 
 
 def test_totals_and_window_agree_with_the_placements() -> None:
@@ -196,9 +282,16 @@ def test_the_analysis_counts_wins_and_finds_where_gpus_are_faster() -> None:
     assert np.allclose(np.diag(analysis.correlation), 1.0)
 
 
-ALL_SCHEDULERS = (*DEFAULT_SCHEDULERS, "eft", "price", "min_min")
+ALL_SCHEDULERS = (*DEFAULT_SCHEDULERS, "eft", "price", "min_min", "least_increase")
 
 
+@pytest.fixture
+def _learners_train_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start no process for a learner: it takes seconds, and where it trains is not asked."""
+    monkeypatch.setattr("hybrid_scheduler.live.lane.TRAINING_LAG", 0)
+
+
+@pytest.mark.usefixtures("_learners_train_here")
 @pytest.mark.parametrize("size", [1, 10])
 def test_an_explanation_agrees_with_the_placement(size: int) -> None:
     race = LiveRace(LiveSettings(schedulers=ALL_SCHEDULERS, load=1.2))
@@ -207,7 +300,7 @@ def test_an_explanation_agrees_with_the_placement(size: int) -> None:
         explanations = race.explain(tasks)
         placed = race.place(tasks, explanations)
         for name, each in placed.placements.items():
-            assert each.status[0] == RAN
+            assert each.status[0] in (RAN, WAITING)
             assert (explanations[name].gpu_fraction, explanations[name].device) == each.decision(0), name
             assert [one.device for one in explanations[name].candidates if one.chosen] == [explanations[name].device]
         for name in ("eft", "oracle"):  # clairvoyant
@@ -220,6 +313,7 @@ def test_an_explanation_agrees_with_the_placement(size: int) -> None:
     race.close()
 
 
+@pytest.mark.usefixtures("_learners_train_here")
 def test_explaining_changes_nothing() -> None:
     finishes = []
     for explain in (False, True):
@@ -228,7 +322,14 @@ def test_explaining_changes_nothing() -> None:
         for _ in range(25):
             tasks = race.stream.take(7)
             placed = race.place(tasks, race.explain(tasks) if explain else None)
-            kept.append({name: each.finish.tolist() for name, each in placed.placements.items()})
+            finishes_now = {name: each.placements for name, each in race.take_started().items()}
+            kept.append(
+                [
+                    (name, str(each.finish))
+                    for part in (placed.placements, finishes_now)
+                    for name, each in part.items()
+                ]
+            )
         race.close()
         finishes.append(kept)
     assert finishes[0] == finishes[1]

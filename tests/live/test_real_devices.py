@@ -85,9 +85,9 @@ def test_the_rate_of_a_load_follows_from_measured_times(race: ContinuousSimulati
 
 
 def test_explanations_have_learnt_times_and_name_emulated_devices(race: ContinuousSimulation) -> None:
-    placed, explanations = race.submit(Task(0, 2000.0, 0.9, 50.0))
+    placed = race.submit(Task(0, 2000.0, 0.9, 50.0))
     assert placed.devices == (("cpu", "cpu"), ("gpu0 (emulated)", "gpu"))
-    chosen = explanations["eft"]
+    chosen = placed.explanations["eft"]
     known = [each.seconds for each in chosen.candidates]
     assert all(0 < each < 5 for each in known)
     assert placed.placements["eft"].decision(0) == (chosen.gpu_fraction, chosen.device)

@@ -10,7 +10,7 @@ from hybrid_scheduler.core.placements import RESULT_COLUMNS
 from hybrid_scheduler.core.tasks import Task, Tasks
 from hybrid_scheduler.live import LiveSettings
 from hybrid_scheduler.live.race import LiveRace
-from hybrid_scheduler.live.records import PlacedBlock, build_task_records
+from hybrid_scheduler.live.snapshot import PlacedBlock, build_task_records
 
 
 @pytest.fixture

@@ -9,10 +9,9 @@ import pytest
 
 from hybrid_scheduler.core.tasks import Task
 from hybrid_scheduler.errors import InputError, SchedulerError
-from hybrid_scheduler.live.race import LiveRace
+from hybrid_scheduler.live.race import LiveRace, Stream
 from hybrid_scheduler.live.settings import LiveSettings
 from hybrid_scheduler.live.simulation import ContinuousSimulation, RaceEvent, Replay
-from hybrid_scheduler.live.stream import Stream
 from hybrid_scheduler.workloads import WorkloadGenerator
 from hybrid_scheduler.workloads.formats import csv
 from hybrid_scheduler.workloads.library import Library

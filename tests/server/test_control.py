@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -99,7 +101,7 @@ WRONG_ORDERS: list[tuple[str, Any, int, str]] = [
     ("/api/simulation/stop", None, 409, "start one with"),
     ("/api/simulation/resume", {"run_id": 99}, 400, "run 99 is not in this database"),
     ("/api/simulation/start", {"preset": "mixd"}, 400, "did you mean 'mixed'?"),
-    ("/api/simulation/start", {"load": -1}, 400, "load is -1"),
+    ("/api/simulation/start", {"load": -1}, 422, "body.load"),
     ("/api/simulation/start", {"load": None, "rate": None}, 400, "give one of them"),
     ("/api/simulation/start", {"num_gpus": None}, 400, "leave it out"),
     ("/api/simulation/start", {"schedulers": ["evil.py:Run"]}, 422, "no scheduler of this server"),
@@ -154,3 +156,73 @@ async def test_a_policy_that_breaks_ends_the_run_as_failed_and_says_so(tmp_path:
             continue
         assert (await store.run(run_id)).status == "failed"
         assert (await served.post("/api/simulation/start", {"schedulers": ["eft"]}))["state"] == "running"
+
+
+NUMBERS: list[dict[str, Any]] = [
+    {"max_queue": 2**70},
+    {"max_queue": 10**9 + 1},
+    {"load": 1e-320},
+    {"load": 101},
+    {"rate": 1e-300},
+    {"rate": 1e300},
+    {"pace": 1e300},
+    {"energy_weight": 1.5},
+    {"num_gpus": 2**64},
+    {"failed_gpus": [2**64]},
+    {"seed": 2**63},
+    {"schedulers": ["hybrid_ml:n_estimators=-1"]},
+    {"schedulers": ["hybrid_ml:n_estimators=99999999999"]},
+    {"schedulers": ["hybrid_ml:tolerance=1e999"]},
+    {"schedulers": ["rl_agent:replay=-5"]},
+    {"schedulers": ["oracle:step=1e-12"]},
+    {"schedulers": ["jsq:d=1000000000000"]},
+    {"schedulers": ["greedy:" + "x" * 400]},
+]
+
+
+async def test_every_number_has_limits_and_the_race_goes_on(url: str) -> None:
+    async with live(url, autostart=True) as served, served.watch() as client:
+        for change in NUMBERS:
+            for answer in (
+                await served.client.patch("/api/simulation/settings", json=change),
+                await served.client.post("/api/simulation/start", json=change),
+            ):
+                assert answer.status_code in (400, 409, 422), (change, answer.text)
+        await client.next("simulation_update")
+        await served.until_tasks(20)
+        await served.manager.flush()
+        assert (await served.get("/api/health"))["state"] == "ok"
+
+
+async def test_every_number_of_every_request_has_a_limit_in_the_schema(tmp_path: Path) -> None:
+    async with live(f"sqlite:///{tmp_path}/hms.db") as served:
+        described = await served.get("/api/openapi.json")
+    bodies = {
+        name: schema
+        for name, schema in described["components"]["schemas"].items()
+        if schema.get("additionalProperties") is False
+    }
+    assert len(bodies) > 5
+    parameters = [
+        each["schema"]
+        for operations in described["paths"].values()
+        for operation in operations.values()
+        for each in operation.get("parameters", [])
+    ]
+    numbers = [each for root in (*bodies.values(), *parameters) for each in _find_numbers(root)]
+    assert len(numbers) > 20
+    for each in numbers:
+        assert {"maximum", "exclusiveMaximum"} & set(each), each
+        assert {"minimum", "exclusiveMinimum"} & set(each), each
+
+
+def _find_numbers(schema: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(schema, dict):
+        if schema.get("type") in ("integer", "number"):
+            yield schema
+        for key, value in schema.items():
+            if key != "examples":
+                yield from _find_numbers(value)
+    elif isinstance(schema, list):
+        for value in schema:
+            yield from _find_numbers(value)

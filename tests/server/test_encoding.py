@@ -10,8 +10,8 @@ import orjson
 import pytest
 
 from hybrid_scheduler.live import ContinuousSimulation, LiveSettings
-from hybrid_scheduler.live.records import build_task_records
 from hybrid_scheduler.live.simulation import RaceEvent
+from hybrid_scheduler.live.snapshot import build_task_records
 from hybrid_scheduler.server import websocket
 from hybrid_scheduler.server.encoding import encode_json, round_figure, round_figures, round_time
 from hybrid_scheduler.server.feed import Feed

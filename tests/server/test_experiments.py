@@ -83,6 +83,13 @@ async def test_an_experiment_gives_what_the_same_comparison_gives(either: Servic
     assert (await service.get("/api/runs"))["runs"][0]["headline"] == done["headline"]
 
 
+async def test_a_tie_is_called_a_tie(service: Service) -> None:
+    same = ["oracle", "oracle:step=0.05"]  # which is what it does by default
+    asked = await ask(service, **{**SMALL, "schedulers": same})
+    headline = (await ended(service, asked["id"]))["headline"]
+    assert {headline["scheduler"], *headline["tied"]} == set(same)
+
+
 async def test_one_runs_at_a_time_and_others_wait_in_order(service: Service) -> None:
     first, second, third = [(await ask(service, **SMALL))["id"] for _ in range(3)]
     page = await service.get("/api/experiments")

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
+import threading
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 from pyarrow import parquet
 
-from hybrid_scheduler.server.export import COLUMNS, ByteStream, export_run
+from hybrid_scheduler.server.routes import runs
+from hybrid_scheduler.server.routes.runs import COLUMNS, ByteStream, export_run
 from hybrid_scheduler.storage.rows import Batch, ResultRows, TaskRows
 from hybrid_scheduler.storage.store import EXPORT_COLUMNS, Store
+from served import QUICK, serving
 from stored import MEASURES, expected_keys, make_batch, new_run
 
 pytestmark = pytest.mark.asyncio
@@ -103,3 +108,26 @@ async def test_an_outlet_keeps_nothing_that_was_taken() -> None:
     outlet = ByteStream()
     outlet.write(b"abc")
     assert (outlet.drain(), outlet.drain(), outlet.tell()) == (b"abc", b"", 3)
+
+
+async def test_many_exports_take_turns_and_all_are_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    active, most, lock, write = 0, 0, threading.Lock(), runs._write_block
+
+    def count(*arguments: Any) -> bytes:
+        nonlocal active, most
+        with lock:
+            active += 1
+            most = max(most, active)
+        try:
+            return write(*arguments)
+        finally:
+            with lock:
+                active -= 1
+
+    monkeypatch.setattr(runs, "_write_block", count)
+    async with serving(f"sqlite:///{tmp_path}/hms.db") as service:
+        await service.step(300)
+        path = f"/api/runs/{service.manager.run_id}/export"
+        answers = await asyncio.gather(*(service.client.get(path) for _ in range(10)))
+    assert most <= 2
+    assert {len(answer.content.splitlines()) for answer in answers} == {300 * len(QUICK) + 1}

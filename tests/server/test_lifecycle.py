@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import signal
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,48 @@ async def test_killed_in_mid_run_nothing_acknowledged_is_lost_and_the_run_goes_o
     assert set(acknowledged) <= set(tasks)
     assert tasks == list(range(len(tasks)))
     assert len(rows) == 4 * len(tasks)
+
+
+async def test_killed_right_after_an_answer_the_task_and_the_change_are_stored(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/hms.db"
+    task = {"size": 1000.0, "compute_intensity": 0.5, "memory_required": 100.0}
+    tasks, loads = list[int](), list[float]()
+    with Process(tmp_path, url) as process:
+        address = await asyncio.to_thread(lambda: process.address)
+        run_id = (await ready(address, 1))["run_id"]
+        async with httpx.AsyncClient(base_url=address, timeout=DEADLINE) as client:
+            for number in range(1, 11):
+                tasks.append((await client.post("/api/tasks", json=task)).json()["task"]["task_id"])
+                change = await client.patch("/api/simulation/settings", json={"load": number / 20})
+                loads.append(change.json()["change"]["load"])
+        process.end(signal.SIGKILL)
+    store = await Store.open(url)
+    try:
+        stored = {each["task_id"] for each in await store.tasks_page(run_id, limit=100_000)}
+        changes = [each["change"].get("load") for each in await store.settings_changes(run_id)]
+    finally:
+        await store.close()
+    assert set(tasks) <= stored
+    assert [each for each in changes if each is not None] == loads
+
+
+async def test_killed_in_one_process_namespace_the_run_goes_on_in_another(tmp_path: Path) -> None:
+    assert shutil.which("unshare"), "install util-linux: a container's process ids are those of its own namespace"
+    namespace = "unshare --pid --fork --kill-child"  # needs root, or user namespaces
+    url = f"sqlite:///{tmp_path}/hms.db"
+    with Process(tmp_path, url, WITHIN=namespace) as process:
+        address = await asyncio.to_thread(lambda: process.address)
+        run_id = (await ready(address, 50))["run_id"]
+        with Process(tmp_path, url, WITHIN=namespace, RESUME="true") as standby:
+            waiting = await asyncio.to_thread(lambda: standby.address)
+            async with httpx.AsyncClient(base_url=waiting, timeout=DEADLINE) as client:
+                assert (await client.get("/api/status")).json()["state"] == "none"
+            process.end(signal.SIGKILL)
+            assert (await ready(waiting, 60))["run_id"] == run_id
+            standby.end(signal.SIGKILL)
+    with Process(tmp_path, url, WITHIN=namespace, RESUME="true") as process:
+        address = await asyncio.to_thread(lambda: process.address)
+        assert (await ready(address, 70))["run_id"] == run_id
 
 
 async def test_a_database_that_goes_away_halts_the_simulation_until_it_is_back(
@@ -126,7 +169,7 @@ async def test_who_pauses_while_the_database_is_away_stays_paused(postgres: Post
 @pytest.mark.parametrize(
     ("harm", "words"),
     [
-        ("PRAGMA max_page_count = 45", "is full: free space"),
+        ("PRAGMA max_page_count = 45", "is full: free some space"),
         ("PRAGMA query_only = ON", "is read-only: make the file"),
     ],
     ids=["full disk", "read-only"],

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hybrid_scheduler.core.tasks import Task
+from hybrid_scheduler.live.race import LiveRace
+from hybrid_scheduler.live.settings import LiveSettings
+from hybrid_scheduler.live.simulation import Replay
+from hybrid_scheduler.schedulers.hybrid_ml import HybridML
+from hybrid_scheduler.server import race
 from hybrid_scheduler.server.problems import ConflictError
 from hybrid_scheduler.server.race import RaceManager
-from live_server import build_settings, live, until
+from live_server import DEADLINE, build_settings, live, until
 
 pytestmark = pytest.mark.asyncio
+ORDERED = {"schedulers": ("eft", "least_increase")}  # one that lets tasks overtake each other
 REAL = {"backend": "local", "devices": "cpu,gpu=emulated:slowdown=1", "schedulers": "round_robin,eft"}
 
 
@@ -35,18 +43,22 @@ async def results(manager: RaceManager, run_id: int) -> list[tuple[Any, ...]]:
     return [tuple(row) async for block in manager.store.export(run_id) for row in block]
 
 
-async def test_a_resumed_run_stores_what_an_unbroken_one_stores(url: str, tmp_path: Any) -> None:
-    unbroken = RaceManager(build_settings(f"sqlite:///{tmp_path}/other.db"))
+async def test_a_resumed_run_stores_what_an_unbroken_one_stores(
+    url: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(race, "CHECKPOINT_BUSY", float("inf"))  # all is replayed, and can be found then
+    unbroken = RaceManager(build_settings(f"sqlite:///{tmp_path}/other.db", **ORDERED))
     await unbroken.open()
     run_id = await unbroken.start(paused=True)
     await first_half(unbroken)
     await second_half(unbroken)
     await unbroken.stop()
     expected = await results(unbroken, run_id)
+    assert {row[1] for row in expected} == {"eft", "least_increase"}
     changes = await unbroken.store.settings_changes(run_id)
     await unbroken.close()
 
-    broken = RaceManager(build_settings(url))
+    broken = RaceManager(build_settings(url, **ORDERED))
     await broken.open()
     run_id = await broken.start(paused=True)
     await first_half(broken)
@@ -56,7 +68,7 @@ async def test_a_resumed_run_stores_what_an_unbroken_one_stores(url: str, tmp_pa
     await broken.recorder.close()
     await broken.store.close()
 
-    after = RaceManager(build_settings(url))
+    after = RaceManager(build_settings(url, **ORDERED))
     await after.open()
     assert (await after.store.run(run_id)).status == "interrupted"
     await after.resume_run(run_id, paused=True)
@@ -156,3 +168,96 @@ async def test_a_server_that_is_to_resume_says_that_a_measured_run_cannot_be(tmp
         with pytest.raises(ConflictError, match="under way"):
             await manager.resume_run(run_id)
         assert (await manager.store.run(run_id)).status == "interrupted"
+
+
+async def test_a_command_that_fails_the_race_is_refused_and_the_run_goes_on_without_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change = LiveRace.change
+
+    def fail(self: LiveRace, settings: LiveSettings) -> Any:
+        if settings.energy_weight == 0.77:
+            self.lanes.clear()  # half-way: the race is of no use any more
+            raise ZeroDivisionError("no such weight")
+        return change(self, settings)
+
+    monkeypatch.setattr(LiveRace, "change", fail)
+    async with live(f"sqlite:///{tmp_path}/hms.db", autostart=True, data_dir=tmp_path) as served:
+        await served.until_tasks(30)
+        run_id = served.manager.run_id
+        answer = await served.client.patch("/api/simulation/settings", json={"energy_weight": 0.77})
+        assert answer.status_code == 409, answer.text
+        assert "ZeroDivisionError" in answer.json()["error"]["message"]
+        await until(lambda: served.manager.active and not served.manager.resuming)
+        before = (await served.get("/api/status"))["tasks_processed"]
+        await served.until_tasks(before + 20)
+        assert served.manager.run_id == run_id
+        settings = (await served.get("/api/simulation/settings"))["settings"]
+        assert settings["energy_weight"] == 0.0
+        await served.post("/api/simulation/stop")
+        tasks = [each["task_id"] for each in await served.manager.store.tasks_page(run_id or 0, limit=100_000)]
+        assert tasks == list(range(len(tasks)))
+
+
+async def test_a_change_that_fails_a_later_block_is_undone_and_the_run_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = LiveRace.place
+
+    def fail(self: LiveRace, *arguments: Any) -> Any:
+        if self.settings.energy_weight == 0.77 and self.stream.number > 60:
+            raise ZeroDivisionError("no such weight")
+        return place(self, *arguments)
+
+    monkeypatch.setattr(LiveRace, "place", fail)
+    async with live(f"sqlite:///{tmp_path}/hms.db", autostart=True, data_dir=tmp_path) as served:
+        await served.until_tasks(5)
+        answer = await served.client.patch("/api/simulation/settings", json={"energy_weight": 0.77})
+        assert answer.status_code in (200, 409)
+        await served.until_tasks(100)
+        assert (await served.get("/api/simulation/settings"))["settings"]["energy_weight"] == 0.0
+        assert (await served.get("/api/status"))["state"] == "running"
+
+
+async def test_a_resumed_run_goes_on_from_its_last_checkpoint_and_says_how_far_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(race, "CHECKPOINT_BUSY", 0.0)
+    url = f"sqlite:///{tmp_path}/hms.db"
+    async with live(url, autostart=True, data_dir=tmp_path) as served:
+        await served.until_tasks(100)
+        run_id = (await served.post("/api/simulation/stop"))["run_id"]
+        newest = (await served.manager.store.checkpoints(run_id))[0].at_task
+        assert newest >= 100
+        replayed, run, release = list[int](), Replay.run, threading.Event()
+
+        def note(self: Replay, until: int) -> Any:
+            replayed.append(until - self.simulation.race.stream.number)
+            release.wait(DEADLINE)
+            return run(self, until)
+
+        monkeypatch.setattr(Replay, "run", note)
+        resuming = asyncio.create_task(served.post("/api/simulation/resume", {"run_id": run_id}))
+        await until(lambda: "tasks are replayed" in served.manager.resuming)
+        assert "is being resumed" in (await served.get("/api/status"))["notice"]
+        for path in ("/api/simulation/start", "/api/pause", "/api/simulation/stop"):
+            assert "is being resumed" in (await served.post(path, status=409))["error"]["message"]
+        release.set()
+        await resuming
+        assert len(replayed) == 1
+        assert replayed[0] < newest  # what came between the checkpoint and the end, not all of it
+
+
+async def test_a_learner_without_a_model_for_the_cluster_joins_the_running_race(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(HybridML, "pretraining_tasks", 60)
+    monkeypatch.setattr("hybrid_scheduler.studies.pretraining.cache_directory", lambda: tmp_path)
+    wanted = ("hybrid_ml", "eft")
+    async with live(f"sqlite:///{tmp_path}/hms.db", schedulers=wanted, num_gpus=3) as served:
+        await served.post("/api/simulation/start")
+        simulation, run_id = served.manager.simulation, served.manager.run_id
+        assert simulation is not None
+        assert run_id is not None
+        await until(lambda: simulation.settings.schedulers == wanted)
+        assert (await served.manager.store.run(run_id)).settings["schedulers"] == ["eft"]

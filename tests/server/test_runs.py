@@ -230,7 +230,7 @@ async def test_the_same_seeds_and_tasks_are_compared_in_pairs(service: Service) 
     assert found["baseline"] == one
     assert [each["run_id"] for each in found["runs"]] == [one, two]
     exact = [each for each in found["differences"] if each["measure"] != "decision_seconds"]
-    assert len(exact) == len(NAMES) * 7
+    assert len(exact) == len(NAMES) * 8
     assert all(each["paired"] and each["mean"] == each["low"] == each["high"] == 0.0 for each in exact)
     assert not any(each["differs"] for each in exact)
     assert found["notes"] == []

@@ -12,6 +12,7 @@ import pytest
 from loguru import logger
 
 from live_server import DEADLINE, Process, live
+from served import serving
 
 pytestmark = pytest.mark.asyncio
 TOKEN = "a-long-random-word"
@@ -83,6 +84,29 @@ async def test_foreign_pages_may_not_send_commands(sqlite: str) -> None:
         assert answer.headers["access-control-allow-origin"] == "http://friend.example"
 
 
+async def test_the_development_server_of_the_dashboard_may_send_commands_on_this_machine(sqlite: str) -> None:
+    async with live(sqlite) as served:
+        for origin in ("http://localhost:5173", "http://127.0.0.1:5173"):
+            answer = await served.client.post("/api/simulation/pause", headers={"origin": origin})
+            assert problem(answer) == (409, "conflict")
+            assert answer.headers["access-control-allow-origin"] == origin
+            async with served.watch(origin=origin) as client:
+                assert (await client.next())["type"] == "hello"
+        for origin in ("http://localhost:5174", "https://localhost:5173", "http://evil.example:5173"):
+            answer = await served.client.post("/api/simulation/pause", headers={"origin": origin})
+            assert problem(answer) == (403, "forbidden"), origin
+            assert "access-control-allow-origin" not in answer.headers
+        proxied = {"origin": "http://localhost:5174", "host": "localhost:5174"}  # as a proxy on another port asks
+        assert problem(await served.client.post("/api/pause", headers=proxied)) == (409, "conflict")
+
+
+@pytest.mark.parametrize("settings", [{"host": "0.0.0.0", "token": TOKEN}, {"environment": "production"}])
+async def test_in_production_and_beyond_this_machine_it_may_not(sqlite: str, settings: dict[str, str]) -> None:
+    async with live(sqlite, **settings) as served:
+        headers = {"origin": "http://localhost:5173", "authorization": f"Bearer {TOKEN}"}
+        assert problem(await served.client.post("/api/simulation/pause", headers=headers)) == (403, "forbidden")
+
+
 async def test_a_name_pointed_at_this_machine_is_not_trusted(sqlite: str) -> None:
     async with live(sqlite) as served:
         headers = {"origin": "http://evil.example", "host": "evil.example"}
@@ -121,8 +145,10 @@ async def test_bodies_that_make_no_sense_are_told_so(sqlite: str) -> None:
 
 async def test_too_many_requests_get_429_and_a_time_to_wait(sqlite: str) -> None:
     async with live(sqlite, rate_limit="5/minute") as served:
-        answers = [await served.client.get("/api/status") for _ in range(6)]
-        assert [each.status_code for each in answers] == [200] * 5 + [429]
+        # A window that slides on in between lets a sixth one through.
+        answers = [await served.client.get("/api/status") for _ in range(7)]
+        assert [each.status_code for each in answers][:5] == [200] * 5
+        assert answers[-1].status_code == 429
         assert problem(answers[-1]) == (429, "too_many_requests")
         assert answers[-1].headers["retry-after"]
         assert (await served.client.get("/api/health")).status_code == 200
@@ -206,3 +232,50 @@ async def test_no_secret_leaves_a_running_server(tmp_path: Path) -> None:
     kept = [each for each in tmp_path.rglob("*") if each.is_file()]
     assert {"app.log", "hms.db"} <= {each.name for each in kept}
     assert not [each.name for each in kept if shown(each.read_bytes())]
+
+
+async def test_wrong_tokens_are_counted_slowed_down_and_logged_and_the_right_one_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited = list[float]()
+
+    async def note(seconds: float) -> None:
+        waited.append(seconds)
+
+    lines = list[str]()
+    handler = logger.add(lambda line: lines.append(str(line)), level="WARNING")
+    async with serving(f"sqlite:///{tmp_path}/hms.db", token="right" * 4) as service:
+        monkeypatch.setattr("hybrid_scheduler.server.security.asyncio.sleep", note)
+        codes = [
+            (await service.client.post("/api/pause", headers={"authorization": f"Bearer {guess}"})).status_code
+            for guess in range(30)
+        ]
+        right = await service.client.post("/api/pause", headers={"authorization": "Bearer " + "right" * 4})
+        monkeypatch.undo()
+    logger.remove(handler)
+    assert codes == [401] * 10 + [429] * 20
+    assert waited == [1.0] * 20
+    assert right.status_code == 409  # let in: there is no simulation to pause
+    assert sum("wrong control token from" in line for line in lines) == 10
+
+
+async def test_only_configured_proxies_are_believed_who_asks(tmp_path: Path) -> None:
+    spoofed = {"x-forwarded-for": "9.9.9.9"}
+    for proxies, codes in (("", {429}), ("127.0.0.1", {200})):
+        url = f"sqlite:///{tmp_path}/{len(proxies)}.db"
+        async with live(url, rate_limit="3/hour", forwarded_allow_ips=proxies) as served:
+            for _ in range(3):
+                await served.client.get("/api/status")
+            assert {(await served.client.get("/api/status", headers=spoofed)).status_code} == codes
+
+
+async def test_a_body_that_stops_coming_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hybrid_scheduler.server.security.BODY_SECONDS", 0.1)
+
+    async with live(f"sqlite:///{tmp_path}/hms.db", data_dir=tmp_path) as served:
+        host, port = served.address.removeprefix("http://").split(":")
+        reader, writer = await asyncio.open_connection(host, int(port))
+        head = "POST /api/workloads?name=slow.csv HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\nsize,"
+        writer.write(head.encode())
+        assert b" 408 " in await reader.readline()
+        writer.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from hybrid_scheduler.learning.model_files import save_model
 from hybrid_scheduler.schedulers.hybrid_ml import HybridML
-from live_server import QUICK, live
+from live_server import QUICK, live, until
 from served import Service, serving
 from stored import new_run
 
@@ -52,6 +53,8 @@ async def test_metrics_can_be_read_and_add_up(url: str) -> None:
         routes = {each.labels["route"] for each in families["hms_http_seconds"].samples}
         assert {"/api/status", "/api/pause"} <= routes
         assert families["hms_frames"].samples[0].value > 0
+        health = await served.get("/api/health")
+        assert families["hms_database_bytes"].samples[0].value == health["database_bytes"] > 0
 
 
 async def test_the_interface_is_described_completely(tmp_path: Any) -> None:
@@ -126,3 +129,22 @@ async def test_the_models_of_learners_are_saved_when_a_run_ends(tmp_path: Path) 
     assert (kept["run_id"], kept["scheduler_name"]) == (run_id, "hybrid_ml")
     assert Path(kept["path"]).is_file()
     assert HybridML(model=kept["path"]).is_trained
+
+
+async def test_health_finds_a_damaged_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hybrid_scheduler.server.race.CHECK_SECONDS", 0.05)
+    file = tmp_path / "hms.db"
+    async with live(f"sqlite:///{file}", autostart=True) as served:
+        await served.until_tasks(300)
+        await served.post("/api/simulation/stop")
+        assert (await served.get("/api/health"))["state"] == "ok"
+        with sqlite3.connect(file) as other:
+            other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        other.close()
+        with file.open("r+b") as opened:
+            opened.seek(8 * 4096)
+            opened.write(b"\xff" * 4096 * 10)
+        await until(lambda: served.manager.damage)
+        answer = await served.client.get("/api/health")
+        assert (answer.status_code, answer.json()["state"]) == (503, "down")
+        assert "damaged" in answer.json()["store"]["message"]

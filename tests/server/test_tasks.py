@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from hybrid_scheduler.core.placements import WAITING
 from hybrid_scheduler.schedulers.explain import Candidate, Explanation
 from hybrid_scheduler.server.routes.tasks import describe_decision
 from served import QUICK, Service, serving
@@ -300,3 +301,26 @@ async def test_the_only_device_left_has_no_rival() -> None:
 async def test_the_feature_that_mattered_most_is_named() -> None:
     words = describe_decision(seen(NAN, NAN, chosen=1, size=-0.8, compute_intensity=0.5), NAMES, now=0.0)
     assert words.endswith("; mostly because of size")
+
+
+async def test_a_task_that_waits_in_an_ordered_queue_says_so_and_is_stored_once_it_has_started(
+    either: Service,
+) -> None:
+    await either.step(80, schedulers=["eft", "least_increase"], load=2.0)
+    run_id = either.manager.run_id
+    assert run_id is not None
+    audits = {task: await either.get(f"/api/tasks/{task}") for task in range(40, 80)}
+    results = {task: {each["scheduler_name"]: each for each in audit["results"]} for task, audit in audits.items()}
+    waiting = [task for task, each in results.items() if each["least_increase"]["status"] == WAITING]
+    assert waiting
+    for task in waiting:
+        assert results[task]["least_increase"]["device"] >= 0
+        assert results[task]["least_increase"]["finish_time"] is None
+        assert audits[task]["fastest"] == "eft"
+        assert [each["scheduler_name"] for each in await either.manager.store.task_results(run_id, task)] == ["eft"]
+    await either.manager.change({"load": 0.1})
+    await either.step(40)
+    later = await either.get(f"/api/tasks/{waiting[0]}")
+    (ended,) = [each for each in later["results"] if each["scheduler_name"] == "least_increase"]
+    assert (ended["status"], ended["attempt"]) == (0, 1)
+    assert ended["finish_time"] - ended["turnaround_time"] == pytest.approx(later["task"]["arrival_time"])

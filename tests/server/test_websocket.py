@@ -27,6 +27,7 @@ async def test_every_message_is_numbered_and_obeys_the_published_schema(sqlite: 
         schema = validator_for(await served.get("/api/schema/ws"))
         hello = await client.next()
         assert hello["type"] == "hello"
+        schema.validate(await client.next("history"))
         await served.client.patch("/api/simulation/settings", json={"failed_gpus": [1], "load": 2.0})
         await served.post("/api/tasks", TASK, 201)
         numbers: list[int] = []
@@ -45,7 +46,7 @@ async def test_a_frame_holds_the_race_and_what_is_new(sqlite: str) -> None:
         last = (await client.next("simulation_update"))["records"][-1]["task_id"]
         await served.client.patch("/api/simulation/settings", json={"load": 0.5})
         marks: list[Any] = []
-        while last < 100:
+        while last < 100 or not marks:  # frames from before the change may still be on their way
             frame = await client.next("simulation_update")
             numbers = [record["task_id"] for record in frame["records"]]
             last += frame["records_total"]
@@ -109,8 +110,8 @@ async def test_a_cursor_of_another_time_is_told_to_begin_anew(sqlite: str) -> No
         await until(lambda: served.manager.hub.seq > 3)
         for query in ("?cursor=999999", "?cursor=0&stream=another", "?cursor=12345678901234567"):
             async with served.watch(query) as client:
-                kinds = [(await client.next())["type"] for _ in range(3)]
-                assert kinds == ["hello", "reset", "simulation_update"], query
+                kinds = [(await client.next())["type"] for _ in range(4)]
+                assert kinds == ["hello", "reset", "history", "simulation_update"], query
 
 
 async def test_a_cursor_that_is_no_number_is_none(sqlite: str) -> None:
@@ -118,8 +119,31 @@ async def test_a_cursor_that_is_no_number_is_none(sqlite: str) -> None:
         await until(lambda: served.manager.hub.seq > 3)
         for query in ("?cursor=", "?cursor=-1", "?cursor=x", "?cursor=1e3"):
             async with served.watch(query) as client:
-                kinds = [(await client.next())["type"] for _ in range(2)]
-                assert kinds == ["hello", "simulation_update"], query
+                kinds = [(await client.next())["type"] for _ in range(3)]
+                assert kinds == ["hello", "history", "simulation_update"], query
+
+
+async def test_a_client_that_joins_late_gets_the_last_minutes(sqlite: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hybrid_scheduler.server.history.SECONDS", 0.0)
+    async with live(sqlite, autostart=True) as served:
+        schema = validator_for(await served.get("/api/schema/ws"))
+        await served.client.patch("/api/simulation/settings", json={"load": 0.5})
+        hub = served.manager.hub
+        await until(lambda: len(hub._history._points) > 5 and hub._history._marks)
+        async with served.watch() as client:
+            hello, history, frame = [await client.next() for _ in range(3)]
+        schema.validate(history)
+        messages.validate_json(orjson.dumps(history))
+        assert history["seq"] == hello["seq"] >= frame["seq"]
+        assert history["run_id"] == frame["run_id"]
+        assert history["time"] == sorted(set(history["time"]))
+        assert history["time"][-1] < frame["sim_time"]
+        assert list(history["schedulers"]) == [each["name"] for each in frame["schedulers"]]
+        assert {len(each["backlog"]) for each in history["schedulers"].values()} == {len(history["time"])}
+        assert len(history["schedulers"]["eft"]["utilisation"]) == len(frame["devices"])
+        assert [mark["change"] for mark in history["marks"]] == [{"load": 0.5}]
+        assert any("load = 0.5" in line["message"] for line in history["log"])
+        assert any("load = 0.5" in each["message"] for each in history["notifications"])
 
 
 async def test_a_client_that_never_reads_delays_no_other_and_is_told(sqlite: str) -> None:

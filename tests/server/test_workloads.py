@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -226,3 +227,48 @@ async def test_a_large_file_is_taken(service: Service, tmp_path: Path) -> None:
     assert shape["tasks"] == 20_000
     assert shape["size"]["median"] == pytest.approx(float(np.median(tasks.size)))
     assert shape["offered_load"] == pytest.approx(0.9, rel=1e-3)
+
+
+HEADER = b"size,compute_intensity,memory_required,arrival_time,time_cpu,time_gpu\n"
+
+
+@pytest.mark.parametrize(
+    "row",
+    [b"1e308,0.5,1,0,1,1", b"9,0.5,1e308,0,1,1", b"9,0.5,1,1e308,1,1", b"9,0.5,1,0,1e308,1", b"9,0.5,1,0,1,1e308"],
+)
+async def test_numbers_beyond_all_measure_are_refused_when_they_are_uploaded(service: Service, row: bytes) -> None:
+    answer = await send(service, "huge.csv", HEADER + b"9,0.5,1,0,1,1\n" + row + b"\n")
+    assert answer.status_code == 400
+    assert "expected" in message(answer)
+
+
+@pytest.mark.parametrize(
+    "rows", [b"9,0.5,1,0,1,1e-320\n9,0.5,1,1,1,1e-320\n", b"9,0.5,1,0,1,1\n9,0.5,1,5e-324,1,1\n"]
+)
+async def test_a_file_too_fine_to_be_stretched_is_refused_and_the_race_goes_on(service: Service, rows: bytes) -> None:
+    assert (await send(service, "fine.csv", HEADER + 3 * rows.splitlines(True)[0] + rows)).status_code == 201
+    await service.start()
+    changed = await service.client.patch("/api/simulation/settings", json={"preset": "upload:fine.csv"})
+    assert changed.status_code == 400, changed.text
+    await service.step(5)
+    assert (await service.get("/api/status"))["state"] == "paused"
+
+
+async def test_a_file_that_takes_too_long_is_given_up_and_others_are_read_meanwhile(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    released, keep = threading.Event(), service.manager.library.keep
+
+    def stall(name: str, file: Path) -> Any:
+        if name.startswith("slow"):
+            released.wait(300)
+        return keep(name, file)
+
+    monkeypatch.setattr(service.manager.library, "keep", stall)
+    slow = asyncio.create_task(send(service, "slow.csv"))
+    assert (await send(service, "quick.csv")).status_code == 201
+    monkeypatch.setattr("hybrid_scheduler.server.routes.workloads.READ_SECONDS", 0.1)
+    given_up = await send(service, "slow2.csv")
+    assert (given_up.status_code, "takes longer than 0.1 s" in message(given_up)) == (409, True)
+    released.set()
+    assert (await slow).status_code == 201

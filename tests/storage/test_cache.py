@@ -13,7 +13,7 @@ import pytest_asyncio
 from loguru import logger
 
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.storage.cache import Cache, MemoryCache, open_cache
+from hybrid_scheduler.storage.cache import Cache, open_cache
 from hybrid_scheduler.storage.redis_cache import RedisCache
 from services import Redis
 
@@ -93,7 +93,7 @@ async def test_a_cache_answers_a_ping(cache: Cache) -> None:
 
 
 async def test_the_cache_in_memory_does_not_grow_without_end() -> None:
-    cache = MemoryCache(max_entries=3)
+    cache = Cache(max_entries=3)
     for number in range(5):
         await cache.set(str(number), b"x", ttl=60)
     assert [await cache.get(str(number)) for number in range(5)] == [None, None, b"x", b"x", b"x"]

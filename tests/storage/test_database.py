@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import re
+import shutil
 import sqlite3
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,7 +21,7 @@ from sqlalchemy import Connection, create_engine, inspect, text
 
 from hybrid_scheduler.errors import InputError, SchedulerError, UnknownNameError
 from hybrid_scheduler.storage import database
-from hybrid_scheduler.storage.database import StorageError
+from hybrid_scheduler.storage.database import StorageError, translate_error
 from hybrid_scheduler.storage.store import Store
 from hybrid_scheduler.storage.tables import metadata
 from services import Postgres
@@ -193,7 +195,7 @@ async def test_an_existing_database_keeps_its_rows(url: str) -> None:
 
 async def test_servers_that_start_together_do_not_collide(empty_url: str) -> None:
     stores = await asyncio.gather(*(Store.open(empty_url, patience=120.0) for _ in range(8)))
-    assert await ask(stores[0], "SELECT version_num FROM alembic_version") == ["0002"]
+    assert await ask(stores[0], "SELECT version_num FROM alembic_version") == ["0003"]
     for store in stores:
         await store.close()
 
@@ -252,3 +254,13 @@ async def test_runs_of_the_first_tables_are_kept_and_have_no_title(empty_url: st
     run = await again.run(run_id)
     assert (run.seed, run.settings, run.title, run.progress) == (42, {"rate": 5.0}, None, None)
     await again.close()
+
+
+async def test_a_full_disk_is_named_with_advice_whatever_sqlite_calls_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorname = "SQLITE_IOERR_SHMSIZE"
+    assert "does not answer properly" in str(translate_error(error, str(tmp_path / "hms.db")))
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=0))
+    assert "is full: free some space there, then hms prune" in str(translate_error(error, str(tmp_path / "hms.db")))

@@ -9,15 +9,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sqlalchemy import event
+from sqlalchemy import event, insert
 
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
 from hybrid_scheduler.core.tasks import Task, Tasks
 from hybrid_scheduler.errors import InputError, UnknownNameError
 from hybrid_scheduler.schedulers.eft import EarliestFinish
-from hybrid_scheduler.storage.database import ClaimedError, RefusedError
+from hybrid_scheduler.storage.database import ClaimedError, RefusedError, take_lock
 from hybrid_scheduler.storage.rows import Batch, ResultRows, SettingsChange, TaskRows
-from hybrid_scheduler.storage.store import EXPORT_COLUMNS, Store
+from hybrid_scheduler.storage.store import EXPORT_COLUMNS, MAX_CLAIM, Store
+from hybrid_scheduler.storage.tables import claims
 from stored import expected_keys, make_batch, make_results, make_tasks, new_run, stored_keys
 
 pytestmark = pytest.mark.asyncio
@@ -154,6 +155,21 @@ async def test_of_many_that_claim_at_once_one_wins(url: str) -> None:
     assert sum(each is None for each in outcomes) == 1
     assert sum(isinstance(each, ClaimedError) for each in outcomes) == 4
     for store in stores:
+        await store.close()
+
+
+async def test_a_claim_made_while_another_server_waits_holds(url: str) -> None:
+    """The one that waits must not take the later end of the claim for that of a clock set back."""
+    first, second = [await Store.open(url, patience=120.0) for _ in range(2)]
+    async with first.engine.begin() as connection:
+        await take_lock(connection)
+        waiting = asyncio.create_task(second.claim("beta:2", MAX_CLAIM))
+        await asyncio.sleep(0.2)  # it has read the time by now if it reads it before it waits
+        expiry = datetime.now(UTC) + timedelta(seconds=MAX_CLAIM)
+        await connection.execute(insert(claims).values(name="simulation", owner="alpha:1", expires_at=expiry))
+    with pytest.raises(ClaimedError, match="alpha:1"):
+        await waiting
+    for store in (first, second):
         await store.close()
 
 
@@ -413,3 +429,30 @@ async def test_every_question_is_answered_from_an_index(sqlite_store: Store) -> 
         walks = [s for s in steps if s.startswith("SCAN") and "LIMIT" not in statement and "CONSTANT" not in s]
         assert not ordered, (statement, steps)
         assert not walks, (statement, steps)
+
+
+async def test_the_number_of_a_deleted_run_is_never_given_again(store: Store) -> None:
+    numbers = [await new_run(store) for _ in range(3)]
+    for run_id in reversed(numbers):
+        await store.delete_run(run_id)
+    assert await new_run(store) == max(numbers) + 1
+    assert await new_run(store) == max(numbers) + 2
+
+
+async def test_only_the_newest_checkpoints_of_a_run_are_kept(store: Store) -> None:
+    run_id, other = await new_run(store), await new_run(store)
+    await store.add_checkpoint(other, 5, 0, b"other")
+    for at_task in (10, 20, 30):
+        await store.add_checkpoint(run_id, at_task, 1, bytes([at_task]))
+    kept = await store.checkpoints(run_id)
+    assert [(each.at_task, each.changes, each.state) for each in kept] == [(30, 1, b"\x1e"), (20, 1, b"\x14")]
+    assert len(await store.checkpoints(other)) == 1
+    await store.delete_run(run_id)
+    assert await store.checkpoints(run_id) == []
+
+
+async def test_a_claim_from_before_the_clock_was_set_back_holds_nobody_up(store: Store) -> None:
+    await store.claim("before/1/a", 3600.0)  # as if it had been made an hour later
+    await store.claim("after/2/b", 15.0)
+    with pytest.raises(ClaimedError):
+        await store.claim("third/3/c", 15.0)

@@ -63,7 +63,8 @@ class LiveBound:
         sums = changes.cumsum(axis=0)
         self._left = sums[-1] - np.minimum(sums.min(axis=0), 0.0) + least[-1]
         self.now = float(moments[-1])
-        self._longest = max(self._longest, float((arrival + _split_times(times)).max()))
+        with np.errstate(divide="ignore"):  # split over one device of every class: no schedule is faster
+            self._longest = max(self._longest, float((arrival + 1.0 / (1.0 / times).sum(axis=1)).max()))
 
     def _ends(self) -> Floats:
         """Return when the work can have ended, by price vector; vectors that price no device bound nothing."""
@@ -77,13 +78,6 @@ class LiveBound:
         """The bound, in simulated seconds since the start."""
         left = self._ends()[self._left > 0]
         return max(float(left.max(initial=0.0)), self._longest, self._ended)
-
-
-def _split_times(times: Floats) -> Floats:
-    """Return the time of each task split over one device of every class: no schedule is faster."""
-    with np.errstate(divide="ignore"):
-        result: Floats = 1.0 / (1.0 / times).sum(axis=1)
-    return result
 
 
 def _price_grid(classes: int) -> Floats:

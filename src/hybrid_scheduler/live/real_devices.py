@@ -21,8 +21,7 @@ from hybrid_scheduler.core.simulator import VirtualMultiGPU
 from hybrid_scheduler.core.tasks import Floats, Tasks
 from hybrid_scheduler.core.view import TaskView, View
 from hybrid_scheduler.errors import SchedulerError
-from hybrid_scheduler.live.execution_model import ExecutionModel
-from hybrid_scheduler.live.lane import reject_tasks
+from hybrid_scheduler.live.lane import ExecutionModel, reject_tasks
 from hybrid_scheduler.live.settings import LiveSettings, MeasuredSettings
 from hybrid_scheduler.runtime.backend import Backend
 from hybrid_scheduler.runtime.executor import create_backend, create_policy
@@ -51,32 +50,24 @@ class RealExecution(ExecutionModel):
         ]
         self.times = MeasuredTimes()
         self.executor = SerialExecutor(create_backend(settings.backend, self._specs), self.times)
+        # Time every kernel on every device; the first call of each is warm-up.
+        sizes = (CALIBRATION_SIZES[0], *CALIBRATION_SIZES)
         try:
-            self._calibrate()
+            for device, kernel, size in itertools.product(range(len(self._specs)), KERNEL_ORDER, sizes):
+                self.executor.run(float(size), nominal_intensity(kernel), [(device, 1.0)])
         except BaseException:
             self.close()
             raise
 
-    def _calibrate(self) -> None:
-        """Time every kernel on every device; the first call of each is warm-up."""
-        for device in range(len(self._specs)):
-            for kernel in KERNEL_ORDER:
-                for size in (CALIBRATION_SIZES[0], *CALIBRATION_SIZES):
-                    self.executor.run(float(size), nominal_intensity(kernel), [(device, 1.0)])
-
     def with_known_times(self, tasks: Tasks) -> Tasks:
         """Return tasks with learnt times, which replace any times they had."""
-        times = self._predict_times(tasks)
-        columns = {each.name: times[:, column] for column, each in enumerate(self._cluster.classes)}
-        return replace(tasks, measured=columns, expected={})
-
-    def _predict_times(self, tasks: Tasks) -> Floats:
         kernels = np.array([choose_kernel(float(each)) for each in tasks.compute_intensity])
         times = np.empty((len(tasks), len(self._signatures)))
         for kernel in np.unique(kernels):
             rows = np.flatnonzero(kernels == kernel)
             times[rows] = self._predict_seconds(kernel_task(str(kernel)).name, tasks.size[rows])
-        return times
+        columns = {each.name: times[:, column] for column, each in enumerate(self._cluster.classes)}
+        return replace(tasks, measured=columns, expected={})
 
     def _predict_seconds(self, kind: str, sizes: Floats) -> Floats:
         few = len(sizes) <= GRID
@@ -127,10 +118,13 @@ class MeasuredLane(Lane):
     def run(self, tasks: Tasks, times: Floats | None = None) -> Placements:
         """Decide, run and learn, task by task."""
         known = class_times(tasks, self.machine.cluster) if times is None else times
-        rows = range(len(tasks))
-        return concatenate_placements(
-            [self._run_task(tasks.part(row, row + 1), known[row : row + 1]) for row in rows], tasks
-        )
+        parts = [self._run_task(tasks.part(row, row + 1), known[row : row + 1]) for row in range(len(tasks))]
+        return concatenate_placements(parts, tasks)
+
+    def _is_ordered(self, tasks: Tasks) -> bool:
+        """Return False: the lanes share the devices, so their tasks run one by one as they are decided."""
+        del tasks
+        return False
 
     def _run_task(self, task: Tasks, known: Floats) -> Placements:
         begin = time.perf_counter()
@@ -146,7 +140,7 @@ class MeasuredLane(Lane):
         """Run a task and place it by the seconds that it took."""
         outcome, cluster = self._perform(task, known, wanted), self.machine.cluster
         self.deaths += outcome.deaths
-        if outcome.is_lost:
+        if not outcome.seconds:
             return replace(reject_tasks(task, cluster, known, LOST), measured=True)
         times, share = known.copy(), 0.0
         for (device, part), seconds in zip(outcome.parts, outcome.seconds, strict=True):
@@ -167,7 +161,7 @@ class MeasuredLane(Lane):
             if all(self.executor.backend.is_alive(device) for device, _ in parts):
                 outcome = self.executor.run(float(task.size[0]), float(task.compute_intensity[0]), parts)
                 deaths += outcome.deaths
-                if not outcome.is_lost:
+                if outcome.seconds:
                     break
             parts = self._choose_other(task, known, tried)
         return replace(outcome, deaths=deaths)
@@ -204,11 +198,6 @@ class ExecutionOutcome:
     parts: Parts
     seconds: tuple[float, ...]
     deaths: int = 0  # of workers
-
-    @property
-    def is_lost(self) -> bool:
-        """Whether no device has completed it."""
-        return not self.seconds
 
 
 class SerialExecutor:

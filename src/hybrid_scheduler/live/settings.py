@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from hybrid_scheduler import registry
 from hybrid_scheduler.core.cluster import Cluster
-from hybrid_scheduler.errors import InputError, unknown_name
+from hybrid_scheduler.errors import InputError, check_number, unknown_name
 from hybrid_scheduler.workloads.generator import find_preset
 from hybrid_scheduler.workloads.library import is_upload, parse_name
 
@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 
 MAX_GPUS = 64
 MIN_PACE, MAX_PACE = 0.1, 1e6  # tasks per second of wall time
+MIN_LOAD, MAX_LOAD = 1e-6, 100.0
+MIN_RATE, MAX_RATE = 1e-6, 1e6  # tasks per simulated second
+MAX_QUEUE = 10**9  # tasks
+MAX_SEED = 2**53 - 1  # largest integer of a browser; both databases can count further
+MAX_SPEC = 300  # characters of a scheduler with its options
 BLOCKS_PER_SECOND, MAX_BLOCK = 20, 100  # at the default pace a block is one task, so every task is explained
 SIMULATED = "simulated"
 DEFAULT_SCHEDULERS = ("round_robin", "random", "greedy", "hybrid_ml", "rl_agent", "oracle")
@@ -28,11 +33,13 @@ MEASURED_SCHEDULERS = ("round_robin", "greedy", "hybrid_ml", "eft")  # fewer: ea
 class LiveSettings:
     """Settings of a live race, checked when built."""
 
-    schedulers: tuple[str, ...] = DEFAULT_SCHEDULERS
+    schedulers: tuple[str, ...] = field(
+        default_factory=lambda: registry.schedulers.leave_out_missing(DEFAULT_SCHEDULERS)
+    )
     preset: str = "mixed"  # or upload:NAME@SHA8, a file of the library
     load: float | None = 0.9  # offered load; 1 is the capacity of the cluster with all its GPUs
     rate: float | None = None  # or tasks per simulated second
-    energy_weight: float = 0.5
+    energy_weight: float = 0.0
     num_gpus: int = 4
     failed_gpus: tuple[int, ...] = ()
     pace: float | None = 20.0  # tasks per second of wall time; None: as fast as possible
@@ -44,23 +51,24 @@ class LiveSettings:
     def __post_init__(self) -> None:
         object.__setattr__(self, "schedulers", tuple(self.schedulers))
         object.__setattr__(self, "failed_gpus", tuple(sorted(set(self.failed_gpus))))
-        self._check_schedulers()
-        self._check_workload()
-        self._check_devices()
-        if self.pace is not None and not MIN_PACE <= self.pace <= MAX_PACE:
-            raise InputError(f"pace is {self.pace}, expected {MIN_PACE:g} to {MAX_PACE:g} tasks a second, or none")
-        if self.max_queue is not None and self.max_queue < 1:
-            raise InputError(f"max_queue is {self.max_queue}, expected a whole number above 0, or none")
-        if self.seed < 0:
-            raise InputError(f"seed is {self.seed}, expected a whole number, 0 or more")
-
-    def _check_schedulers(self) -> None:
         if not self.schedulers:
             raise InputError("no scheduler is left to race: choose at least one, hms schedulers shows them")
         if len(set(self.schedulers)) < len(self.schedulers):
             raise InputError(f"a scheduler is named twice in {', '.join(self.schedulers)}: name each once")
         for spec in self.schedulers:
+            if len(spec) > MAX_SPEC:
+                raise InputError(f"scheduler '{spec[:40]}…' has {len(spec)} characters, expected {MAX_SPEC} at most")
             registry.schedulers.create(spec)  # raises if it is unknown
+        self._check_workload()
+        self._check_devices()
+        for gpu in self.failed_gpus:
+            if not 0 <= gpu < self.num_gpus:
+                raise InputError(f"GPU {gpu} cannot fail: the cluster has GPUs 0 to {self.num_gpus - 1}")
+        if self.pace is not None:
+            check_number("pace", self.pace, MIN_PACE, MAX_PACE)
+        if self.max_queue is not None:
+            check_number("max_queue", self.max_queue, 1, MAX_QUEUE, whole=True)
+        check_number("seed", self.seed, 0, MAX_SEED, whole=True)
 
     def _check_workload(self) -> None:
         if is_upload(self.preset):
@@ -71,25 +79,18 @@ class LiveSettings:
             )
         if (self.load is None) == (self.rate is None):
             raise InputError("give either a load or a rate")
-        for name, value, most in (("load", self.load, 100.0), ("rate", self.rate, 1e6)):
-            if value is not None and not 0 < value <= most:
-                raise InputError(f"{name} is {value}, expected a number above 0, at most {most:g}")
-        if not 0 <= self.energy_weight <= 1:
-            raise InputError(f"energy_weight is {self.energy_weight}, expected a number from 0 to 1")
+        if self.load is not None:
+            check_number("load", self.load, MIN_LOAD, MAX_LOAD)
+        if self.rate is not None:
+            check_number("rate", self.rate, MIN_RATE, MAX_RATE)
+        check_number("energy_weight", self.energy_weight, 0, 1)
 
     def _check_devices(self) -> None:
         if self.backend != SIMULATED or self.devices:
             raise InputError(
                 f"backend '{self.backend}' with devices '{self.devices}' is not simulated: use MeasuredSettings"
             )
-        if not 0 <= self.num_gpus <= MAX_GPUS:
-            raise InputError(f"num_gpus is {self.num_gpus}, expected 0 to {MAX_GPUS}")
-        self._check_failed_gpus()
-
-    def _check_failed_gpus(self) -> None:
-        for gpu in self.failed_gpus:
-            if not 0 <= gpu < self.num_gpus:
-                raise InputError(f"GPU {gpu} cannot fail: the cluster has GPUs 0 to {self.num_gpus - 1}")
+        check_number("num_gpus", self.num_gpus, 0, MAX_GPUS, whole=True)
 
     def with_changes(self, **values: Any) -> Self:
         """Return settings with some values changed; a new load replaces a rate and the other way round."""
@@ -141,7 +142,6 @@ class MeasuredSettings(LiveSettings):
         if self.backend not in registry.backends.table:
             raise unknown_name("backend", self.backend, [SIMULATED, *registry.backends.table])
         object.__setattr__(self, "num_gpus", len(self.cluster.gpus))
-        self._check_failed_gpus()
 
     def with_changes(self, **values: Any) -> Self:
         """Return settings with some values changed; the devices stay."""

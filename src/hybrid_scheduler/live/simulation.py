@@ -10,17 +10,17 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
-from hybrid_scheduler.core.placements import Placements
-from hybrid_scheduler.core.tasks import Task
+from hybrid_scheduler.core import Placements, Task, Tasks
 from hybrid_scheduler.errors import InputError, SchedulerError
+from hybrid_scheduler.live.checkpoint import save_race
+from hybrid_scheduler.live.lane import Started
 from hybrid_scheduler.live.race import LiveRace
-from hybrid_scheduler.live.records import PlacedBlock
 from hybrid_scheduler.live.settings import Change, LiveSettings
-from hybrid_scheduler.live.snapshot import Analysis, Snapshot
+from hybrid_scheduler.live.snapshot import Analysis, PlacedBlock, Snapshot
 from hybrid_scheduler.schedulers.explain import Explanation
 from hybrid_scheduler.workloads.library import Library
 
@@ -42,6 +42,21 @@ class RaceEvent:
     placed: PlacedBlock | None
     restarted: dict[str, Placements]
     changes: tuple[Change, ...]
+    started: dict[str, Started] = field(default_factory=dict)  # tasks of earlier blocks, from ordered queues
+
+    @property
+    def tasks(self) -> int:
+        """How many tasks arrived."""
+        return len(self.placed.tasks) if self.placed else 0
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """The state of a race before task `at_task` arrived, after so many commands of its log."""
+
+    at_task: int
+    changes: int
+    state: bytes
 
 
 Sink = Callable[[RaceEvent], None]
@@ -59,12 +74,14 @@ class ContinuousSimulation:
         settings: LiveSettings | None = None,
         sinks: Sequence[Sink] = (),
         library: Library | None = None,
+        race: LiveRace | None = None,
     ) -> None:
-        self.race = LiveRace(settings or LiveSettings(), library)
-        self.initial_settings = self.race.settings
+        self.race = race or LiveRace(settings or LiveSettings(), library)
+        self.initial_settings = settings if race and settings else self.race.settings
         self.sinks, self.observers = list(sinks), list[Sink]()
         self.log: list[Change] = []
         self.state, self.error = READY, ""
+        self.refused = ""  # the command that failed, and with it the simulation
         self.state_listeners: list[Callable[[str], None]] = []
         self.tasks_per_second = 0.0
         self._commands: SimpleQueue[tuple[Callable[[], Any], Future[Any]]] = SimpleQueue()
@@ -72,6 +89,7 @@ class ContinuousSimulation:
         self._lock = threading.Lock()  # of the race: held while it moves or a snapshot is taken
         self._due, self._rate_sample = 0.0, (0.0, 0)
         self._limiter = ExplanationLimiter()
+        self.busy_seconds = 0.0  # that the race's thread has worked; replaying takes about as long
 
     # --- control, from any thread ------------------------------------------------------------------------------
 
@@ -114,12 +132,21 @@ class ContinuousSimulation:
         """Change settings between two blocks; return the log entry."""
         return self._execute(lambda: self._change(values))
 
-    def submit(self, task: Task) -> tuple[PlacedBlock, dict[str, Explanation]]:
+    def submit(self, task: Task) -> PlacedBlock:
         """Let a given task arrive now; return its placements and their explanations."""
         return self._execute(lambda: self._submit(task))
 
+    def checkpoint(self, key: bytes, extra: Callable[[], object] = lambda: None) -> Checkpoint:
+        """Return the signed state of a simulated race between two blocks, and what a sink has to remember."""
+        return self._execute(lambda: self._checkpoint(key, extra))
+
+    def _checkpoint(self, key: bytes, extra: Callable[[], object]) -> Checkpoint:
+        with self._lock:
+            return Checkpoint(self.race.stream.number, len(self.log), save_race(self.race, key, extra()))
+
     def snapshot(self) -> Snapshot:
         """Return this moment as plain data."""
+        self.race.windows.wait()  # not while the race stands still
         with self._lock:
             return self.race.snapshot(self.state, self.tasks_per_second, self.error)
 
@@ -157,15 +184,16 @@ class ContinuousSimulation:
         # A wrong value or trace raises here, before anything has changed.
         settings = self.race.stream.pin_workload(self.settings.with_changes(**values))
         change = self._append_log({name: settings.to_dict()[name] for name in values})
-        self._emit(lambda: RaceEvent(None, self.race.change(settings), (change,)))
+        self._emit(lambda: RaceEvent(None, self.race.change(settings), (change,), self.race.take_started()))
         self._due = time.monotonic()
         return change
 
-    def _submit(self, task: Task) -> tuple[PlacedBlock, dict[str, Explanation]]:
+    def _submit(self, task: Task) -> PlacedBlock:
+        Tasks.from_iterable([task])  # a wrong value raises here, before anything has changed
         change = self._append_log({"task": {name: each for name, each in asdict(task).items() if each is not None}})
-        event = self._emit(lambda: RaceEvent(self.race.submit(task)[0], {}, (change,)))
+        event = self._emit(lambda: RaceEvent(self.race.submit(task), {}, (change,), self.race.take_started()))
         assert event.placed is not None  # noqa: S101  # just placed
-        return event.placed, event.placed.explanations
+        return event.placed
 
     def _append_log(self, change: dict[str, Any]) -> Change:
         self.log.append(Change(self.race.stream.number, self.race.stream.now, change))
@@ -181,11 +209,13 @@ class ContinuousSimulation:
                 if self.state == RUNNING:
                     self._keep_pace(self._advance(self.settings.block))
         except Exception as error:  # noqa: BLE001  # whatever a policy raises is shown to the user
-            self.error = f"{type(error).__name__}: {error}" if not isinstance(error, SchedulerError) else str(error)
+            self.error = _describe(error)
             self.race.execution.close()
             self._set_state(FAILED)
         finally:
-            self._refuse_commands()
+            while not self._commands.empty():
+                _, future = self._commands.get_nowait()
+                future.set_exception(SchedulerError(f"this simulation is {self.state}: start a new one"))
 
     def _execute_commands(self) -> None:
         timeout = 0.0 if self.state == RUNNING else POLL_SECONDS
@@ -193,37 +223,40 @@ class ContinuousSimulation:
             while True:
                 command, future = self._commands.get(timeout=timeout) if timeout else self._commands.get_nowait()
                 timeout = 0.0
-                try:
-                    future.set_result(command())
-                except SchedulerError as error:
-                    future.set_exception(error)
+                self._execute_one(command, future)
         except Empty:
             return
 
-    def _refuse_commands(self) -> None:
-        while not self._commands.empty():
-            _, future = self._commands.get_nowait()
-            future.set_exception(SchedulerError(f"this simulation is {self.state}: start a new one"))
+    def _execute_one(self, command: Callable[[], Any], future: Future[Any]) -> None:
+        """Execute a command; one that fails after it has begun is refused, and ends this simulation."""
+        begun = len(self.log)
+        try:
+            future.set_result(command())
+        except Exception as error:  # whatever a policy raises
+            if isinstance(error, SchedulerError) and len(self.log) == begun:
+                future.set_exception(error)
+                return
+            self.refused = str(self.log[begun].change) if len(self.log) > begun else "a command"
+            del self.log[begun:]
+            message = f"{self.refused[:200]} is refused, for it failed ({_describe(error)}): choose other values"
+            future.set_exception(SchedulerError(message))
+            raise
 
     def _advance(self, count: int) -> int:
-        event = self._emit(lambda: RaceEvent(self._place(count), {}, ()))
-        return len(event.placed.tasks) if event.placed else 0
+        return self._emit(lambda: RaceEvent(self._place(count), {}, (), self.race.take_started())).tasks
 
     def _place(self, count: int) -> PlacedBlock:
         tasks = self.race.stream.take(count)
-        explanations = self._limiter.explain(lambda: self.race.explain(tasks), self._is_busy)
-        return self.race.place(tasks, explanations)
-
-    @property
-    def _is_busy(self) -> bool:
-        """Whether the race has no time to spare: it runs, and has no pace or lags behind it."""
         lags = self.settings.pace is None or time.monotonic() - self._due > BUSY_LAG
-        return lags and self.state == RUNNING
+        explanations = self._limiter.explain(lambda: self.race.explain(tasks), lags and self.state == RUNNING)
+        return self.race.place(tasks, explanations)
 
     def _emit(self, make_event: Callable[[], RaceEvent]) -> RaceEvent:
         """Move the race and hand the event on; no snapshot shows what observers have not seen."""
         with self._lock:
+            begin = time.perf_counter()
             event = make_event()
+            self.busy_seconds += time.perf_counter() - begin
             for observer in self.observers:
                 observer(event)
         for sink in self.sinks:
@@ -232,8 +265,11 @@ class ContinuousSimulation:
 
     def _keep_pace(self, tasks: int) -> None:
         """Sleep until the next block is due; commands cut the sleep short."""
-        now = time.monotonic()
-        self._measure_rate(now, tasks)
+        now, (begin, count) = time.monotonic(), self._rate_sample
+        self._rate_sample = begin, count + tasks
+        if now - begin >= 1.0:
+            self.tasks_per_second = (count + tasks) / (now - begin) if begin else 0.0
+            self._rate_sample = now, 0
         pace = self.settings.pace
         if pace is None:
             time.sleep(0)  # lets other threads take the lock
@@ -244,15 +280,6 @@ class ContinuousSimulation:
             if not self._commands.empty():
                 return
 
-    def _measure_rate(self, now: float, tasks: int) -> None:
-        begin, count = self._rate_sample
-        count += tasks
-        if now - begin < 1.0:
-            self._rate_sample = begin, count
-            return
-        self.tasks_per_second = count / (now - begin) if begin else 0.0
-        self._rate_sample = now, 0
-
     def _set_state(self, state: str) -> None:
         if state == self.state:
             return
@@ -262,8 +289,12 @@ class ContinuousSimulation:
             listener(state)
 
 
+def _describe(error: Exception) -> str:
+    return str(error) if isinstance(error, SchedulerError) else f"{type(error).__name__}: {error}"
+
+
 class Replay:
-    """Repeats a simulated race from its initial settings and its log, as fast as it can."""
+    """Repeats a simulated race from its initial settings, or from a race that went on, and its log."""
 
     def __init__(
         self,
@@ -271,36 +302,36 @@ class Replay:
         log: Sequence[Change],
         sinks: Sequence[Sink] = (),
         library: Library | None = None,
+        race: LiveRace | None = None,
+        done: int = 0,
     ) -> None:
         if settings.is_measured:
             raise InputError("what really ran cannot be played again: its times are this machine's, start a new race")
-        self.simulation = ContinuousSimulation(settings, sinks, library)
+        self.simulation = ContinuousSimulation(settings, sinks, library, race)
         self._log = list(log)
+        self._done = done  # entries of the log that the race has behind it
+        self.simulation.log[:] = self._log[:done]
 
     def run(self, until: int) -> ContinuousSimulation:
         """Repeat all that was done before task `until` arrived; return the simulation."""
-        for change in self._log:
-            if change.at_task > until:
+        live = self.simulation
+        for entry in self._log[self._done :]:
+            if entry.at_task > until:
                 break
-            self._advance_to(change.at_task)
-            self._repeat(change.change)
+            self._advance_to(entry.at_task)
+            if "step" in entry.change:
+                live._step(int(entry.change["step"]))
+            elif task := entry.change.get("task"):
+                live._submit(Task(**{**task, "dependencies": tuple(task.get("dependencies", ()))}))
+            else:
+                live._change(dict(entry.change))
         self._advance_to(until)
-        return self.simulation
+        return live
 
     def _advance_to(self, task: int) -> None:
         live = self.simulation
         while (number := live.race.stream.number) < task:
             live._advance(min(live.settings.block, task - number))
-
-    def _repeat(self, change: dict[str, Any]) -> None:
-        live = self.simulation
-        if "step" in change:
-            live._step(int(change["step"]))
-        elif "task" in change:
-            task = change["task"]
-            live._submit(Task(**{**task, "dependencies": tuple(task.get("dependencies", ()))}))
-        else:
-            live._change(dict(change))
 
 
 class ExplanationLimiter:

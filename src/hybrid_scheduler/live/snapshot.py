@@ -1,26 +1,118 @@
-"""The state of a live race at one moment as plain data, for the REST API, the WebSocket and the dashboard."""
+"""A live race as plain data, for the REST API, the WebSocket and the dashboard: its placed tasks and its state.
+
+`build_task_records` is the only conversion from placements (columns) to records (rows); the recorder stores the same
+columns, `Placements.result_columns`, without making rows of them first.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from hybrid_scheduler.core.float_or_nan import FloatOrNaN
-from hybrid_scheduler.learning.insight import (
-    AgentHistory,
-    AgentInsight,
-    ForestHistory,
-    ForestInsight,
-    History,
-    Insight,
-    OtherInsight,
-)
-from hybrid_scheduler.live.records import TaskRecord
+from hybrid_scheduler.core.placements import Placements
+from hybrid_scheduler.core.tasks import Floats, Ints, Tasks
+from hybrid_scheduler.learning.insight import AgentInsight, ForestInsight, History, Insight, OtherInsight
+from hybrid_scheduler.schedulers.explain import Explanation
 from hybrid_scheduler.schedulers.scheduler import Scheduler
+
+MAX_ENTRIES, MAX_DEPTH, MAX_TEXT = 20, 3, 200  # of a plug-in's insight: collection size, nesting, characters
+TASK_COLUMNS = ("size", "compute_intensity", "memory_required", "arrival_time")
+ToList = Callable[[str, Floats], list[float]]
+
+
+@dataclass(frozen=True)
+class TaskResult:
+    """The placement of one task by one scheduler; null where the task was rejected or still waits."""
+
+    gpu_fraction: FloatOrNaN
+    device: int
+    """Where it runs, or waits in an ordered queue; -1: rejected, or it waits for whichever device takes it."""
+    start: FloatOrNaN
+    finish: FloatOrNaN
+    time: FloatOrNaN
+    """Execution, s."""
+    waiting: FloatOrNaN
+    turnaround: FloatOrNaN
+    energy: FloatOrNaN
+    """J"""
+    cost: FloatOrNaN
+    """USD"""
+    status: int
+    attempt: int = 1
+
+
+@dataclass(frozen=True)
+class TaskRecord:
+    """One task and its placements by all schedulers."""
+
+    task_id: int
+    size: float
+    compute_intensity: float
+    memory_required: float
+    arrival_time: float
+    optimal_gpu_fraction: FloatOrNaN
+    optimal_time: FloatOrNaN
+    results: dict[str, TaskResult]
+    explained: bool = False
+    """Whether GET /api/tasks/{task_id} explains the decisions; the last 500 of them are kept."""
+    measured: bool = False
+    """Whether it really ran."""
+
+
+@dataclass(frozen=True)
+class PlacedBlock:
+    """A block of tasks and its placements by every scheduler."""
+
+    tasks: Tasks
+    placements: dict[str, Placements]
+    optimal_gpu_fraction: Floats
+    optimal_time: Floats
+    explanations: dict[str, Explanation] = field(default_factory=dict)  # of the first task; may be empty
+    devices: tuple[tuple[str, str], ...] = ()  # display names and kinds
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether the tasks really ran."""
+        return any(each.measured for each in self.placements.values())
+
+
+def to_plain_list(_name: str, column: Floats) -> list[float]:
+    """Return a column as it is."""
+    values: list[float] = column.tolist()
+    return values
+
+
+def build_task_records(
+    block: PlacedBlock, rows: slice = slice(None), to_list: ToList = to_plain_list
+) -> list[TaskRecord]:
+    """Return records of some tasks of a block; `to_list` converts each column of floats and may round it."""
+    tasks = block.tasks
+    columns = {name: getattr(tasks, name) for name in TASK_COLUMNS}
+    columns |= {"optimal_gpu_fraction": block.optimal_gpu_fraction, "optimal_time": block.optimal_time}
+    values = [to_list(name, column[rows]) for name, column in columns.items()]
+    results = {name: build_results(each, rows, to_list) for name, each in block.placements.items()}
+    by_task = [dict(zip(results, each, strict=True)) for each in zip(*results.values(), strict=True)]
+    explained = [bool(block.explanations) and row == 0 for row in range(len(tasks))][rows]
+    measured = [block.is_measured] * len(explained)
+    records = zip(tasks.task_id[rows].tolist(), *values, by_task, explained, measured, strict=True)
+    return [TaskRecord(*record) for record in records]
+
+
+def build_results(
+    placed: Placements, rows: slice | Ints = slice(None), to_list: ToList = to_plain_list, attempt: Ints | None = None
+) -> list[TaskResult]:
+    """Return the results of some tasks by one scheduler."""
+    columns = placed.result_columns(rows)
+    device, status = columns.pop("device").tolist(), columns.pop("status").tolist()
+    columns["gpu_fraction"] = np.where(placed.rejected[rows], 0.0, columns["gpu_fraction"])
+    fraction, *figures = (to_list(name, column) for name, column in columns.items())
+    attempts = [1] * len(status) if attempt is None else attempt[rows].tolist()
+    return [TaskResult(*row) for row in zip(fraction, device, *figures, status, attempts, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -56,6 +148,20 @@ class WindowFigures:
 
 
 @dataclass(frozen=True)
+class CertifiedFigures:
+    """One scheduler on the certified window."""
+
+    mean_turnaround: FloatOrNaN
+    """s"""
+    energy: FloatOrNaN
+    """J per task"""
+    cost: FloatOrNaN
+    """USD per task"""
+    splits: bool
+    """Whether it split some of the tasks: then only the bounds of all schedules cover it."""
+
+
+@dataclass(frozen=True)
 class SchedulerFigures:
     """One scheduler: totals since the start, averages of the last tasks, and the state of its queues."""
 
@@ -82,6 +188,8 @@ class SchedulerFigures:
     """When its last task ends, simulated seconds."""
     makespan_over_bound: FloatOrNaN
     """1.0 is optimal: no schedule can do better."""
+    turnaround_over_bound: FloatOrNaN
+    """The same of the mean turnaround on the certified window; null: it did not take all tasks of it."""
     backlog: FloatOrNaN
     """Seconds of work queued on the mean device."""
     queue_length: int
@@ -97,6 +205,32 @@ class SchedulerFigures:
     """Wall time of a decision."""
     insight: Insight | None
     """What a learner reports about itself; null: it does not learn."""
+    certified: CertifiedFigures | None
+    """What `turnaround_over_bound` is made of; null as that is."""
+
+
+@dataclass(frozen=True)
+class CertifiedWindow:
+    """Consecutive tasks, 500 at most, and what is proved about every schedule of them.
+
+    A front is a list of points (mean turnaround, measure per task), fewest joules or dollars first: no schedule lies
+    below the line through them, which goes straight up from the first and straight right from the last one.
+    """
+
+    first_task: int
+    tasks: int
+    mean_turnaround: FloatOrNaN
+    """Bound of schedules that split no task, s."""
+    mean_turnaround_split: FloatOrNaN
+    """Bound of all schedules, s."""
+    energy_front: list[list[float]]
+    """(s, J) of schedules that split no task."""
+    cost_front: list[list[float]]
+    """(s, USD) of schedules that split no task."""
+    energy_front_split: list[list[float]]
+    """(s, J) of all schedules."""
+    cost_front_split: list[list[float]]
+    """(s, USD) of all schedules."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +249,7 @@ class Snapshot:
     schedulers: list[SchedulerFigures]
     latest: TaskRecord | None
     error: str
+    certified_window: CertifiedWindow | None  # null: too few tasks yet
 
 
 @dataclass(frozen=True)
@@ -162,14 +297,11 @@ class Analysis:
     """The last training updates of every scheduler that learns."""
 
 
-MAX_ENTRIES, MAX_DEPTH, MAX_TEXT = 20, 3, 200  # of a plug-in's insight: collection size, nesting, characters
-
-
 def read_insight(scheduler: Scheduler) -> Insight | None:
     """Return what a scheduler reports about itself, as plain data; None if it reports nothing."""
     try:
         insight = getattr(scheduler, "insight", None)
-        if insight is None or isinstance(insight, ForestInsight | AgentInsight | OtherInsight):
+        if insight is None or isinstance(insight, Insight):
             return insight
         plain = _to_plain(insight)
         return OtherInsight(values=plain if isinstance(insight, Mapping) else {"insight": plain})
@@ -182,7 +314,7 @@ def read_history(scheduler: Scheduler) -> History | None:
     if not isinstance(read_insight(scheduler), ForestInsight | AgentInsight):
         return None  # the `history` of a plug-in may be anything
     history = getattr(scheduler, "history", None)
-    return history if isinstance(history, ForestHistory | AgentHistory) else None
+    return history if isinstance(history, History) else None
 
 
 def _to_plain(value: Any, depth: int = 0) -> Any:

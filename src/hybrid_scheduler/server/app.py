@@ -18,10 +18,10 @@ from hybrid_scheduler import __version__
 from hybrid_scheduler.server import routes, websocket
 from hybrid_scheduler.server.lifecycle import autostart
 from hybrid_scheduler.server.logs import stream_logs
-from hybrid_scheduler.server.metrics import Metrics
 from hybrid_scheduler.server.pages import add_reference, mount_dashboard
 from hybrid_scheduler.server.problems import add_handlers
 from hybrid_scheduler.server.race import RaceManager
+from hybrid_scheduler.server.routes.service import Metrics
 from hybrid_scheduler.server.schemas.base import tidy_definition
 from hybrid_scheduler.server.security import SAFE, SecurityMiddleware
 from hybrid_scheduler.server.web_workers import RemoteRaceManager, serve_web_workers
@@ -60,10 +60,10 @@ def create_app(settings: AppSettings | None = None) -> FastAPI:
         allow=lambda key, rate: manager.cache.allow(key, rate),
         observe=app.state.metrics.observe,
     )
-    if settings.allowed_origins:  # outermost, so that those pages can read errors too
+    if settings.trusted_pages:  # outermost, so that those pages can read errors too
         app.add_middleware(
             CORSMiddleware,
-            allow_origins=settings.allowed_origins,
+            allow_origins=settings.trusted_pages,
             allow_methods=METHODS,
             allow_headers=["authorization", "content-type"],
         )
@@ -81,7 +81,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         if settings.redis:
             serve_web_workers(manager)
         if settings.autostart:
-            manager.spawn(autostart(manager), "the start of the simulation")
+            manager.supervisor.run(autostart(manager), "the start of the simulation")
     try:
         yield
     finally:

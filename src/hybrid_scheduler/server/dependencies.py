@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Any
+from typing import Annotated, TypeVar
 
 from fastapi import Depends, HTTPException, Path, Query, Request, Response
 
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.live.snapshot import Analysis, Snapshot
-from hybrid_scheduler.server.encoding import encode_json
 from hybrid_scheduler.server.problems import ConflictError
 from hybrid_scheduler.server.race import NO_SIMULATION, RaceManager
 from hybrid_scheduler.server.schemas.base import MAX_ID, Schema
@@ -17,6 +15,7 @@ from hybrid_scheduler.storage.store import Run
 
 CACHE_SECONDS = 0.5  # as long as a frame of the live feed
 JSON = "application/json"
+T = TypeVar("T")
 
 
 async def get_manager(request: Request) -> RaceManager:
@@ -28,8 +27,7 @@ async def get_manager(request: Request) -> RaceManager:
 Manager = Annotated[RaceManager, Depends(get_manager)]
 RunId = Annotated[int, Path(ge=0, le=MAX_ID, description="Number of the run.", examples=[1])]
 RunQuery = Annotated[
-    int | None,
-    Query(ge=0, le=MAX_ID, description="Number of a run; default: the current run, else the newest one."),
+    int | None, Query(ge=0, le=MAX_ID, description="Number of a run; default: the current run, else the newest one.")
 ]
 After = Annotated[int | None, Query(ge=0, le=MAX_ID, description="`next` of the page before.")]
 
@@ -52,20 +50,11 @@ async def resolve_run(manager: RaceManager, run: int | None) -> int | None:
     return newest[0].id if newest else None
 
 
-def require_snapshot(manager: RaceManager) -> Snapshot:
-    """Return the present state of the race; 409 if there is none."""
-    snapshot = manager.snapshot()
-    if snapshot is None:
+def require(found: T | None) -> T:
+    """Return the snapshot or analysis of a race; 409 if there is no race."""
+    if found is None:
         raise ConflictError(NO_SIMULATION)
-    return snapshot
-
-
-async def require_analysis(manager: RaceManager) -> Analysis:
-    """Return the slowly changing figures of the race; 409 if there is none."""
-    analysis = await manager.analysis()
-    if analysis is None:
-        raise ConflictError(NO_SIMULATION)
-    return analysis
+    return found
 
 
 async def respond_cached(manager: RaceManager, key: str, build: Callable[[], Awaitable[Schema]]) -> Response:
@@ -75,8 +64,3 @@ async def respond_cached(manager: RaceManager, key: str, build: Callable[[], Awa
         body = (await build()).model_dump_json().encode()
         await manager.cache.set(key, body, CACHE_SECONDS)
     return Response(body, media_type=JSON)
-
-
-def respond_json(rows: Any) -> Response:
-    """Respond with rows of the store without validating them again; NaN becomes null."""
-    return Response(encode_json(rows), media_type=JSON)

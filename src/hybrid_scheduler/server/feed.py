@@ -4,20 +4,33 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from hybrid_scheduler.core.placements import Placements
-from hybrid_scheduler.core.tasks import Floats
-from hybrid_scheduler.live.records import PlacedBlock, TaskRecord, build_task_records
+import numpy as np
+
+from hybrid_scheduler.core.placements import WAITING, Placements
+from hybrid_scheduler.core.tasks import Floats, Ints
+from hybrid_scheduler.live.lane import Started
 from hybrid_scheduler.live.settings import Change
 from hybrid_scheduler.live.simulation import RaceEvent
+from hybrid_scheduler.live.snapshot import (
+    PlacedBlock,
+    TaskRecord,
+    TaskResult,
+    ToList,
+    build_results,
+    build_task_records,
+    to_plain_list,
+)
 from hybrid_scheduler.schedulers.explain import Explanation
 from hybrid_scheduler.server.encoding import round_figure, round_time
 
 RECENT = 2000  # tasks that can be found before they are stored
 EXPLAINED = 500  # tasks whose explanations are kept
 NEW_RECORDS, NEW_SPANS = 50, 300  # at most in one frame
+SHOWN = 500  # tasks that were shown while they waited and are shown again when they start
 _TIMES = ("arrival_time", "start", "finish")
 _SHARES = (("gpu", "gpu_start", "gpu_seconds"), ("cpu", "cpu_start", "cpu_seconds"))
 
@@ -42,6 +55,15 @@ class RecentTask:
     devices: list[tuple[str, str]]  # name and kind by index, at that time
 
 
+@dataclass(frozen=True)
+class TaskUpdate:
+    """What has become known of a task that was shown while it waited in ordered queues."""
+
+    task_id: int
+    results: dict[str, TaskResult]
+    """By scheduler; the others stay as they were."""
+
+
 @dataclass
 class News:
     """What happened since the last frame: the newest records and spans, and the counts of all."""
@@ -51,6 +73,7 @@ class News:
     spans: deque[Span] = field(default_factory=lambda: deque(maxlen=NEW_SPANS))
     spans_total: int = 0
     marks: list[Change] = field(default_factory=list)
+    updates: list[TaskUpdate] = field(default_factory=list)
 
 
 class Tail:
@@ -63,9 +86,9 @@ class Tail:
     def add(self, block: RaceEvent) -> None:
         """Append a block; older ones beyond the limit are dropped."""
         self.blocks.append(block)
-        self._count += _count_tasks(block)
-        while self._count - _count_tasks(self.blocks[0]) >= self._limit:
-            self._count -= _count_tasks(self.blocks.popleft())
+        self._count += block.tasks
+        while self._count - self.blocks[0].tasks >= self._limit:
+            self._count -= self.blocks.popleft().tasks
 
     def records(self, limit: int) -> list[TaskRecord]:
         """Return the last tasks with rounded figures, newest last."""
@@ -74,18 +97,23 @@ class Tail:
             if limit > 0 and block.placed:
                 parts.insert(0, build_task_records(block.placed, slice(-limit, None), _round_column))
                 limit -= len(parts[0])
-        return [record for part in parts for record in part]
+        return self._add_started([record for part in parts for record in part], _round_column)
 
     def find(self, task_id: int) -> RecentTask | None:
         """Return a task if it is one of the last."""
         for block in reversed(self.blocks):
-            if block.placed and 0 <= (row := task_id - int(block.placed.tasks.task_id[0])) < _count_tasks(block):
-                return _build_recent_task(block.placed, row)
+            if block.placed and 0 <= (row := task_id - int(block.placed.tasks.task_id[0])) < block.tasks:
+                found = _build_recent_task(block.placed, row)
+                return replace(found, record=self._add_started([found.record], to_plain_list)[0])
         return None
 
-
-def _count_tasks(block: RaceEvent) -> int:
-    return len(block.placed.tasks) if block.placed else 0
+    def _add_started(self, records: list[TaskRecord], to_list: ToList) -> list[TaskRecord]:
+        """Return records with the results that became known after the tasks had come."""
+        if not any(_waits(record) for record in records):
+            return records
+        wanted = np.array([record.task_id for record in records])
+        found = _list_started([each for block in self.blocks for each in _select_started(block, wanted)], to_list)
+        return [replace(each, results=each.results | found.get(each.task_id, {})) for each in records]
 
 
 class Feed:
@@ -99,78 +127,98 @@ class Feed:
         self._recent = Tail(RECENT)
         self._explained: dict[int, RecentTask] = {}  # by task, oldest first
         self._new, self._news = Tail(NEW_SPANS), News()
+        self._shown = np.empty(0, np.int64)  # tasks that were shown while they waited
+        self._late: list[tuple[str, Started]] = []  # of those: what has started since the last frame
 
     def __call__(self, block: RaceEvent) -> None:
         """Append a block, in the race's thread."""
         with self._lock:
             self._recent.add(block)
             self._new.add(block)
-            self._keep_explanations(block.placed)
-            self._news.records_total += _count_tasks(block)
-            self._news.spans_total += sum(_count_spans(each) for part in _parts(block) for each in part.values())
+            if block.placed and block.placed.explanations:
+                self._explained[int(block.placed.tasks.task_id[0])] = _build_recent_task(block.placed, 0)
+                if len(self._explained) > EXPLAINED:
+                    del self._explained[next(iter(self._explained))]
+            self._news.records_total += block.tasks
+            for _, each, _ in _parts(block):
+                self._news.spans_total += int(((each.gpu >= 0) & each.ran).sum() + ((each.cpu >= 0) & each.ran).sum())
             self._news.marks.extend(block.changes)
-
-    def _keep_explanations(self, placed: PlacedBlock | None) -> None:
-        if placed and placed.explanations:
-            self._explained[int(placed.tasks.task_id[0])] = _build_recent_task(placed, 0)
-            if len(self._explained) > EXPLAINED:
-                del self._explained[next(iter(self._explained))]
+            if len(self._shown):
+                self._late += _select_started(block, self._shown)
 
     def find_task(self, task_id: int) -> RecentTask | None:
         """Return one of the last tasks, or of the last explained ones."""
         with self._lock:
-            return self._explained.get(task_id) or self._recent.find(task_id)
+            return self._recent.find(task_id) or self._explained.get(task_id)
 
     def news(self) -> News:
         """Return the news since the last call."""
         with self._lock:
-            news, new = self._news, self._new
-            self._new, self._news = Tail(NEW_SPANS), News()
+            news, new, late = self._news, self._new, self._late
+            self._new, self._news, self._late = Tail(NEW_SPANS), News(), []
         news.records.extend(new.records(NEW_RECORDS))
+        news.updates.extend(TaskUpdate(*each) for each in _list_started(late, _round_column).items())
+        waiting = [record.task_id for record in news.records if _waits(record)]
+        with self._lock:
+            self._shown = np.concatenate([self._shown, np.array(waiting, np.int64)])[-SHOWN:]
         for block in new.blocks:
-            for attempt, part in enumerate(_parts(block), 1):
-                news.spans.extend(_build_newest_spans(part, attempt))
+            # Only the newest tasks of a block can be shown, so no more are converted.
+            rows = -(-NEW_SPANS // max(1, len(block.placed.placements if block.placed else block.restarted)))
+            for name, placed, attempt in _parts(block):
+                news.spans.extend(_build_spans(name, placed, attempt, max(0, len(placed) - rows)))
         return news
 
 
-def _parts(block: RaceEvent) -> tuple[dict[str, Placements], dict[str, Placements]]:
-    """Return what was placed, and what was restarted."""
-    placed = block.placed
-    return (placed.placements if placed else {}), block.restarted
+def _parts(block: RaceEvent) -> Iterator[tuple[str, Placements, Ints | int]]:
+    """Yield what was placed, what was restarted and what has started late, by scheduler, with the attempts."""
+    for name, each in block.placed.placements.items() if block.placed else ():
+        yield name, each, 1
+    for name, each in block.restarted.items():
+        yield name, each, 2
+    for name, started in block.started.items():
+        yield name, *started
 
 
-def _count_spans(placed: Placements) -> int:
-    return int((placed.gpu >= 0).sum() + (placed.cpu >= 0).sum())
+def _waits(record: TaskRecord) -> bool:
+    return any(each.status == WAITING for each in record.results.values())
 
 
-def _build_newest_spans(placements: dict[str, Placements], attempt: int) -> list[Span]:
-    # Only the newest tasks of a block can be shown, so no more are converted.
-    rows_each = -(-NEW_SPANS // max(1, len(placements)))
-    return [
-        span
-        for name, placed in placements.items()
-        for span in _build_spans(name, placed, attempt, max(0, len(placed) - rows_each))
-    ]
+def _select_started(block: RaceEvent, task_ids: Ints) -> list[tuple[str, Started]]:
+    """Return those of some tasks that have started, by scheduler."""
+    found = []
+    for name, (placed, attempt) in block.started.items():
+        rows = np.isin(placed.tasks.task_id, task_ids)
+        if rows.any():
+            found.append((name, Started(placed.select(rows), attempt[rows])))
+    return found
 
 
-def _build_spans(name: str, placed: Placements, attempt: int, first: int) -> list[Span]:
+def _list_started(started: list[tuple[str, Started]], to_list: ToList) -> dict[int, dict[str, TaskResult]]:
+    """Return the results of tasks that have started, by task and scheduler."""
+    results: dict[int, dict[str, TaskResult]] = {}
+    for name, (placed, attempt) in started:
+        rows = build_results(placed, slice(None), to_list, attempt)
+        for task_id, result in zip(placed.tasks.task_id.tolist(), rows, strict=True):
+            results.setdefault(task_id, {})[name] = result
+    return results
+
+
+def _build_spans(name: str, placed: Placements, attempt: Ints | int, first: int) -> list[Span]:
     spans = []
-    ids = placed.tasks.task_id.tolist()
+    ids, ran = placed.tasks.task_id.tolist(), placed.ran.tolist()
+    attempts = np.broadcast_to(attempt, len(ids)).tolist()
     for device, start, seconds in ([getattr(placed, column).tolist() for column in share] for share in _SHARES):
         spans += [
-            Span(name, device[row], start[row], start[row] + seconds[row], ids[row], attempt)
+            Span(name, device[row], start[row], start[row] + seconds[row], ids[row], attempts[row])
             for row in range(first, len(ids))
-            if device[row] >= 0
+            if device[row] >= 0 and ran[row]
         ]
     return spans
 
 
 def _build_recent_task(placed: PlacedBlock, row: int) -> RecentTask:
-    return RecentTask(
-        build_task_records(placed, slice(row, row + 1))[0],
-        placed.explanations if row == 0 else {},
-        list(placed.devices),
-    )
+    (record,) = build_task_records(placed, slice(row, row + 1))
+    return RecentTask(record, placed.explanations if row == 0 else {}, list(placed.devices))
 
 
 def _round_column(name: str, column: Floats) -> list[float]:

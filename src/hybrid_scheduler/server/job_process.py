@@ -11,7 +11,7 @@ import orjson
 
 from hybrid_scheduler.errors import SchedulerError
 from hybrid_scheduler.processes import Channel
-from hybrid_scheduler.studies.compare import Comparison, Outcome, Result, compare
+from hybrid_scheduler.studies.compare import Comparison, Result, compare
 
 NICENESS = 10  # unless HMS_EXPERIMENT_NICE is set
 
@@ -33,22 +33,25 @@ def run_job(channel: Channel, settings: dict[str, Any]) -> None:
 
 def summarize_result(result: Result) -> dict[str, Any]:
     """Return what is stored of a comparison: every measure of every seed, from which all else can be computed."""
-    best = result.judge("mean_turnaround").winner
-    seeds = [_seed(outcome) for outcome in result.outcomes]
+    best, *tied = result.judge("mean_turnaround").winners
+    seeds = [
+        {
+            "seed": outcome.seed,
+            "tasks": int(outcome.workload["num_tasks"]),
+            "digest": outcome.workload["digest"],
+            "bound": outcome.bound.makespan,
+            "measures": outcome.measures,
+            "decision_seconds": outcome.decision_seconds,
+        }
+        for outcome in result.outcomes
+    ]
     return {
         "tasks": sum(each["tasks"] for each in seeds),
         "workload": result.outcomes[0].workload,
-        "headline": {"scheduler": best, "mean_turnaround": result.interval(best, "mean_turnaround").mean},
+        "headline": {
+            "scheduler": best,
+            "mean_turnaround": result.interval(best, "mean_turnaround").mean,
+            "tied": tied,
+        },
         "seeds": seeds,
-    }
-
-
-def _seed(outcome: Outcome) -> dict[str, Any]:
-    return {
-        "seed": outcome.seed,
-        "tasks": int(outcome.workload["num_tasks"]),
-        "digest": outcome.workload["digest"],
-        "bound": outcome.bound.makespan,
-        "measures": outcome.measures,
-        "decision_seconds": outcome.decision_seconds,
     }

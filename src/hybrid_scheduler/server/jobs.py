@@ -8,7 +8,6 @@ import os
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any, cast
 
@@ -21,6 +20,7 @@ from hybrid_scheduler.server.job_process import NICENESS, run_job
 from hybrid_scheduler.server.lifecycle import is_dead
 from hybrid_scheduler.server.problems import ConflictError
 from hybrid_scheduler.server.schemas.runs import MAX_TASKS, Experiment, ExperimentState, Headline
+from hybrid_scheduler.server.supervision import Supervisor
 from hybrid_scheduler.storage.database import StorageError
 from hybrid_scheduler.storage.store import COMPARISON, Run, Store
 from hybrid_scheduler.studies.compare import Comparison
@@ -35,53 +35,41 @@ RETRY_SECONDS = 1.0  # until a database that did not answer is tried again
 CANCEL_TIMEOUT = 30.0  # seconds that a cancelled experiment may take to end
 
 
-@dataclass(frozen=True)
-class JobRequest:
-    """The settings of an experiment, as they are stored; an uploaded workload is named with its SHA-256."""
+def prepare_request(values: dict[str, Any], library: Library) -> dict[str, Any]:
+    """Return an experiment's settings as they are stored: with defaults, an upload named with its SHA-256.
 
-    schedulers: list[str]
-    workload: str
-    load: float | None
-    rate: float | None
-    num_gpus: int
-    tasks: int | None
-    seeds: list[int]
-    mode: str
+    What cannot run is refused here, before it is queued.
+    """
+    seeds, load, rate = values["seeds"], values["load"], values["rate"]
+    numbers = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
+    if len(set(numbers)) < len(numbers):
+        raise InputError("a seed is named twice: name each once")
+    if load is not None and rate is not None:
+        raise InputError("both a load and a rate were given: give one of them")
+    workload = str(values["workload"])
+    if is_upload(workload):
+        workload = _check_upload(workload, library, values)
+    elif find_preset(workload).graph is None and rate is None:
+        load = DEFAULT_LOAD if load is None else load  # tasks of a graph all arrive at time 0 by default
+    request = {**values, "workload": workload, "load": load, "seeds": numbers}
+    request.pop("title", None)
+    build_comparison(request, library)  # fails here if a scheduler has an option that does not exist
+    return request
 
-    @classmethod
-    def from_values(cls, values: dict[str, Any], library: Library) -> JobRequest:
-        """Fill in defaults, and refuse what cannot run before it is queued."""
-        seeds, load, rate = values["seeds"], values["load"], values["rate"]
-        numbers = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
-        if len(set(numbers)) < len(numbers):
-            raise InputError("a seed is named twice: name each once")
-        if load is not None and rate is not None:
-            raise InputError("both a load and a rate were given: give one of them")
-        workload = str(values["workload"])
-        if is_upload(workload):
-            workload = _check_upload(workload, library, values)
-        elif find_preset(workload).graph is None and rate is None:
-            load = DEFAULT_LOAD if load is None else load  # tasks of a graph all arrive at time 0 by default
-        rest = {name: values[name] for name in ("schedulers", "num_gpus", "tasks", "mode")}
-        request = cls(workload=workload, load=load, rate=rate, seeds=numbers, **rest)
-        request.comparison(library)  # fails here if a scheduler has an option that does not exist
-        return request
 
-    def comparison(self, library: Library) -> Comparison:
-        """Return the comparison to run."""
-        return Comparison(
-            source=self._source(library),
-            schedulers=tuple(self.schedulers),
-            cluster=Cluster.default(self.num_gpus),
-            mode=self.mode,
-            seeds=tuple(self.seeds),
-        )
-
-    def _source(self, library: Library) -> Source:
-        if not is_upload(self.workload):
-            return Source(self.workload, self.tasks, self.rate, self.load)
-        entry = library.resolve(self.workload)
-        return Source(str(library.path(entry.name)), self.tasks, self.rate, self.load, entry.sha256)
+def build_comparison(request: dict[str, Any], library: Library) -> Comparison:
+    """Return the comparison to run."""
+    path, sha256 = request["workload"], ""
+    if is_upload(path):
+        entry = library.resolve(path)
+        path, sha256 = str(library.path(entry.name)), entry.sha256
+    return Comparison(
+        source=Source(path, request["tasks"], request["rate"], request["load"], sha256, serialise=True),
+        schedulers=tuple(request["schedulers"]),
+        cluster=Cluster.default(request["num_gpus"]),
+        mode=request["mode"],
+        seeds=tuple(request["seeds"]),
+    )
 
 
 def _check_upload(workload: str, library: Library, values: dict[str, Any]) -> str:
@@ -99,10 +87,13 @@ def _check_upload(workload: str, library: Library, values: dict[str, Any]) -> st
 class JobQueue:
     """Runs experiments one at a time; for the event loop."""
 
-    def __init__(self, store: Store, library: Library, owner: str, notify: Callable[[str], None]) -> None:
+    def __init__(
+        self, store: Store, library: Library, owner: str, notify: Callable[[str], None], supervisor: Supervisor
+    ) -> None:
         self._store, self._library, self._owner, self._notify = store, library, owner, notify
+        self._supervisor = supervisor
         self._queued: deque[int] = deque()
-        self._requests: dict[int, JobRequest] = {}
+        self._requests: dict[int, dict[str, Any]] = {}
         self._progress: dict[int, dict[str, Any]] = {}  # of all that are queued or running
         self._process: ChildProcess | None = None
         self._cancelled: set[int] = set()
@@ -115,7 +106,8 @@ class JobQueue:
             is_stale = (datetime.now(UTC) - run.heartbeat_at).total_seconds() > STALE_SECONDS
             if is_stale or is_dead(run.owner or ""):
                 await self._store.end_run(run.id, "interrupted", None, {**(run.progress or {}), "state": ""})
-        self._tasks = [asyncio.create_task(self._run_all()), asyncio.create_task(self._send_heartbeats())]
+        keep = self._supervisor.keep
+        self._tasks = [keep(self._run_all, "experiments"), keep(self._send_heartbeats, "heartbeats of experiments")]
 
     async def close(self) -> None:
         """Kill the running experiment; unfinished ones are marked as interrupted."""
@@ -133,11 +125,11 @@ class JobQueue:
         """Queue an experiment; returns the id of its run."""
         if len(self._progress) >= MAX_QUEUED:
             raise ConflictError(f"{MAX_QUEUED} experiments are queued already: cancel one or wait for one to end")
-        request = await asyncio.to_thread(JobRequest.from_values, values, self._library)
-        progress = {"state": "queued", "done": 0, "of": len(request.seeds), "error": ""}
-        cluster, title = Cluster.default(request.num_gpus).to_dict(), values.get("title")
+        request = await asyncio.to_thread(prepare_request, values, self._library)
+        seeds, cluster = request["seeds"], Cluster.default(request["num_gpus"]).to_dict()
+        progress = {"state": "queued", "done": 0, "of": len(seeds), "error": ""}
         run_id = await self._store.begin_run(
-            COMPARISON, request.seeds[0], cluster, asdict(request), self._owner, title, progress
+            COMPARISON, seeds[0], cluster, request, self._owner, values.get("title"), progress
         )
         self._requests[run_id], self._progress[run_id] = request, progress
         self._queued.append(run_id)
@@ -161,7 +153,8 @@ class JobQueue:
 
     async def _run_all(self) -> None:
         while True:
-            await self._wake.wait()
+            if not self._queued:
+                await self._wake.wait()
             self._wake.clear()
             while self._queued:
                 await self._run(self._queued.popleft())
@@ -182,7 +175,7 @@ class JobQueue:
 
     async def _run_process(self, run_id: int) -> tuple[dict[str, Any] | None, str]:
         """Run an experiment in its own process; returns its summary, or an error."""
-        comparison = await asyncio.to_thread(self._requests[run_id].comparison, self._library)
+        comparison = await asyncio.to_thread(build_comparison, self._requests[run_id], self._library)
         if run_id in self._cancelled:  # while its workload was read
             return None, ""
         nice = int(os.environ.get("HMS_EXPERIMENT_NICE", NICENESS))

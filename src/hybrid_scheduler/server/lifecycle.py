@@ -1,28 +1,35 @@
-"""The life of a run: a server claims the simulation of its database, starts or resumes a run, and stores its end."""
+"""The life of a run: a server claims the simulation of its database, starts or resumes, records and ends a run."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import socket
+import threading
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import orjson
 from loguru import logger
 
+from hybrid_scheduler.core.placements import WAITING, Placements
 from hybrid_scheduler.errors import SchedulerError
 from hybrid_scheduler.learning.model_files import read_manifest
 from hybrid_scheduler.live.settings import SIMULATED
-from hybrid_scheduler.live.simulation import ContinuousSimulation
+from hybrid_scheduler.live.simulation import RUNNING, ContinuousSimulation, RaceEvent
+from hybrid_scheduler.live.snapshot import PlacedBlock
+from hybrid_scheduler.server.csv_export import CsvExport
 from hybrid_scheduler.server.encoding import encode_json
 from hybrid_scheduler.server.problems import BusyError
-from hybrid_scheduler.server.recording import Recording
+from hybrid_scheduler.server.supervision import Supervisor
 from hybrid_scheduler.storage.database import ClaimedError, StorageError
+from hybrid_scheduler.storage.recorder import Recorder
+from hybrid_scheduler.storage.rows import Batch, ResultRows, SettingsChange, TaskRows, TrainingRows
 from hybrid_scheduler.storage.store import Run, Store
 
 if TYPE_CHECKING:
@@ -31,17 +38,114 @@ if TYPE_CHECKING:
 CLAIM_TTL = 15.0  # seconds that a claim lasts without being renewed
 STORE_TIMEOUT = 8.0  # seconds that the end of a run waits for a database that does not answer
 RETRY_SECONDS = 1.0
+WAIT = 0.2  # seconds to wait for room in the recorder, repeatedly
 CANNOT_REPEAT = "measured, and what really ran cannot be played again"
 _own_names: set[str] = set()  # owners of this process
+
+
+class Recording:
+    """A sink that records one run. A full recorder blocks the race; if the race is paused, its rows are held here."""
+
+    def __init__(self, run_id: int, recorder: Recorder, export: CsvExport | None = None) -> None:
+        self.run_id = run_id
+        self._export = export
+        self.replaying = False
+        self._recorder = recorder
+        self.simulation: ContinuousSimulation | None = None  # whose log has more than events: steps
+        self._held: deque[Batch] = deque()
+        self._lock = threading.Lock()  # of the held batches
+        self._changes = 0  # of the log that are recorded
+        self._stored = 0  # tasks that were stored before a replay
+        self.attempts: dict[tuple[str, int], int] = {}
+
+    def replay(self, stored: int, changes: int) -> None:
+        """Record nothing of a replay that is stored already: so many tasks and changes."""
+        self.replaying, self._stored, self._changes = True, stored, changes
+
+    def __call__(self, block: RaceEvent) -> None:
+        """Record an event, in the race's thread."""
+        log = self.simulation.log if self.simulation else []
+        changes = tuple(SettingsChange(each.at_task, each.at_time, each.change) for each in log[self._changes :])
+        self._changes = max(self._changes, len(log))
+        tasks, results, training = self._build_rows(block.placed)
+        for name, each in block.restarted.items():  # tasks that a failed device has aborted
+            attempts = self._count_attempts(name, each)  # of a replay too
+            if not self.replaying:
+                results.append(ResultRows.from_placements(name, each, attempts))
+        if tasks or not self.replaying:
+            results += self._build_started_rows(block)
+        batch = Batch(self.run_id, tasks, tuple(results), training, changes)
+        if self._export is not None:
+            self._export.write(self.run_id, results)
+        if len(batch):
+            with self._lock:
+                self._held.append(batch)
+            while not self.hand_over():
+                if not self.replaying and (self.simulation is None or self.simulation.state != RUNNING):
+                    break
+                self._recorder.wait_for_room(WAIT)
+
+    def hand_over(self) -> bool:
+        """Pass held batches on while the recorder has room; returns whether none is left."""
+        with self._lock:
+            while self._held and self._recorder.add(self._held[0]):
+                self._held.popleft()
+            return not self._held
+
+    async def flush(self) -> None:
+        """Wait until everything so far is stored; for the event loop."""
+        while not self.hand_over():
+            await asyncio.sleep(0.05)
+        await self._recorder.flush()
+
+    def _build_rows(
+        self, placed: PlacedBlock | None
+    ) -> tuple[tuple[TaskRows, ...], list[ResultRows], tuple[TrainingRows, ...]]:
+        if placed is None or int(placed.tasks.task_id[0]) < self._stored:
+            return (), [], ()
+        known = {name: (each, each.status != WAITING) for name, each in placed.placements.items()}
+        results = [
+            ResultRows.from_placements(name, each if rows.all() else each.select(rows))
+            for name, (each, rows) in known.items()
+        ]
+        return (TaskRows.from_tasks(placed.tasks),), results, _build_training_rows(placed)
+
+    def _build_started_rows(self, block: RaceEvent) -> list[ResultRows]:
+        """Return the results of earlier tasks that have started; of tasks that are no longer kept there are none."""
+        if self.simulation is None or not block.started:
+            return []
+        oldest = self.simulation.race.stream.number - (self._recorder.options.keep_tasks or np.inf)
+        rows = []
+        for name, (placed, attempt) in block.started.items():
+            kept = placed.tasks.task_id >= oldest
+            rows.append(ResultRows.from_placements(name, placed.select(kept), attempt[kept]))
+        return rows
+
+    def _count_attempts(self, name: str, placed: Placements) -> list[int]:
+        keys = [(name, int(task_id)) for task_id in placed.tasks.task_id]
+        for key in keys:
+            self.attempts[key] = self.attempts.get(key, 1) + 1
+        return [self.attempts[key] for key in keys]
+
+
+def _build_training_rows(placed: PlacedBlock) -> tuple[TrainingRows, ...]:
+    """Return training examples; a task that fits nowhere is none."""
+    rows = np.flatnonzero(np.isfinite(placed.optimal_time) & np.isfinite(placed.optimal_gpu_fraction))
+    if not len(rows):
+        return ()
+    tasks = placed.tasks
+    columns = (tasks.task_id, tasks.size, tasks.compute_intensity, tasks.memory_required)
+    labels = (placed.optimal_gpu_fraction, placed.optimal_time)
+    return (TrainingRows(*(column[rows] for column in (*columns, *labels))),)
 
 
 class Ownership:
     """A server's claim on the simulation of its database; `on_lost` is called if another server took it over."""
 
-    def __init__(self, store: Store, on_lost: Callable[[str], None]) -> None:
+    def __init__(self, store: Store, on_lost: Callable[[str], None], supervisor: Supervisor) -> None:
         self.owner = f"{machine_name()}/{os.getpid()}/{token_hex(4)}"
         _own_names.add(self.owner)
-        self._store, self._on_lost = store, on_lost
+        self._store, self._on_lost, self._supervisor = store, on_lost, supervisor
         self._renewing: asyncio.Task[None] | None = None
 
     async def claim(self) -> None:
@@ -55,7 +159,7 @@ class Ownership:
             await self._store.release(error.owner)
             await self._store.claim(self.owner, CLAIM_TTL)
         if self._renewing is None or self._renewing.done():
-            self._renewing = asyncio.create_task(self._renew(), name="heartbeat")
+            self._renewing = self._supervisor.keep(self._renew, "the renewal of the claim")
 
     async def release(self) -> None:
         """Release the claim."""
@@ -104,17 +208,11 @@ def is_dead(owner: str) -> bool:
         return False
     if number == os.getpid():
         return owner not in _own_names  # an earlier process had the same id
-    return not _is_alive(number)
-
-
-def _is_alive(pid: int) -> bool:
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
+        os.kill(number, 0)
+    except OSError as error:  # another one, as of missing rights: it is alive
+        return isinstance(error, ProcessLookupError)
+    return False
 
 
 def machine_name() -> str:
@@ -124,28 +222,33 @@ def machine_name() -> str:
 
 
 async def autostart(manager: RaceManager) -> None:
-    """Start or resume a run; waits for the claim of a server that has just died to expire."""
-    deadline = time.monotonic() + 2 * CLAIM_TTL
-    try:
-        while not await _try_start(manager) and time.monotonic() < deadline:
-            await asyncio.sleep(RETRY_SECONDS)
-    except SchedulerError as error:
-        manager.notify(f"the simulation could not be started: {error}", "error")
+    """Start or resume a run; waits for the claim of a server that has just died to expire.
 
-
-async def _try_start(manager: RaceManager) -> bool:
-    try:
-        run_id = await _find_interrupted(manager) if manager.settings.resume else None
-        await (manager.start() if run_id is None else manager.resume_run(run_id))
-    except ClaimedError as error:
-        if not manager.hub.notice:
-            manager.notify(str(error), "error")
-        return False
-    return True
+    A server that is to resume waits as long as another one lives, and then goes on with its run: a standby.
+    """
+    deadline = time.monotonic() + (float("inf") if manager.settings.resume else 2 * CLAIM_TTL)
+    while True:
+        try:
+            run_id = await _find_interrupted(manager) if manager.settings.resume else None
+            await (manager.start() if run_id is None else manager.resume_run(run_id))
+        except ClaimedError as error:
+            if not manager.hub.notice:
+                manager.notify(str(error), "error")
+            if time.monotonic() < deadline:
+                await asyncio.sleep(RETRY_SECONDS)
+                continue
+        except SchedulerError as error:
+            manager.notify(f"the simulation could not be started: {error}", "error")
+        return
 
 
 async def _find_interrupted(manager: RaceManager) -> int | None:
-    """Return the newest interrupted run, None if there is none or it cannot be replayed."""
+    """Return the newest interrupted run, None if there is none or it cannot be replayed; needs the claim.
+
+    The run of a server that was killed elsewhere counts as running until its claim has ended.
+    """
+    await manager.ownership.claim()
+    await manager.store.mark_interrupted()
     runs = await manager.store.runs()
     run = next((run for run in runs if run.kind == "live" and run.status == "interrupted"), None)
     if run is not None and is_measured(run):
@@ -159,38 +262,65 @@ def is_measured(run: Run) -> bool:
     return bool(run.settings.get("backend", SIMULATED) != SIMULATED)
 
 
-@dataclass(frozen=True)
-class RunOutcome:
-    """What is stored when a run ends."""
-
-    status: str
-    summary: dict[str, Any]
-    models: list[tuple[str, Path, dict[str, Any]]]  # of its learners: scheduler, file, manifest
+def undo_last_change(simulation: ContinuousSimulation) -> str:
+    """Set what the last change of settings has changed back to what it was before; return it, for people."""
+    changes = [each.change for each in simulation.log if not {"step", "task"} & set(each.change)]
+    if not changes:
+        return ""
+    before = simulation.initial_settings
+    for change in changes[:-1]:
+        before = before.with_changes(**change)
+    names = {*changes[-1], *(("load", "rate") if {"load", "rate"} & set(changes[-1]) else ())}
+    values = {name: getattr(before, name) for name in sorted(names)}
+    if all(getattr(simulation.settings, name) == value for name, value in values.items()):
+        return ""
+    simulation.change(**values)
+    return str(changes[-1])
 
 
 async def end_run(manager: RaceManager, recording: Recording, simulation: ContinuousSimulation, status: str) -> None:
     """Store the end of a run; `BusyError` if the database does not answer, and storing is retried until it does."""
-    folder = manager.settings.data_dir / "models"
-    outcome = await asyncio.to_thread(_collect_outcome, simulation, recording.run_id, folder, status)
+    number, folder = recording.run_id, manager.settings.data_dir / "models"
+    state = await asyncio.to_thread(lambda: encode_json([simulation.snapshot(), simulation.analysis()]))
+    models = await asyncio.to_thread(_save_models, simulation, number, folder)
+    summary = dict(zip(("snapshot", "analysis"), orjson.loads(state), strict=True))
+
+    async def store() -> None:
+        await recording.flush()
+        await manager.store.end_run(number, status, summary)
+        for name, path, manifest in models:
+            digest, training = str(manifest["sha256"]), manifest["training"]
+            await manager.store.add_model(name, str(path), digest, training, number)
+        if not manager.active:
+            await manager.ownership.release()
+
     try:
         async with asyncio.timeout(STORE_TIMEOUT):
-            await _store_outcome(manager, recording, outcome)
+            await store()
     except (TimeoutError, StorageError):
-        number = recording.run_id
-        manager.spawn(_retry_storing(manager, recording, outcome), f"the end of run {number}")
+        manager.supervisor.run(_retry(manager, number, store), f"the end of run {number}")
         raise BusyError(
             f"run {number} has ended, but the database does not answer: the end is stored when it is back"
         ) from None
 
 
-def _collect_outcome(simulation: ContinuousSimulation, run_id: int, folder: Path, status: str) -> RunOutcome:
-    summary = {"snapshot": simulation.snapshot(), "analysis": simulation.analysis()}
-    return RunOutcome(status, orjson.loads(encode_json(summary)), _save_models(simulation, run_id, folder))
+async def _retry(manager: RaceManager, number: int, store: Callable[[], Awaitable[None]]) -> None:
+    while True:
+        await asyncio.sleep(RETRY_SECONDS)
+        try:
+            async with manager.starting:
+                await store()
+        except StorageError as error:
+            logger.debug(f"the end of run {number} is not stored yet: {error}")
+        else:
+            manager.notify(f"the end of run {number} is stored")
+            return
 
 
 def _save_models(
     simulation: ContinuousSimulation, run_id: int, folder: Path
 ) -> list[tuple[str, Path, dict[str, Any]]]:
+    """Save the models of a run's learners; return scheduler, file and manifest of each."""
     saved = []
     for name, lane in simulation.race.lanes.items():
         if not lane.scheduler.learn_every:
@@ -204,26 +334,3 @@ def _save_models(
         else:
             saved.append((name, path, read_manifest(path)))
     return saved
-
-
-async def _store_outcome(manager: RaceManager, recording: Recording, outcome: RunOutcome) -> None:
-    await recording.flush()
-    await manager.store.end_run(recording.run_id, outcome.status, outcome.summary)
-    for name, path, manifest in outcome.models:
-        digest, training = str(manifest["sha256"]), manifest["training"]
-        await manager.store.add_model(name, str(path), digest, training, recording.run_id)
-    if not manager.active:
-        await manager.ownership.release()
-
-
-async def _retry_storing(manager: RaceManager, recording: Recording, outcome: RunOutcome) -> None:
-    while True:
-        await asyncio.sleep(RETRY_SECONDS)
-        try:
-            async with manager.starting:
-                await _store_outcome(manager, recording, outcome)
-        except StorageError as error:
-            logger.debug(f"the end of run {recording.run_id} is not stored yet: {error}")
-        else:
-            manager.notify(f"the end of run {recording.run_id} is stored")
-            return

@@ -55,8 +55,10 @@ def stream_logs(hub: Hub) -> int:
 
 def _build_mask(secrets: list[str]) -> Callable[[Record], None]:
     """Return a patcher that masks secrets in a record, and passwords of the URLs that hold them."""
-    words = {form for secret in secrets for each in (secret, _password(secret)) if each for form in _spellings(each)}
-    longest_first = sorted(words, key=len, reverse=True)
+    words = {secret for whole in secrets for secret in (whole, _find_password(whole)) if secret}
+    spellings = {each for word in words for each in (word, quote(word, ""), unquote(word))}
+    # Not short ones, which would mask plain words.
+    longest_first = sorted((each for each in spellings if len(each) > 3), key=len, reverse=True)
 
     def hide(text: str) -> str:
         for word in longest_first:
@@ -75,12 +77,7 @@ def _build_mask(secrets: list[str]) -> Callable[[Record], None]:
     return mask
 
 
-def _spellings(secret: str) -> list[str]:
-    """Return the secret as it is and quoted for URLs; not short ones, which would mask plain words."""
-    return [each for each in {secret, quote(secret, ""), unquote(secret)} if len(each) > 3]
-
-
-def _password(url: str) -> str | None:
+def _find_password(url: str) -> str | None:
     try:
         return urlsplit(url).password if "://" in url else None
     except ValueError:
@@ -92,13 +89,10 @@ class _Intercept(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Forward one record."""
-        level: str | int = record.levelname if record.levelname in _LEVELS else record.levelno
-        text = record.getMessage()
+        named = record.levelname in ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+        level: str | int = record.levelname if named else record.levelno
 
         def rename(line: Record) -> None:
             line["name"] = record.name
 
-        logger.patch(rename).opt(exception=record.exc_info).log(level, "{}", text)
-
-
-_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+        logger.patch(rename).opt(exception=record.exc_info).log(level, "{}", record.getMessage())

@@ -52,10 +52,9 @@ def mount_dashboard(app: FastAPI, folder: Path = WEB) -> None:
         app.mount("/", Dashboard(directory=folder, html=True), name="dashboard")
         return
 
+    @app.get("/", include_in_schema=False)
     async def not_built() -> Response:
         return HTMLResponse(NOT_BUILT, headers={"cache-control": "no-cache"})
-
-    app.get("/", include_in_schema=False)(not_built)
 
 
 STYLE = """
@@ -77,33 +76,29 @@ def add_reference(app: FastAPI) -> None:
 
 def render_reference(schema: dict[str, Any]) -> str:
     """Return the reference as an HTML page."""
-    parts = [
-        _render_operation(method, path, operation)
-        for path, operations in schema["paths"].items()
-        for method, operation in operations.items()
-    ]
+    parts = ""
+    for path, operations in schema["paths"].items():
+        for method, operation in operations.items():
+            parts += _render_operation(method, path, operation)
     title = escape(schema["info"]["title"])
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}: API</title>'
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{STYLE}</style></head><body>'
         f"<main><h1>{title}: API</h1><p>{escape(schema['info'].get('summary', ''))}</p>"
         '<p>For programs: <a href="/api/openapi.json">OpenAPI</a>, <a href="/api/schema/ws">messages of /ws</a>. '
-        f'<a href="/">Back to the race</a></p>{"".join(parts)}</main></body></html>'
+        f'<a href="/">Back to the race</a></p>{parts}</main></body></html>'
     )
 
 
 def _render_operation(method: str, path: str, operation: dict[str, Any]) -> str:
     text = escape(operation.get("description") or operation["summary"])
-    parameters = "".join(_render_parameter(each) for each in operation.get("parameters", ()))
+    parameters = ""
+    for each in operation.get("parameters", ()):
+        default = each.get("schema", {}).get("default")
+        note = each.get("description", "") + ("" if default is None else f" (default {default})")
+        parameters += f"<dt>{escape(each['name'])}</dt><dd>{escape(note)}</dd>"
     answers = ", ".join(operation.get("responses", {}))
     return (
         f"<section><h2>{method.upper()} {escape(path)}</h2><p>{text}</p>"
         f"{f'<dl>{parameters}</dl>' if parameters else ''}<p>Answers: {escape(answers)}</p></section>"
     )
-
-
-def _render_parameter(parameter: dict[str, Any]) -> str:
-    text = parameter.get("description", "")
-    default = parameter.get("schema", {}).get("default")
-    note = "" if default is None else f" (default {default})"
-    return f"<dt>{escape(parameter['name'])}</dt><dd>{escape(f'{text}{note}')}</dd>"

@@ -3,37 +3,66 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from loguru import logger
 
 from hybrid_scheduler import __version__
 from hybrid_scheduler.core.tasks import Task
 from hybrid_scheduler.errors import InputError, SchedulerError
-from hybrid_scheduler.live.records import TaskRecord, build_task_records
+from hybrid_scheduler.learning.model_files import read_manifest
+from hybrid_scheduler.live.checkpoint import load_race, read_key
+from hybrid_scheduler.live.race import LiveRace
 from hybrid_scheduler.live.settings import Change, LiveSettings
 from hybrid_scheduler.live.simulation import FAILED, PAUSED, RUNNING, STOPPED, ContinuousSimulation, Replay
-from hybrid_scheduler.live.snapshot import Analysis, Snapshot
+from hybrid_scheduler.live.snapshot import Analysis, Snapshot, TaskRecord, build_task_records
 from hybrid_scheduler.schedulers.explain import Explanation
+from hybrid_scheduler.server import lifecycle
+from hybrid_scheduler.server.announcements import Announcer
+from hybrid_scheduler.server.csv_export import CsvExport
 from hybrid_scheduler.server.feed import Feed, RecentTask
 from hybrid_scheduler.server.jobs import JobQueue
-from hybrid_scheduler.server.lifecycle import CANNOT_REPEAT, Ownership, end_run, is_measured, mark_abandoned_runs
+from hybrid_scheduler.server.lifecycle import (
+    CANNOT_REPEAT,
+    Ownership,
+    Recording,
+    end_run,
+    is_measured,
+    mark_abandoned_runs,
+    undo_last_change,
+)
 from hybrid_scheduler.server.problems import BusyError, ConflictError
-from hybrid_scheduler.server.recording import Recording
+from hybrid_scheduler.server.supervision import Supervisor
 from hybrid_scheduler.server.websocket import Hub, build_update
 from hybrid_scheduler.settings import AppSettings
 from hybrid_scheduler.storage.cache import Cache, open_cache
 from hybrid_scheduler.storage.database import StorageError
 from hybrid_scheduler.storage.recorder import Recorder, RecorderOptions
-from hybrid_scheduler.storage.store import Store
+from hybrid_scheduler.storage.retention import DiskUse, apply_retention, measure_disk, plan_retention
+from hybrid_scheduler.storage.store import Run, Store
+from hybrid_scheduler.studies.offline_training import LEAST_ROWS, save_offer, train_offer
+from hybrid_scheduler.studies.pretraining import find_missing_models, find_or_train_model
 from hybrid_scheduler.workloads.library import Library, is_upload
 
 T = TypeVar("T")
 ANALYSIS_SECONDS = 1.0
+CHECKPOINT_BUSY, CHECKPOINT_SECONDS = 3.0, 60.0  # of work of the race, which a replay repeats; of wall time
+CHECK_SECONDS = 900.0  # between two looks through the whole database
+RETENTION_SECONDS = 60.0  # between two looks at the size of the database
+TRAINING_ROWS = 20_000  # the newest, for a fit to what is stored
 NO_SIMULATION = "no simulation has been started yet: start one with POST /api/simulation/start"
+
+
+class SavedRace(NamedTuple):
+    """A race from a checkpoint, the attempts of tasks that had to start again, and the commands behind it."""
+
+    race: LiveRace
+    attempts: dict[tuple[str, int], int]
+    changes: int
 
 
 class RaceManager:
@@ -50,14 +79,22 @@ class RaceManager:
         self.hub = Hub(settings.ring, settings.client_queue)
         self.feed = Feed()
         self.library = Library(settings.workloads)
-        self.reading = asyncio.Lock()  # of uploads: one is read at a time, for they can be large
+        self.reading = asyncio.Semaphore(3)  # of uploads: few are read at a time, for they can be large
+        self.heavy = asyncio.Semaphore(2)  # of reads of whole runs, block by block
         self.simulation: ContinuousSimulation | None = None
         self.run_id: int | None = None
         self.starting = asyncio.Lock()  # of starting and ending a run
+        self.resuming = ""  # what is being resumed, and how far it is
         self._recording: Recording | None = None
-        self._background: set[asyncio.Task[Any]] = set()
+        self.damage = ""  # of the database
+        self.disk: DiskUse | None = None  # as measured by the process that runs the simulation
+        self._key = b""  # that signs checkpoints
+        self._recovered: tuple[int, int] | None = None  # run and task at which it went on after a failure
+        self.supervisor = Supervisor(lambda message: self.notify(message, "error"))
         self._halted = False  # paused because of the database, not by a person
         self._snapshot: Snapshot | None = None
+        self._announcer = Announcer()
+        self._export = CsvExport(settings.export_csv) if settings.export_csv else None
         self._analysis: tuple[float, Analysis | None] = (0.0, None)
         self._analysing = asyncio.Lock()
 
@@ -66,12 +103,18 @@ class RaceManager:
     async def open(self) -> None:
         """Connect, mark the runs of dead servers as interrupted, and begin to send frames."""
         await self.connect()
-        self.ownership = Ownership(self.store, self._on_lost)
+        self.ownership = Ownership(self.store, self._on_lost, self.supervisor)
         if interrupted := await mark_abandoned_runs(self.store):
             logger.info(f"runs that were interrupted: {', '.join(map(str, interrupted))}")
-        self.jobs = JobQueue(self.store, self.library, self.ownership.owner, self.notify)
+        self.jobs = JobQueue(self.store, self.library, self.ownership.owner, self.notify, self.supervisor)
         await self.jobs.open()
-        self.spawn(self._send_frames(), "frames")
+        self._key = await asyncio.to_thread(read_key, self.settings.data_dir)
+        self.supervisor.keep(self._send_frames, "the sending of frames")
+        self.supervisor.keep(self._keep_checkpoints, "checkpoints")
+        self.supervisor.keep(self._watch_database, "the check of the database")
+        self.supervisor.keep(self._keep_retention, "retention")
+        if self.settings.offline_training_minutes is not None:
+            self.supervisor.keep(self._train_offline, "the training from what is stored")
 
     async def connect(self) -> None:
         """Open database and cache."""
@@ -81,7 +124,7 @@ class RaceManager:
         self.cache = await open_cache(self.settings.redis)
         options = RecorderOptions(keep_tasks=self.settings.keep_tasks)
         self.recorder = Recorder(self.store, options, self._on_storage_failure, self._on_storage_recovery)
-        self.recorder.start()
+        self.recorder.start(self.supervisor.keep)
 
     async def close(self) -> None:
         """End the run, write what is pending, disconnect."""
@@ -96,12 +139,11 @@ class RaceManager:
 
     async def disconnect(self) -> None:
         """Write pending rows, and close everything."""
-        for task in list(self._background):
-            task.cancel()
         try:
             await self.recorder.close()
         except StorageError as error:
             logger.error(str(error))
+        await self.supervisor.close()
         await self.cache.close()
         await self.store.close()
 
@@ -114,54 +156,169 @@ class RaceManager:
 
     async def start(self, values: Mapping[str, Any] | None = None, paused: bool = False) -> int:
         """Start a new run with the server's settings, some of them changed; returns its id."""
+        self._refuse_while_resuming()
         async with self.starting:
             self._require_none_active()
             settings = await asyncio.to_thread(lambda: self.settings.live_settings().with_changes(**(values or {})))
             if settings.is_measured:
                 self.notify(f"{settings.backend} workers start and are timed: the race begins in a moment")
+            wanted = settings.schedulers
+            ready = await asyncio.to_thread(_list_ready, settings)
+            settings = settings.with_changes(schedulers=ready)
             simulation = await self._claim(lambda: ContinuousSimulation(settings, library=self.library))
             first, owner = simulation.initial_settings, self.ownership.owner
             self.run_id = await self.store.begin_run(
                 "live", first.seed, first.cluster.to_dict(), first.to_dict(), owner
             )
-            self._adopt(simulation, Recording(self.run_id, self.recorder), Feed(), paused)
+            self._adopt(simulation, Recording(self.run_id, self.recorder, self._export), Feed(), paused)
+            if ready != wanted:
+                self.supervisor.run(self._train_and_join(simulation, wanted), "the training of learners")
             return self.run_id
 
+    async def _train_and_join(self, simulation: ContinuousSimulation, wanted: tuple[str, ...]) -> None:
+        """Train the learners that have no model for this cluster, once; each joins the race when it is ready."""
+        for spec in [each for each in wanted if each not in simulation.settings.schedulers]:
+            self.notify(f"{spec} is being trained for this cluster, once: it joins the race in a minute or so")
+            await asyncio.to_thread(find_or_train_model, spec, simulation.settings.cluster)
+            if simulation is not self.simulation or not self.active:
+                return
+            racing = simulation.settings.schedulers
+            others = tuple(each for each in racing if each not in wanted)
+            joined = tuple(each for each in wanted if each in racing or each == spec)
+            await self.change({"schedulers": (*joined, *others)})
+
     async def resume_run(self, run_id: int, paused: bool = False) -> int:
-        """Continue an interrupted or finished run: replay it up to its last stored task, then run live."""
+        """Continue a run that has ended: from its last checkpoint to its last stored task, then live."""
+        self._refuse_while_resuming()
         async with self.starting:
             self._require_none_active()
             run = await self.store.run(run_id)
-            if run.kind != "live" or run.status not in ("interrupted", "finished"):
+            if run.kind != "live" or run.status not in ("interrupted", "finished", "failed"):
                 raise ConflictError(f"run {run_id} is a {run.kind} run and {run.status}: it cannot be resumed")
             if is_measured(run):
                 raise ConflictError(f"run {run_id} was {CANNOT_REPEAT}: start a new one")
-            if run.version != __version__:
-                logger.warning(f"run {run_id} was made by version {run.version}: it may go on differently")
-            rows = await self.store.settings_changes(run_id)
-            log = [Change(each["at_task"], each["at_time"], each["change"]) for each in rows]
-            last = await self.store.last_task(run_id)
-            stored = 0 if last is None else last + 1
-            recording, feed = Recording(run_id, self.recorder), Feed()
-            recording.replay(stored, len(log))
-
-            def replay() -> ContinuousSimulation:
-                replayed = Replay(LiveSettings(**run.settings), log, [recording, feed], self.library)
-                recording.follow(replayed.simulation)
-                return replayed.run(stored)
-
-            simulation = await self._claim(replay)
-            recording.replaying = False
+            self.resuming = f"run {run_id} is being resumed"
+            try:
+                simulation, recording, feed = await self._replay(run)
+            finally:
+                self.resuming = ""
             await self.store.resume_run(run_id, self.ownership.owner)
             self.run_id = run_id
             feed.news()  # discarded: replayed tasks are not new
             self._adopt(simulation, recording, feed, paused)
             return run_id
 
+    async def _replay(self, run: Run) -> tuple[ContinuousSimulation, Recording, Feed]:
+        """Repeat a run up to its last stored task; says how far it is."""
+        if run.version != __version__:
+            logger.warning(f"run {run.id} was made by version {run.version}: it may go on differently")
+        rows = await self.store.settings_changes(run.id)
+        log = [Change(each["at_task"], each["at_time"], each["change"]) for each in rows]
+        last = await self.store.last_task(run.id)
+        stored = 0 if last is None else last + 1
+        recording, feed = Recording(run.id, self.recorder, self._export), Feed()
+        recording.replay(stored, len(log))
+        saved = await self._find_checkpoint(run.id, stored, len(log))
+
+        def replay() -> ContinuousSimulation:
+            settings = LiveSettings(**run.settings)
+            if saved is None:
+                replayed = Replay(settings, log, [recording, feed], self.library)
+            else:
+                recording.attempts = saved.attempts
+                replayed = Replay(settings, log, [recording, feed], self.library, saved.race, saved.changes)
+            recording.simulation = replayed.simulation
+            simulation = replayed.run(stored)
+            if run.status == "failed" and (undone := undo_last_change(simulation)):
+                logger.warning(f"run {run.id} had failed: {undone} is undone")
+            return simulation
+
+        progress = self.supervisor.run(self._show_progress(recording, stored), "the progress of a replay")
+        try:
+            simulation = await self._claim(replay)
+        finally:
+            progress.cancel()
+        recording.replaying = False
+        return simulation, recording, feed
+
+    async def _find_checkpoint(self, run_id: int, stored: int, changes: int) -> SavedRace | None:
+        """Return the newest checkpoint of a run that can be used; None: it is replayed from its beginning."""
+        for each in await self.store.checkpoints(run_id):
+            if each.version != __version__ or each.at_task > stored or each.changes > changes:
+                continue
+            try:
+                race, attempts = await asyncio.to_thread(load_race, each.state, self._key, self.library)
+            except InputError as error:
+                logger.warning(f"a checkpoint of run {run_id} is passed over: {error}")
+            else:
+                return SavedRace(race, attempts, each.changes)
+        return None
+
+    async def _show_progress(self, recording: Recording, stored: int) -> None:
+        while True:
+            done = recording.simulation.race.stream.number if recording.simulation else 0
+            self.resuming = f"run {recording.run_id} is being resumed: {done} of {stored} tasks are replayed"
+            await asyncio.sleep(0.2)
+
+    async def _watch_database(self) -> None:
+        """Look through the whole file now and then: what is seldom read may be damaged for long."""
+        while True:
+            try:
+                found = await self.store.find_damage()
+                self.damage = f"the database is damaged ({found}): restore a copy with hms restore" if found else ""
+            except StorageError as error:
+                self.damage = str(error)
+            if self.damage:
+                self.notify(self.damage, "error")
+            await asyncio.sleep(CHECK_SECONDS)
+
+    async def _keep_retention(self) -> None:
+        """Measure the disk, and delete the oldest runs where the limits over all runs are exceeded."""
+        limits = self.settings.keep_bytes, self.settings.keep_days
+        while True:
+            try:
+                plan = await plan_retention(self.store, *limits)
+                if plan:
+                    await apply_retention(self.store, plan)
+                    self.notify(f"retention deleted {plan.describe()}", "warning")
+                disk = await measure_disk(self.store)
+                free = shutil.disk_usage(self.settings.data_dir).free if disk.free is None else disk.free
+                self.disk = replace(disk, free=free)
+            except StorageError as error:
+                logger.warning(f"old runs are kept for now: {error}")
+            await asyncio.sleep(RETENTION_SECONDS)
+
+    async def _keep_checkpoints(self) -> None:
+        """Store the state of the race whenever a replay would take some seconds."""
+        last: tuple[ContinuousSimulation | None, float, float] = None, 0.0, 0.0
+        while True:
+            await asyncio.sleep(1.0)
+            simulation, recording = self.simulation, self._recording
+            if simulation is None or recording is None or not self.active or simulation.settings.is_measured:
+                continue
+            busy, now = simulation.busy_seconds, time.monotonic()
+            if simulation is not last[0]:
+                last = simulation, 0.0, now
+            if busy - last[1] > CHECKPOINT_BUSY or (now - last[2] > CHECKPOINT_SECONDS and busy > last[1]):
+                await self._store_checkpoint(simulation, recording)
+                last = simulation, simulation.busy_seconds, time.monotonic()
+
+    async def _store_checkpoint(self, simulation: ContinuousSimulation, recording: Recording) -> None:
+        try:
+            saved = await asyncio.to_thread(simulation.checkpoint, self._key, lambda: dict(recording.attempts))
+            async with asyncio.timeout(lifecycle.STORE_TIMEOUT):
+                await recording.flush()  # it is of use only with all tasks before it
+                await self.store.add_checkpoint(recording.run_id, saved.at_task, saved.changes, saved.state)
+        except (SchedulerError, TimeoutError) as error:
+            logger.warning(f"no checkpoint of run {recording.run_id} was stored: {error or 'no answer in time'}")
+
     async def stop(self) -> None:
         """End the run and store its summary."""
+        self._refuse_while_resuming()
         async with self.starting:
             simulation = self._require_active()
+            if self._recording is not None and not simulation.settings.is_measured and not self.recorder.is_failing:
+                await self._store_checkpoint(simulation, self._recording)
             await asyncio.to_thread(simulation.stop)
             if self._recording is not None:
                 await end_run(self, self._recording, simulation, "finished")
@@ -175,36 +332,45 @@ class RaceManager:
 
     async def resume(self) -> None:
         """Continue after a pause."""
-        self._require_storage()
-        self._require_active().resume()
+        self._require_active(stores=True).resume()
         await self._refresh_snapshot()
 
     async def step(self, tasks: int = 1) -> None:
         """Process so many tasks while paused."""
-        self._require_storage()
-        simulation = self._require_active()
-        await _run_command(lambda: simulation.step(tasks))
-        await self._refresh_snapshot()
+        await self._command(lambda simulation: simulation.step(tasks))
 
     async def change(self, values: Mapping[str, Any]) -> Change:
         """Change settings of the running simulation."""
-        simulation = self._require_active()
+        self._require_active()
         if not values:
             raise InputError("no setting is named: name at least one, such as load")
         if is_upload(spec := str(values.get("preset", ""))):  # read first, since the race stands still meanwhile
             await asyncio.to_thread(self.library.tasks, spec)
-        change = await _run_command(lambda: simulation.change(**values))
-        await self._refresh_snapshot()
+        change = await self._command(lambda simulation: simulation.change(**values))
         self.notify("settings changed: " + ", ".join(f"{name} = {value}" for name, value in change.change.items()))
         return change
 
     async def submit(self, task: Task) -> tuple[TaskRecord, dict[str, Explanation]]:
         """Let a task arrive now; returns its record, and the explanation of every scheduler."""
-        self._require_storage()
-        simulation = self._require_active()
-        placed, explanations = await _run_command(lambda: simulation.submit(task))
+        placed = await self._command(lambda simulation: simulation.submit(task))
+        return build_task_records(placed)[0], placed.explanations
+
+    async def _command(self, command: Callable[[ContinuousSimulation], T]) -> T:
+        """Let the simulation execute a command between two blocks; what it did is stored when this returns."""
+        try:
+            result = await asyncio.to_thread(command, self._require_active(stores=True))
+        except TimeoutError:
+            raise BusyError("the simulation did not execute this command in time: try again") from None
+        try:
+            async with asyncio.timeout(lifecycle.STORE_TIMEOUT):
+                await self.flush()
+        except TimeoutError:
+            raise StorageError(
+                "the command was executed, but the database does not answer: it is stored when that is back, "
+                "and lost if the server ends before"
+            ) from None
         await self._refresh_snapshot()
-        return build_task_records(placed)[0], explanations
+        return result
 
     async def submit_experiment(self, values: dict[str, Any]) -> int:
         """Queue an experiment; returns the id of its run."""
@@ -244,6 +410,27 @@ class RaceManager:
         if self.simulation is not None:
             self._snapshot = await asyncio.to_thread(self.simulation.snapshot)
 
+    async def _train_offline(self) -> None:
+        """Fit a model to what is stored, again and again; one that is better on held-out rows is offered."""
+        while True:
+            await asyncio.sleep(60.0 * (self.settings.offline_training_minutes or 0.0))
+            await self.train_offline()
+
+    async def train_offline(self) -> None:
+        """Fit a model to what is stored; if it is better than the one before, keep it and tell."""
+        rows = await self.store.training_data(TRAINING_ROWS)
+        if len(rows) < LEAST_ROWS:
+            return
+        path = self.settings.data_dir / "models" / "offline.model"
+        offer = await asyncio.to_thread(train_offer, rows, path)
+        logger.debug(f"offline training: {offer.describe()}")
+        if not offer.is_better:
+            return
+        await asyncio.to_thread(save_offer, offer, path)
+        digest = str((await asyncio.to_thread(read_manifest, path))["sha256"])
+        await self.store.add_model("hybrid_ml", str(path), digest, {"rows": offer.fitted, "mae": offer.error})
+        self.notify(f"Model Retrained: {path} from {offer.fitted:,} stored rows, {offer.describe()}")
+
     # --- messages and background work --------------------------------------------------------------------------
 
     async def _send_frames(self) -> None:
@@ -256,10 +443,22 @@ class RaceManager:
         """Send the present state of the race to every client."""
         await self._refresh_snapshot()
         snapshot, before = self.snapshot(), self._analysis[0]
+        if snapshot is not None:
+            self._announce(snapshot)
         analysis = await self.analysis()
         if snapshot is not None:
             fresh = analysis if self._analysis[0] > before else None
             self.hub.publish("simulation_update", **build_update(self.run_id, snapshot, self.feed.news(), fresh))
+
+    def _announce(self, snapshot: Snapshot) -> None:
+        """Tell where the newest task went, and of models that were fitted again; not more often than one can read."""
+        for line in self._announcer.describe_placements(snapshot):
+            logger.debug(line)
+            self.hub.publish("log", level="DEBUG", message=line, source="race")
+        for line in self._announcer.describe_fits(snapshot):
+            logger.debug(line)
+            if self._announcer.is_due():
+                self.hub.publish("notification", level="info", message=line)
 
     def notify(self, message: str, level: str = "info") -> None:
         """Log a message and send it to every client; an error is also sent to those that join until it is over."""
@@ -268,24 +467,12 @@ class RaceManager:
             self.hub.notice = message
         self.hub.publish_soon("notification", level=level, message=message)
 
-    def spawn(self, work: Coroutine[Any, Any, Any], name: str) -> None:
-        """Run a coroutine in the background until it ends or the server does."""
-        task = asyncio.create_task(work, name=name)
-        self._background.add(task)
-        task.add_done_callback(self._on_background_done)
-
-    def _on_background_done(self, task: asyncio.Task[Any]) -> None:
-        """Report background work that failed, since nothing awaits it."""
-        self._background.discard(task)
-        if not task.cancelled() and (error := task.exception()):
-            logger.opt(exception=error).error(f"{task.get_name()} failed")
-            self.notify(f"{task.get_name()} failed ({type(error).__name__}: {error}): see the log", "error")
-
     # --- events ------------------------------------------------------------------------------------------------
 
     def _adopt(self, simulation: ContinuousSimulation, recording: Recording, feed: Feed, paused: bool) -> None:
-        recording.follow(simulation)
+        recording.simulation = simulation
         self._recording, self.simulation, self.feed = recording, simulation, feed
+        self._announcer = Announcer()
         self._halted, self._analysis, self._snapshot = False, (0.0, None), simulation.snapshot()
         self.hub.notice = ""
         # The feed observes, so that every task that a snapshot counts can be found; the recorder may block the race.
@@ -305,16 +492,29 @@ class RaceManager:
             return
         if state == FAILED:
             self.notify(f"run {self.run_id} failed: {simulation.error}", "error")
-            self.spawn(self._end_failed(recording, simulation), "the end of a failed run")
+            self.supervisor.run(self._end_failed(recording, simulation), "the end of a failed run")
         elif not simulation.error:
             self.notify(f"run {self.run_id} is {state}")
 
     async def _end_failed(self, recording: Recording, simulation: ContinuousSimulation) -> None:
         async with self.starting:
             try:
-                await end_run(self, recording, simulation, "failed")
+                # Without the command that was refused, nothing is wrong with it.
+                await end_run(self, recording, simulation, "interrupted" if simulation.refused else "failed")
             except SchedulerError as error:
                 self.notify(str(error), "error")
+                return
+        failed_at = recording.run_id, simulation.race.stream.number
+        can_change = simulation.refused or simulation.log
+        if simulation.settings.is_measured or self._recovered == failed_at or not can_change:
+            return
+        self._recovered = failed_at  # twice at the same task is once too often
+        why = f"{simulation.refused} is refused" if simulation.refused else "its last change is undone"
+        try:
+            await self.resume_run(recording.run_id)
+            self.notify(f"run {recording.run_id} failed ({simulation.error}) and goes on: {why}", "warning")
+        except SchedulerError as error:
+            self.notify(f"run {recording.run_id} failed and cannot go on: {error}", "error")
 
     def _on_storage_failure(self, error: str) -> None:
         """Pause while the database accepts no rows."""
@@ -337,7 +537,7 @@ class RaceManager:
         """Stop because another server has claimed the simulation."""
         self.notify(f"run {self.run_id} stops here: {error}", "error")
         if self.simulation is not None and self.active:
-            self.spawn(asyncio.to_thread(self.simulation.stop), "stop of a lost run")
+            self.supervisor.run(asyncio.to_thread(self.simulation.stop), "stop of a lost run")
 
     # --- checks ------------------------------------------------------------------------------------------------
 
@@ -351,25 +551,29 @@ class RaceManager:
             await self.ownership.release()
             raise
 
+    def _refuse_while_resuming(self) -> None:
+        if self.resuming:
+            raise ConflictError(f"{self.resuming}: wait until it runs")
+
     def _require_none_active(self) -> None:
         if self.active:
             raise ConflictError(f"run {self.run_id} is under way: stop it before starting another")
 
-    def _require_active(self) -> ContinuousSimulation:
+    def _require_active(self, stores: bool = False) -> ContinuousSimulation:
+        """Return the simulation; a command that stores tasks needs the database too."""
+        self._refuse_while_resuming()
+        if stores and self.recorder.is_failing:
+            raise StorageError(f"the simulation waits for its database: {self.recorder.last_error}")
         if self.simulation is None:
             raise ConflictError(NO_SIMULATION)
         if not self.active:
             raise ConflictError(f"run {self.run_id} has ended ({self.simulation.state}): start a new one")
         return self.simulation
 
-    def _require_storage(self) -> None:
-        if self.recorder.is_failing:
-            raise StorageError(f"the simulation waits for its database: {self.recorder.last_error}")
 
-
-async def _run_command(command: Callable[[], T]) -> T:
-    """Run a command of the simulation, which executes it between two blocks."""
-    try:
-        return await asyncio.to_thread(command)
-    except TimeoutError:
-        raise BusyError("the simulation did not execute this command in time: try again") from None
+def _list_ready(settings: LiveSettings) -> tuple[str, ...]:
+    """Return the schedulers that can start at once; if none can, all: then the race waits for their training."""
+    if settings.is_measured:
+        return settings.schedulers
+    missing = find_missing_models(settings.schedulers, settings.cluster, warm_start=True)
+    return tuple(spec for spec in settings.schedulers if spec not in missing) or settings.schedulers

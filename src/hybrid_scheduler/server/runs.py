@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from math import isfinite
 from typing import Any
 
 import orjson
@@ -17,24 +17,16 @@ from hybrid_scheduler.server.jobs import experiment_state
 from hybrid_scheduler.server.lifecycle import is_measured
 from hybrid_scheduler.server.problems import ConflictError
 from hybrid_scheduler.server.race import RaceManager
-from hybrid_scheduler.server.schemas.runs import (
-    Difference,
-    Estimate,
-    Headline,
-    MeasureInfo,
-    Method,
-    RunFigures,
-    RunLine,
-    SchedulerEstimates,
-)
+from hybrid_scheduler.server.schemas import runs as schemas
 from hybrid_scheduler.storage.batch_means import BatchMeans, BatchPlan
 from hybrid_scheduler.storage.store import COMPARISON, Run
 
+CERTIFIED = "turnaround_over_bound"  # not of every run: it takes long for many tasks, and older runs have none
 SHOWN: dict[str, Measure] = {
     **{name: MEASURES[name] for name in ("mean_turnaround", "p95_turnaround", "mean_execution")},
     "energy_per_task": Measure("J", "energy / tasks that ran; of a comparison idle devices included"),
     "cost_per_task": Measure("$", "price of the busy seconds / tasks that ran"),
-    **{name: MEASURES[name] for name in ("makespan", "makespan_over_bound")},
+    **{name: MEASURES[name] for name in ("makespan", "makespan_over_bound", CERTIFIED)},
     "decision_seconds": Measure("s", "wall time of a decision on the machine that ran it"),
 }
 BATCHED = ("mean_turnaround", "p95_turnaround", "mean_execution", "energy_per_task", "cost_per_task")
@@ -43,10 +35,10 @@ NAN = float("nan")
 Values = dict[str, dict[str, list[float]]]  # by scheduler and measure, one for each seed or batch
 
 
-async def summarize_runs(manager: RaceManager, runs: list[Run]) -> list[RunLine]:
+async def summarize_runs(manager: RaceManager, runs: list[Run]) -> list[schemas.RunLine]:
     """Return runs as lines of a list, from settings and summaries only."""
     last_tasks = await manager.store.last_tasks([run.id for run in runs])
-    return [RunLine(**asdict(run) | describe_run(manager, run, last_tasks.get(run.id))) for run in runs]
+    return [schemas.RunLine(**asdict(run) | describe_run(manager, run, last_tasks.get(run.id))) for run in runs]
 
 
 def describe_run(manager: RaceManager, run: Run, last_task: int | None) -> dict[str, Any]:
@@ -58,7 +50,7 @@ def describe_run(manager: RaceManager, run: Run, last_task: int | None) -> dict[
         "measured": is_measured(run),
         "schedulers": run.settings.get("schedulers", []),
         "tasks": (run.summary or {}).get("tasks") if run.kind == COMPARISON else tasks,
-        "duration": ((run.ended_at or datetime.now(UTC)) - run.started_at).total_seconds(),
+        "duration": max(((run.ended_at or datetime.now(UTC)) - run.started_at).total_seconds(), 0.0),
         "headline": _find_headline(manager, run),
     }
 
@@ -69,15 +61,15 @@ def _describe_workload(run: Run) -> dict[str, Any]:
     return {"workload": name, **{key: run.settings.get(key) for key in ("load", "rate", "num_gpus")}}
 
 
-def _find_headline(manager: RaceManager, run: Run) -> Headline | None:
+def _find_headline(manager: RaceManager, run: Run) -> schemas.Headline | None:
     """Return the best scheduler; None if it is not known yet."""
     if run.kind == COMPARISON:
         best = (run.summary or {}).get("headline")
-        return Headline(**best) if best else None
+        return schemas.Headline(**best) if best else None
     means = {each["name"]: each["mean_turnaround"] for each in _scheduler_figures(manager, run) if each["tasks"]}
     finite = {name: mean for name, mean in means.items() if mean is not None and math.isfinite(mean)}
     name = min(finite, key=finite.__getitem__, default=None)
-    return None if name is None else Headline(scheduler=name, mean_turnaround=finite[name])
+    return None if name is None else schemas.Headline(scheduler=name, mean_turnaround=finite[name])
 
 
 def _scheduler_figures(manager: RaceManager, run: Run) -> list[dict[str, Any]]:
@@ -96,22 +88,22 @@ class Sample:
     run: Run
     values: Values
     tasks: int
-    method: Method
+    method: schemas.Method
     explanation: str
     seeds: tuple[tuple[int, str], ...] = ()  # each with the digest of its tasks; empty: a live run
 
 
 async def collect_sample(manager: RaceManager, run: Run) -> Sample:
     """Return the values of a run; 409 if there are none yet."""
-    return _sample_seeds(run) if run.kind == COMPARISON else await _sample_batches(manager, run)
-
-
-def _sample_seeds(run: Run) -> Sample:
+    if run.kind != COMPARISON:
+        return await _sample_batches(manager, run)
     if not run.summary:
         raise ConflictError(f"experiment {run.id} is {experiment_state(run)}: it has figures when it has finished")
     seeds = run.summary["seeds"]
+    certified = all(seed["measures"][name].get(CERTIFIED) for seed in seeds for name in run.settings["schedulers"])
+    shown = [measure for measure in SHOWN if certified or measure != CERTIFIED]
     values: Values = {
-        name: {measure: [_read_measure(seed, name, measure) for seed in seeds] for measure in SHOWN}
+        name: {measure: [_read_measure(seed, name, measure) for seed in seeds] for measure in shown}
         for name in run.settings["schedulers"]
     }
     count = len(seeds)
@@ -153,7 +145,14 @@ async def _sample_batches(manager: RaceManager, run: Run) -> Sample:
                 "makespan_over_bound": [_to_float(figures["makespan_over_bound"])],
                 "decision_seconds": [_to_float(figures["decision_microseconds"]) / 1e6],
             }
-    return Sample(run, values, plan.last - plan.first + 1, "batch_means", _describe_batches(plan, warm_up))
+            if isfinite(ratio := _to_float(figures.get(CERTIFIED))):
+                values[figures["name"]][CERTIFIED] = [ratio]
+    dropped = f", the first {warm_up} dropped as warm-up" if warm_up else ""
+    thinned = f"; one task of {plan.stride} is looked at" if plan.stride > 1 else ""
+    text = f"95 % bootstrap intervals over the means of {plan.batches} batches{dropped}{thinned}"
+    if plan.batches < 2:
+        text = "too few tasks for batches, so there is no interval"
+    return Sample(run, values, plan.last - plan.first + 1, "batch_means", text)
 
 
 async def _load_batch_means(manager: RaceManager, run: Run) -> tuple[BatchPlan, list[BatchMeans]] | None:
@@ -168,55 +167,38 @@ async def _load_batch_means(manager: RaceManager, run: Run) -> tuple[BatchPlan, 
     return found
 
 
-def _describe_batches(plan: BatchPlan, warm_up: int) -> str:
-    if plan.batches < 2:
-        return "too few tasks for batches, so there is no interval"
-    dropped = f", the first {warm_up} dropped as warm-up" if warm_up else ""
-    thinned = f"; one task of {plan.stride} is looked at" if plan.stride > 1 else ""
-    return f"95 % bootstrap intervals over the means of {plan.batches} batches{dropped}{thinned}"
-
-
-async def estimate_figures(sample: Sample) -> RunFigures:
-    """Return the figures of a run; in a thread, since thousands of resamples are drawn."""
-    return await asyncio.to_thread(_estimate_figures, sample)
-
-
-def _estimate_figures(sample: Sample) -> RunFigures:
-    run = sample.run
-    rows = [
-        SchedulerEstimates(scheduler=name, estimates={each: _estimate(own[each]) for each in SHOWN if own.get(each)})
-        for name, own in sample.values.items()
-    ]
+def estimate_figures(sample: Sample) -> schemas.RunFigures:
+    """Return the figures of a run; slow, since thousands of resamples are drawn."""
+    run, rows = sample.run, []
+    for name, own in sample.values.items():
+        estimates = {each: _estimate(own[each]) for each in SHOWN if own.get(each)}
+        rows.append(schemas.SchedulerEstimates(scheduler=name, estimates=estimates))
     known = [name for name in SHOWN if any(name in row.estimates for row in rows)]
-    return RunFigures(
+
+    def mean_turnaround(row: schemas.SchedulerEstimates) -> float:
+        mean = row.estimates["mean_turnaround"].mean
+        return float("inf") if mean is None else mean
+
+    return schemas.RunFigures(
+        **vars(run) | _describe_workload(run),
         run_id=run.id,
-        title=run.title,
-        kind=run.kind,
-        status=run.status,
-        **_describe_workload(run),
         seeds=run.settings["seeds"] if run.kind == COMPARISON else [run.seed],
         tasks=sample.tasks,
         method=sample.method,
         explanation=sample.explanation,
-        measures=[MeasureInfo(name=name, **asdict(SHOWN[name])) for name in known],
-        schedulers=sorted(rows, key=_mean_turnaround),
+        measures=[schemas.MeasureInfo(name=name, **asdict(SHOWN[name])) for name in known],
+        schedulers=sorted(rows, key=mean_turnaround),
     )
 
 
-def _mean_turnaround(row: SchedulerEstimates) -> float:
-    mean = row.estimates["mean_turnaround"].mean
-    return float("inf") if mean is None else mean
-
-
-def _estimate(values: list[float]) -> Estimate:
+def _estimate(values: list[float]) -> schemas.Estimate:
     """Return a mean with its interval; a single value has none."""
-    found, single = bootstrap(values), len(values) < 2
-    return Estimate(
-        mean=found.mean, low=None if single else found.low, high=None if single else found.high, n=len(values)
-    )
+    found, count = bootstrap(values), len(values)
+    low, high = (found.low, found.high) if count > 1 else (None, None)
+    return schemas.Estimate(mean=found.mean, low=low, high=high, n=count)
 
 
-def compare_samples(baseline: Sample, other: Sample) -> Iterator[Difference]:
+def compare_samples(baseline: Sample, other: Sample) -> Iterator[schemas.Difference]:
     """Yield the differences of every scheduler and measure that both runs have."""
     for scheduler, own in other.values.items():
         for measure in SHOWN:
@@ -224,12 +206,12 @@ def compare_samples(baseline: Sample, other: Sample) -> Iterator[Difference]:
                 yield _compare_measure(baseline, other, scheduler, measure)
 
 
-def _compare_measure(baseline: Sample, other: Sample, scheduler: str, measure: str) -> Difference:
+def _compare_measure(baseline: Sample, other: Sample, scheduler: str, measure: str) -> schemas.Difference:
     ours, theirs = other.values[scheduler][measure], baseline.values[scheduler][measure]
     paired, single = _is_paired(baseline, other), min(len(ours), len(theirs)) < 2
     found = (bootstrap_paired if paired else bootstrap_unpaired)(ours, theirs)
     before = sum(theirs) / len(theirs)
-    return Difference(
+    return schemas.Difference(
         scheduler=scheduler,
         measure=measure,
         run_id=other.run.id,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 from collections.abc import Awaitable, Callable, Mapping
 from time import perf_counter
 from urllib.parse import urlsplit
 
+from loguru import logger
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -14,6 +16,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from hybrid_scheduler.server.problems import internal_error, problem_response
 from hybrid_scheduler.settings import AppSettings, is_loopback
 
+WRONG_TOKEN = 401
+GUESSES, GUESS_SECONDS = "10/minute", 1.0  # wrong tokens of an address that are answered at once; then the delay
+BODY_SECONDS = 30.0  # that a client may take for the next part of its body
 SAFE = ("GET", "HEAD", "OPTIONS")
 UPLOADS = "/api/workloads"
 UNLIMITED = ("/api/health",)  # monitoring must always get an answer
@@ -24,11 +29,9 @@ HEADERS = {
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
+    "content-security-policy": "default-src 'self'; connect-src 'self'; img-src 'self' data: blob:; style-src 'self' "
+    "'unsafe-inline'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
 }
-POLICY = (
-    "default-src 'self'; connect-src 'self'; img-src 'self' data: blob:; style-src 'self' 'unsafe-inline'; "
-    "object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
-)
 Observe = Callable[[Scope, int, float], None]
 Allow = Callable[[str, str], Awaitable[bool]]
 Refusal = tuple[int, str, str]  # status, message, hint
@@ -40,6 +43,7 @@ class SecurityMiddleware:
     def __init__(self, app: ASGIApp, settings: AppSettings, allow: Allow, observe: Observe) -> None:
         self.app, self.settings = app, settings
         self._allow, self._observe = allow, observe
+        self.wrong_tokens = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
@@ -51,8 +55,10 @@ class SecurityMiddleware:
         async def send_safely(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
-                status = message["status"]
-                _add_headers(message, scope["path"])
+                status, headers = message["status"], MutableHeaders(scope=message)
+                cached = {"cache-control": "no-store"} if scope["path"].startswith("/api") else {}
+                for name, value in (HEADERS | cached).items():
+                    headers.setdefault(name, value)
             await send(message)
 
         try:
@@ -61,9 +67,12 @@ class SecurityMiddleware:
             self._observe(scope, status, perf_counter() - start)
 
     async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = Headers(scope=scope)
-        limit = self._body_limit(scope["method"], scope["path"])
-        refusal = self._check_request(scope["method"], scope["path"], headers, limit) or await self._check_rate(scope)
+        method, path = scope["method"], scope["path"]
+        is_upload = method == "POST" and path.rstrip("/") == UPLOADS
+        limit = self.settings.max_upload_bytes if is_upload else self.settings.max_body_bytes
+        refusal = self._check_request(method, path, Headers(scope=scope), limit) or await self._check_rate(scope)
+        if refusal and refusal[0] == WRONG_TOKEN:
+            refusal = await self._slow_down(scope, refusal)
         if refusal:
             await problem_response(*refusal)(scope, receive, send)
             return
@@ -71,11 +80,6 @@ class SecurityMiddleware:
             await self.app(scope, _limit_body(receive, limit), send)
         except Exception as error:  # noqa: BLE001  # whatever a route raises is logged, not shown
             await internal_error(scope, error)(scope, receive, send)
-
-    def _body_limit(self, method: str, path: str) -> int:
-        """Return the largest body: an upload has a limit of its own."""
-        is_upload = method == "POST" and path.rstrip("/") == UPLOADS
-        return self.settings.max_upload_bytes if is_upload else self.settings.max_body_bytes
 
     def _check_request(self, method: str, path: str, headers: Headers, limit: int) -> Refusal | None:
         if not is_known_host(headers, self.settings):
@@ -87,9 +91,6 @@ class SecurityMiddleware:
             return None
         if not is_allowed_origin(headers, self.settings):
             return 403, "this page may not send commands", "add it to ALLOWED_ORIGINS"
-        return self._check_token(headers)
-
-    def _check_token(self, headers: Headers) -> Refusal | None:
         if not self.settings.needs_token:
             return None
         token = self.settings.token.get_secret_value()
@@ -97,8 +98,18 @@ class SecurityMiddleware:
             return 403, "commands are refused: the server listens beyond this machine and has no token", "set TOKEN"
         given = headers.get("authorization", "").removeprefix("Bearer ").strip()
         if not hmac.compare_digest(given.encode(), token.encode()):
-            return 401, "this command needs the control token", "send the header Authorization: Bearer TOKEN"
+            return WRONG_TOKEN, "this command needs the control token", "send the header Authorization: Bearer TOKEN"
         return None
+
+    async def _slow_down(self, scope: Scope, refusal: Refusal) -> Refusal:
+        """Count and log a wrong token; an address that guesses waits for every answer, and then gets none."""
+        client = (scope.get("client") or ("unknown",))[0]
+        self.wrong_tokens += 1
+        if await self._allow(f"token:{client}", GUESSES):
+            logger.warning(f"a wrong control token from {client}, {self.wrong_tokens} since the start")
+            return refusal
+        await asyncio.sleep(GUESS_SECONDS)
+        return 429, f"more wrong tokens than {GUESSES}", "wait a minute, and look up the token"
 
     async def _check_rate(self, scope: Scope) -> Refusal | None:
         rate = self.settings.rate_limit
@@ -112,11 +123,16 @@ class SecurityMiddleware:
 
 def _limit_body(receive: Receive, limit: int) -> Receive:
     """Count the bytes that arrive, for bodies without a content-length."""
-    received = 0
+    received, complete = 0, False
 
     async def receive_limited() -> Message:
-        nonlocal received
-        message = await receive()
+        nonlocal received, complete
+        try:
+            async with asyncio.timeout(None if complete else BODY_SECONDS):
+                message = await receive()
+        except TimeoutError:
+            raise HTTPException(408, f"no part of the body came for {BODY_SECONDS:g} s: send it again") from None
+        complete = not message.get("more_body", False)
         received += len(message.get("body", b""))
         if received > limit:
             raise HTTPException(413, ": ".join(_too_large(limit)[1:]))
@@ -127,15 +143,6 @@ def _limit_body(receive: Receive, limit: int) -> Receive:
 
 def _too_large(limit: int) -> Refusal:
     return 413, f"the body is larger than {limit} bytes", "send less"
-
-
-def _add_headers(message: Message, path: str) -> None:
-    headers = MutableHeaders(scope=message)
-    for name, value in HEADERS.items():
-        headers.setdefault(name, value)
-    headers.setdefault("content-security-policy", POLICY)
-    if path.startswith("/api"):
-        headers.setdefault("cache-control", "no-store")
 
 
 def is_known_host(headers: Mapping[str, str], settings: AppSettings) -> bool:
@@ -159,7 +166,7 @@ def _hostname(address: str) -> str:
 def is_allowed_origin(headers: Mapping[str, str], settings: AppSettings) -> bool:
     """Whether the page that sent a request may do so; programs other than browsers send no Origin."""
     origin = headers.get("origin")
-    if origin is None or "*" in settings.allowed_origins or origin in settings.allowed_origins:
+    if origin is None or "*" in settings.allowed_origins or origin in settings.trusted_pages:
         return True
     try:
         page = urlsplit(origin)

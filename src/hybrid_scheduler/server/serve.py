@@ -8,9 +8,13 @@ import socket
 from collections.abc import Callable
 
 import uvicorn
+from loguru import logger
 
 from hybrid_scheduler.errors import InputError
+from hybrid_scheduler.live.checkpoint import read_key
+from hybrid_scheduler.registry import schedulers
 from hybrid_scheduler.server.app import create_app
+from hybrid_scheduler.server.connections import build_protocol, raise_file_limit
 from hybrid_scheduler.server.logs import configure_logging
 from hybrid_scheduler.settings import AppSettings
 from hybrid_scheduler.storage.store import Store
@@ -21,7 +25,11 @@ MAX_CLIENT_FRAME = 64 * 1024  # bytes; clients of /ws only receive
 def serve(settings: AppSettings, on_ready: Callable[[str], None] = lambda _: None) -> None:
     """Serve until SIGINT or SIGTERM; `on_ready` gets the URL as soon as it answers."""
     configure_logging(settings)
+    if missing := schedulers.describe_missing(settings.schedulers):
+        logger.warning(missing)
     asyncio.run(_check_database(settings.database))
+    if settings.role == "all":
+        read_key(settings.data_dir)  # made at the first start: a folder that cannot be written is one line here
     listener = listen(settings.host, settings.port)
     server = _Server(build_config(settings), lambda: on_ready(browser_url(listener)))
     with listener:
@@ -37,8 +45,12 @@ async def _check_database(url: str) -> None:
 
 def build_config(settings: AppSettings) -> uvicorn.Config:
     """Return the configuration of uvicorn."""
+    proxies = list(settings.forwarded_allow_ips)
     return uvicorn.Config(
         create_app(settings),
+        http=build_protocol(raise_file_limit(settings.max_clients)),
+        proxy_headers=bool(proxies),  # else anyone on this machine could say who asks
+        forwarded_allow_ips=proxies,
         log_config=None,
         access_log=False,
         server_header=False,

@@ -13,12 +13,13 @@ from dataclasses import fields
 from secrets import token_hex
 from typing import Any
 
+import orjson
 from fastapi import APIRouter, Query, WebSocket, WebSocketDisconnect
 
-from hybrid_scheduler.live.records import TaskRecord, TaskResult
 from hybrid_scheduler.live.snapshot import Analysis, Snapshot
 from hybrid_scheduler.server.encoding import encode_json, round_figure, round_figures, round_time
-from hybrid_scheduler.server.feed import News, Span
+from hybrid_scheduler.server.feed import News
+from hybrid_scheduler.server.history import History
 from hybrid_scheduler.server.security import is_allowed_origin
 from hybrid_scheduler.settings import AppSettings
 
@@ -27,7 +28,10 @@ FORBIDDEN, FULL = 4403, 4429  # close codes
 CLIENTS_PER_WAKE = 10  # clients that are woken before the event loop handles anything else
 _HEADER = struct.Struct(">Q16s")  # number and stream of a message that goes to other processes
 _SNAPSHOT = tuple(each.name for each in fields(Snapshot) if each.name != "latest")
-_KEY_FIGURES = ("name", "avg_time", "mean_turnaround", "makespan", "makespan_over_bound", "wins", "saturated")
+_KEY_FIGURES = (
+    *("name", "avg_time", "mean_turnaround", "makespan", "makespan_over_bound", "turnaround_over_bound", "wins"),
+    "saturated",
+)
 
 
 @router.websocket("/ws")
@@ -52,7 +56,7 @@ async def watch(
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        hub.leave(client)
+        hub.clients.discard(client)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -76,27 +80,23 @@ class Client:
     def __init__(self, limit: int, first: Iterable[str] = ()) -> None:
         self._limit = limit
         self._queue = deque(first)  # may exceed the limit: it holds what the client missed while away
-        self._filled = asyncio.Event()
+        self.filled = asyncio.Event()
         self._skipped = 0  # since the last message
         self.skipped_total = 0
 
     def put(self, message: str) -> None:
-        """Queue a message without waiting; `wake` lets the client send it."""
+        """Queue a message without waiting; the client sends it when `filled` is set."""
         while len(self._queue) >= self._limit:
             self._queue.popleft()
             self._skipped += 1
             self.skipped_total += 1
         self._queue.append(message)
 
-    def wake(self) -> None:
-        """Let the client send its queue."""
-        self._filled.set()
-
     async def next(self) -> str:
         """Wait for the next message, or for a note of how many were skipped before it."""
         while not self._queue:
-            self._filled.clear()
-            await self._filled.wait()
+            self.filled.clear()
+            await self.filled.wait()
         if self._skipped:
             count, self._skipped = self._skipped, 0
             return _to_text({"type": "skipped", "count": count})
@@ -104,7 +104,7 @@ class Client:
 
 
 class Hub:
-    """All clients of this process, and the last messages for those that reconnect."""
+    """All clients of this process; the last messages for those that reconnect, the last minutes for who joins."""
 
     def __init__(self, ring: int = 240, client_queue: int = 16) -> None:
         self.stream = token_hex(8)
@@ -114,6 +114,7 @@ class Hub:
         self.forward: Callable[[bytes], None] | None = None  # to other processes, if there are any
         self._queue_limit = client_queue
         self._ring: deque[tuple[int, str]] = deque(maxlen=ring)
+        self._history = History()
         self._last_update: str | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = 0
@@ -126,7 +127,9 @@ class Hub:
     def publish(self, kind: str, **fields: Any) -> None:
         """Give a message its number, serialise it once and queue it for all clients; on the event loop."""
         self.seq += 1
-        message = _to_text({"type": kind, "seq": self.seq, "time": time.time(), **fields})
+        values = {"type": kind, "seq": self.seq, "time": time.time(), **fields}
+        message = _to_text(values)
+        self._history.add(values)
         self._broadcast(self.seq, message, kind == "simulation_update")
         if self.forward:
             self.forward(_HEADER.pack(self.seq, self.stream.encode()) + message.encode())
@@ -141,16 +144,19 @@ class Hub:
         else:
             loop.call_soon_threadsafe(lambda: self.publish(kind, **fields))
 
-    def relay(self, packet: bytes) -> str:
+    def relay(self, packet: bytes) -> dict[str, Any]:
         """Broadcast a message that another process has numbered; returns it."""
         seq, stream = _HEADER.unpack_from(packet)
         message = packet[_HEADER.size :].decode()
         if stream.decode() != self.stream:  # the simulation's process was restarted
             self.stream = stream.decode()
             self._ring.clear()
+            self._history = History()
         self.seq = seq
+        values: dict[str, Any] = orjson.loads(message)
+        self._history.add(values)
         self._broadcast(seq, message, is_update(message))
-        return message
+        return values
 
     def _broadcast(self, seq: int, message: str, update: bool) -> None:
         self._ring.append((seq, message))
@@ -163,7 +169,7 @@ class Hub:
     def _wake(self, clients: list[Client]) -> None:
         """Wake some clients now and the others in later turns of the event loop, so that requests need not wait."""
         for client in clients[:CLIENTS_PER_WAKE]:
-            client.wake()
+            client.filled.set()
         if len(clients) > CLIENTS_PER_WAKE:
             asyncio.get_running_loop().call_soon(self._wake, clients[CLIENTS_PER_WAKE:])
 
@@ -173,23 +179,17 @@ class Hub:
         self.clients.add(client)
         return client
 
-    def leave(self, client: Client) -> None:
-        """Remove a client."""
-        self.clients.discard(client)
-
     def _first_messages(self, cursor: int | None, stream: str | None) -> Iterator[str]:
         yield _to_text({"type": "hello", "stream": self.stream, "seq": self.seq, "notice": self.notice})
-        if cursor is not None and self._has_all_after(cursor, stream):
-            yield from (message for seq, message in self._ring if seq > cursor)
-            return
         if cursor is not None:
+            oldest = self._ring[0][0] if self._ring else self.seq + 1
+            if oldest - 1 <= cursor <= self.seq and stream in (None, self.stream):
+                yield from (message for seq, message in self._ring if seq > cursor)
+                return
             yield _to_text({"type": "reset", "seq": self.seq})
+        yield self._history.encode(self.seq)
         if self._last_update:
             yield self._last_update
-
-    def _has_all_after(self, cursor: int, stream: str | None) -> bool:
-        oldest = self._ring[0][0] if self._ring else self.seq + 1
-        return oldest - 1 <= cursor <= self.seq and stream in (None, self.stream)
 
 
 def is_update(message: str) -> bool:
@@ -207,35 +207,31 @@ def build_update(run_id: int | None, snapshot: Snapshot, news: News, analysis: A
     return {name: getattr(snapshot, name) for name in _SNAPSHOT} | {
         "run_id": run_id,
         "schedulers": round_figures(snapshot.schedulers),
-        "task": _latest_task(latest) if latest else None,
+        "certified_window": round_figures(snapshot.certified_window),
+        "task": {
+            "id": latest.task_id,
+            "size": round_figure(latest.size),
+            "intensity": round_figure(latest.compute_intensity),
+            "memory": round_figure(latest.memory_required),
+            "arrival_time": round_time(latest.arrival_time),
+        }
+        if latest
+        else None,
         "comparison": [
             round_figures({name: getattr(each, name) for name in _KEY_FIGURES}) for each in snapshot.schedulers
         ],
-        "latest_results": {name: _round_result(each) for name, each in latest.results.items()} if latest else {},
+        "latest_results": {
+            name: round_figures(each) | {"start": round_time(each.start), "finish": round_time(each.finish)}
+            for name, each in (latest.results if latest else {}).items()
+        },
         "records": list(news.records),
         "records_total": news.records_total,
-        "spans": [_round_span(span) for span in news.spans],
+        "updates": news.updates,
+        "spans": [  # plain tuples, which are short in JSON: there are many spans
+            (name, device, round_time(start), round_time(end), task_id, attempt)
+            for name, device, start, end, task_id, attempt in news.spans
+        ],
         "spans_total": news.spans_total,
         "marks": news.marks,
         "analysis": round_figures(analysis),
     }
-
-
-def _latest_task(latest: TaskRecord) -> dict[str, Any]:
-    return {
-        "id": latest.task_id,
-        "size": round_figure(latest.size),
-        "intensity": round_figure(latest.compute_intensity),
-        "memory": round_figure(latest.memory_required),
-        "arrival_time": round_time(latest.arrival_time),
-    }
-
-
-def _round_result(result: TaskResult) -> dict[str, Any]:
-    figures: dict[str, Any] = round_figures(result)
-    return {**figures, "start": round_time(result.start), "finish": round_time(result.finish)}
-
-
-def _round_span(span: Span) -> tuple[str, int, float, float, int, int]:
-    """Return a plain tuple, which is short in JSON: there are many spans."""
-    return span.scheduler, span.device, round_time(span.start), round_time(span.end), span.task_id, span.attempt

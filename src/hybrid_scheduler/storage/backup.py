@@ -17,7 +17,7 @@ from hybrid_scheduler.storage.database import ClaimedError, StorageError, descri
 from hybrid_scheduler.storage.store import Store
 
 _CLAIM_SECONDS = 1.0  # for which the simulation is claimed, to check that no server runs it
-_WAL_SUFFIXES = ("-wal", "-shm")  # of the files beside a SQLite database
+_UNOWNED = ("--no-owner", "--no-privileges")
 _SQLITE_HEADER = b"SQLite format 3\x00"
 
 
@@ -29,7 +29,10 @@ def backup(address: str, copy: Path) -> None:
     partial = copy.with_name(f".{copy.name}.part")
     try:
         copy.parent.mkdir(parents=True, exist_ok=True)
-        _copy_sqlite(url, partial) if _is_sqlite(url) else _dump_postgres(url, partial)
+        if _is_sqlite(url):
+            _copy_sqlite(url, partial)
+        else:
+            _run_client("pg_dump", url, ["--format=custom", *_UNOWNED, f"--file={partial}"])
         partial.rename(copy)
     except OSError as error:
         raise InputError(f"{copy} cannot be written ({error.strerror}): choose another place") from None
@@ -51,7 +54,11 @@ async def restore(address: str, copy: Path, replace: bool = False) -> None:
         )
     if await _has_runs(url, address) and not replace:
         raise InputError(f"{describe_url(url)} holds runs: give --force to replace them, after a backup")
-    _replace_sqlite(url, copy) if is_sqlite else _load_postgres(url, copy)
+    if is_sqlite:
+        _replace_sqlite(url, copy)
+    else:
+        options = ["--clean", "--if-exists", *_UNOWNED, "--single-transaction", "--exit-on-error"]
+        _run_client("pg_restore", url, [*options, str(copy)])
     await (await Store.open(address)).close()  # migrates a copy of an older version
 
 
@@ -72,9 +79,6 @@ async def _has_runs(url: URL, address: str) -> bool:
         raise InputError(f"'{error.owner}' runs the simulation of this database: stop that server first") from None
     finally:
         await store.close()
-
-
-# --- SQLite ------------------------------------------------------------------------------------------------------
 
 
 def _copy_sqlite(url: URL, copy: Path) -> None:
@@ -103,21 +107,9 @@ def _replace_sqlite(url: URL, copy: Path) -> None:
     target = Path(str(url.database))
     partial = target.with_name(f".{target.name}.part")
     shutil.copyfile(copy, partial)
-    for ending in _WAL_SUFFIXES:  # they belong to the old database and would corrupt the new one
+    for ending in ("-wal", "-shm"):  # they belong to the old database and would corrupt the new one
         target.with_name(target.name + ending).unlink(missing_ok=True)
     partial.replace(target)
-
-
-# --- PostgreSQL --------------------------------------------------------------------------------------------------
-
-
-def _dump_postgres(url: URL, copy: Path) -> None:
-    _run_client("pg_dump", url, ["--format=custom", "--no-owner", "--no-privileges", f"--file={copy}"])
-
-
-def _load_postgres(url: URL, copy: Path) -> None:
-    options = ["--clean", "--if-exists", "--no-owner", "--no-privileges", "--single-transaction", "--exit-on-error"]
-    _run_client("pg_restore", url, [*options, str(copy)])
 
 
 def _run_client(program: str, url: URL, options: Sequence[str]) -> None:

@@ -6,9 +6,8 @@ import asyncio
 import time
 from collections import OrderedDict, defaultdict
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from functools import lru_cache
-from typing import Protocol
 
 from limits import RateLimitItem, parse
 from limits.aio.storage import MemoryStorage
@@ -16,63 +15,22 @@ from limits.aio.strategies import SlidingWindowCounterRateLimiter
 
 from hybrid_scheduler.errors import InputError
 
-Subscription = AbstractAsyncContextManager[AsyncIterator[bytes]]
 _MAX_QUEUED = 1000  # messages for a subscriber; one that is too slow misses the oldest
-_MAX_ENTRIES = 10_000
 
 
-class Cache(Protocol):
-    """The interface of both caches; neither raises if a server cannot be reached."""
+class Cache:
+    """The cache of one process, with the interface of that in Redis; neither raises if a server cannot be reached."""
 
-    @property
-    def is_shared(self) -> bool:
-        """Whether other processes see the same values now."""
-
-    async def get(self, key: str) -> bytes | None:
-        """Return a value, None if it is missing or has expired."""
-
-    async def set(self, key: str, value: bytes, ttl: float) -> None:
-        """Keep a value for `ttl` seconds."""
-
-    async def publish(self, channel: str, message: bytes) -> None:
-        """Send a message to all subscribers."""
-
-    def subscribe(self, channel: str) -> Subscription:
-        """Receive the messages of a channel: `async with cache.subscribe(c) as messages: async for m in messages`."""
-
-    async def allow(self, key: str, rate: str) -> bool:
-        """Count a request; return whether it is within the rate, such as '100/minute'."""
-
-    async def ping(self) -> float | None:
-        """Return how many seconds the server takes to answer, None if it does not."""
-
-    async def close(self) -> None:
-        """Close every connection."""
-
-
-async def open_cache(url: str | None) -> Cache:
-    """Return the cache at an address such as redis://localhost:6379/0, or one in this process."""
-    if not url:
-        return MemoryCache()
-    try:
-        from hybrid_scheduler.storage.redis_cache import RedisCache
-    except ModuleNotFoundError:
-        raise InputError("Redis needs its package: pip install 'hybrid-ml-scheduler[redis]'") from None
-    cache = RedisCache(url)
-    await cache.ping()  # warns now rather than at the first request
-    return cache
-
-
-class MemoryCache:
-    """A cache for one process."""
-
-    is_shared = False
-
-    def __init__(self, max_entries: int = _MAX_ENTRIES) -> None:
+    def __init__(self, max_entries: int = 10_000) -> None:
         self._max_entries = max_entries
         self._values: OrderedDict[str, tuple[float, bytes]] = OrderedDict()
         self._queues: defaultdict[str, set[asyncio.Queue[bytes]]] = defaultdict(set)
         self._limiter = SlidingWindowCounterRateLimiter(MemoryStorage())
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether other processes see the same values now."""
+        return False
 
     async def get(self, key: str) -> bytes | None:
         """Return a value, None if it is missing or has expired."""
@@ -95,33 +53,45 @@ class MemoryCache:
 
     @asynccontextmanager
     async def subscribe(self, channel: str) -> AsyncIterator[AsyncIterator[bytes]]:
-        """Receive the messages of a channel."""
+        """Receive the messages of a channel: `async with cache.subscribe(c) as messages: async for m in messages`."""
         queue: asyncio.Queue[bytes] = asyncio.Queue(_MAX_QUEUED)
         self._queues[channel].add(queue)
+
+        async def iterate() -> AsyncIterator[bytes]:
+            while True:
+                yield await queue.get()
+
         try:
-            yield _iterate(queue)
+            yield iterate()
         finally:
             self._queues[channel].discard(queue)
             if not self._queues[channel]:
                 del self._queues[channel]
 
     async def allow(self, key: str, rate: str) -> bool:
-        """Count a request; return whether it is within the rate."""
+        """Count a request; return whether it is within the rate, such as '100/minute'."""
         return await self._limiter.hit(parse_rate(rate), key)
 
     async def ping(self) -> float | None:
-        """Return 0: there is no server."""
+        """Return how many seconds the server takes to answer: here there is none; None if it does not."""
         return 0.0
 
     async def close(self) -> None:
-        """Drop all values."""
+        """Close every connection, and drop all values."""
         self._values.clear()
 
 
-async def _iterate(queue: asyncio.Queue[bytes]) -> AsyncIterator[bytes]:
-    """Return the items of a queue, without end."""
-    while True:
-        yield await queue.get()
+async def open_cache(url: str | None) -> Cache:
+    """Return the cache at an address such as redis://localhost:6379/0, or one in this process."""
+    if not url:
+        return Cache()
+    try:
+        from hybrid_scheduler.storage.redis_cache import RedisCache
+    except ModuleNotFoundError:
+        raise InputError("Redis needs its package: pip install 'hybrid-ml-scheduler[redis]'") from None
+    cache = RedisCache(url)
+    await cache.ping()  # warns now rather than at the first request
+    return cache
 
 
 @lru_cache(maxsize=64)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+import shutil
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import orjson
 from sqlalchemy import URL, Connection, event, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
-from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from hybrid_scheduler.errors import InputError, SchedulerError, unknown_name
 
@@ -42,15 +44,7 @@ class ClaimedError(StorageError):
 
 
 _EXAMPLES = "write sqlite:///data/hms.db or postgresql://user:password@host/name"
-_DRIVERS = {
-    "sqlite": "sqlite+aiosqlite",
-    "postgresql": "postgresql+asyncpg",
-    "postgres": "postgresql+asyncpg",
-}
-_PRAGMAS = (
-    "PRAGMA synchronous = NORMAL",  # a commit survives the death of the process; power loss may undo the last ones
-    "PRAGMA foreign_keys = ON",
-)
+_DRIVERS = {"sqlite": "sqlite+aiosqlite", "postgresql": "postgresql+asyncpg", "postgres": "postgresql+asyncpg"}
 
 
 def parse_url(url: str) -> URL:
@@ -63,18 +57,14 @@ def parse_url(url: str) -> URL:
     if backend not in _DRIVERS:
         raise unknown_name("database", backend, set(_DRIVERS), _EXAMPLES)
     if backend == "sqlite":
-        _prepare_folder(parsed.database)
+        if not parsed.database or parsed.database == ":memory:":
+            raise InputError("SQLite in memory forgets everything: name a file, as in sqlite:///data/hms.db")
+        folder = Path(parsed.database.removeprefix("file:")).parent
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"cannot make the folder {folder} ({error.strerror}): choose another database") from None
     return parsed.set(drivername=_DRIVERS[backend])
-
-
-def _prepare_folder(database: str | None) -> None:
-    if not database or database == ":memory:":
-        raise InputError("SQLite in memory forgets everything: name a file, as in sqlite:///data/hms.db")
-    folder = Path(database.removeprefix("file:")).parent
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot make the folder {folder} ({error.strerror}): choose another database") from None
 
 
 def describe_url(url: URL) -> str:
@@ -91,23 +81,24 @@ def prepare_file(url: URL, patience: float) -> None:
     """
     if url.get_backend_name() != "sqlite":
         return
-    connection = sqlite3.connect(str(url.database), uri="uri" in url.query)
-    try:
-        _switch_to_wal(connection, time.monotonic() + patience)
-    finally:
-        connection.close()
+    end = time.monotonic() + patience
+    with closing(sqlite3.connect(str(url.database), uri="uri" in url.query)) as connection:
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # of a new file: what is deleted can be given back
+        while True:
+            try:
+                connection.execute("PRAGMA journal_mode = WAL")
+                break
+            except sqlite3.OperationalError as error:  # for this, SQLite itself does not wait for a lock
+                if not error.sqlite_errorname.startswith("SQLITE_BUSY") or time.monotonic() > end:
+                    raise
+                time.sleep(0.02)
 
 
-def _switch_to_wal(connection: sqlite3.Connection, end: float) -> None:
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-        except sqlite3.OperationalError as error:  # for this, SQLite itself does not wait for a lock
-            if not error.sqlite_errorname.startswith("SQLITE_BUSY") or time.monotonic() > end:
-                raise
-            time.sleep(0.02)
-        else:
-            return
+def check_file(url: URL) -> str:
+    """Return the first damage that SQLite finds in a file, empty if it finds none."""
+    with closing(sqlite3.connect(str(url.database), uri="uri" in url.query)) as connection:
+        found = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
+    return "" if found == "ok" else found.splitlines()[0]
 
 
 def connect(url: URL, patience: float) -> AsyncEngine:
@@ -115,20 +106,21 @@ def connect(url: URL, patience: float) -> AsyncEngine:
     options: dict[str, Any] = {"json_serializer": to_json, "json_deserializer": orjson.loads}
     if url.get_backend_name() == "sqlite":
         engine = create_async_engine(url, connect_args={"timeout": patience}, **options)
-        event.listen(engine.sync_engine, "connect", _set_up_sqlite)
+
+        @event.listens_for(engine.sync_engine, "connect")
+        def set_up(connection: Any, _record: object) -> None:
+            cursor = connection.cursor()
+            # A commit survives the death of the process; power loss may undo the last ones.
+            cursor.execute("PRAGMA synchronous = NORMAL")
+            cursor.execute("PRAGMA foreign_keys = ON")
+            cursor.close()
+
         return engine
     arguments = {"timeout": patience, "command_timeout": max(30.0, patience)}
     try:
         return create_async_engine(url, pool_pre_ping=True, connect_args=arguments, **options)
     except ModuleNotFoundError:
         raise InputError("PostgreSQL needs asyncpg: pip install 'hybrid-ml-scheduler[postgres]'") from None
-
-
-def _set_up_sqlite(connection: Any, _record: object) -> None:
-    cursor = connection.cursor()
-    for pragma in _PRAGMAS:
-        cursor.execute(pragma)
-    cursor.close()
 
 
 def to_json(value: object) -> str:
@@ -155,9 +147,14 @@ def _copy_errors() -> tuple[type[Exception], ...]:
     return (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
 
 
+FULL_BYTES = 200_000  # left on a disk that is as good as full: SQLite's shared index takes 32 kB, a page of it 4
+_FULL = (
+    "the disk of the database {where} is full: free some space there, then hms prune --bytes 1GB deletes old runs "
+    "and gives theirs back"
+)
 _SQLITE = {
     "READONLY": "the database {where} is read-only: make the file and its folder writable or choose another database",
-    "FULL": "the disk of the database {where} is full: free space or lower the retention limit",
+    "FULL": _FULL,
     "BUSY": "the database {where} is locked by another program: close that program or choose another database",
     "LOCKED": "the database {where} is locked by another program: close that program or choose another database",
     "NOTADB": "{where} is no SQLite database: choose another file or remove this one",
@@ -171,7 +168,7 @@ _POSTGRES = {
     "3D": "the database {where} does not exist: create it with createdb",
     "25006": "the database {where} is read-only: use the primary server",
     "42501": "the user of {where} may not do this: grant it the rights on schema public",
-    "53100": "the disk of the database {where} is full: free space or lower the retention limit",
+    "53100": _FULL,
     "53300": "the database {where} has no free connection: raise its max_connections",
     "57": "the database {where} is starting or stopping: wait for it",
 }
@@ -182,13 +179,17 @@ _REFUSED = ("22", "23")  # PostgreSQL's classes of wrong data and of broken cons
 
 def translate_error(error: BaseException, where: str) -> StorageError:
     """Return a `StorageError` for what a driver raised; `where` is the address without its password."""
-    chain = list(_causes(error))
+    chain = [error]  # and its causes down to the root; SQLAlchemy keeps the driver's error in `orig`
+    while cause := getattr(chain[-1], "orig", None) or chain[-1].__cause__:
+        chain.append(cause)
     for each in chain:
         name = getattr(each, "sqlite_errorname", "").split("_")[1:2]
         code = str(getattr(each, "sqlstate", None) or getattr(each, "pgcode", None) or "")
         if name == ["CONSTRAINT"] or code.startswith(_REFUSED):
             kind = DuplicateError if code == _DUPLICATE else RefusedError
             return kind(f"the database {where} refuses rows ({_line(each)}): store their tasks first")
+        if name and name[0] in ("IOERR", "CANTOPEN") and _is_full(where):  # SQLite often says no more than that
+            name = ["FULL"]
         sentence = _SQLITE.get("".join(name)) or next((s for c, s in _POSTGRES.items() if code.startswith(c)), None)
         if sentence:
             return StorageError(sentence.format(where=where))
@@ -200,11 +201,11 @@ def translate_error(error: BaseException, where: str) -> StorageError:
     return StorageError(f"the database {where} failed ({_line(root)}): check that it runs")
 
 
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """Return an error and its causes down to the root; SQLAlchemy keeps the driver's error in `orig`."""
-    while error is not None:
-        yield error
-        error = getattr(error, "orig", None) or error.__cause__
+def _is_full(file: str) -> bool:
+    try:
+        return shutil.disk_usage(Path(file.removeprefix("file:")).parent).free < FULL_BYTES
+    except OSError:
+        return False
 
 
 def _line(error: BaseException) -> str:
@@ -215,16 +216,26 @@ def _line(error: BaseException) -> str:
 _LOCK = 0x686D7331  # "hms1": the key of our advisory lock
 
 
-async def upgrade(engine: AsyncEngine) -> None:
-    """Migrate the database to this version's tables; of two servers that start together, one waits."""
-    async with engine.connect() as connection:
-        # Taken before anything is read; the lock ends with the transaction.
-        if engine.dialect.name == "postgresql":
-            await connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
-        else:
-            await connection.exec_driver_sql("BEGIN IMMEDIATE")
-        await connection.run_sync(_migrate)
-        await connection.commit()
+async def take_lock(connection: AsyncConnection) -> None:
+    """Wait until no other server is in a locked transaction; taken before anything is read, held until the commit."""
+    is_postgres = connection.dialect.name == "postgresql"
+    await connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})" if is_postgres else "BEGIN IMMEDIATE")
+
+
+async def open_engine(url: str, patience: float) -> AsyncEngine:
+    """Connect, and migrate the database to this version's tables; of two servers that start together, one waits."""
+    engine = connect(parse_url(url), patience)
+    try:
+        with translate_errors(describe_url(engine.url)):
+            await asyncio.to_thread(prepare_file, engine.url, patience)
+            async with engine.connect() as connection:
+                await take_lock(connection)
+                await connection.run_sync(_migrate)
+                await connection.commit()
+    except BaseException:
+        await engine.dispose()
+        raise
+    return engine
 
 
 def _migrate(connection: Connection) -> None:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 from loguru import logger
 
 from hybrid_scheduler.storage.database import RefusedError, StorageError
 from hybrid_scheduler.storage.rows import Batch, merge_batches
 from hybrid_scheduler.storage.store import Store
+
+Keep = Callable[[Callable[[], Coroutine[Any, Any, None]], str], "asyncio.Task[None]"]
 
 
 @dataclass(frozen=True)
@@ -61,10 +64,10 @@ class Recorder:
         self._has_work, self._flush_now = asyncio.Event(), asyncio.Event()
         self._writer: asyncio.Task[None] | None = None
 
-    def start(self) -> None:
-        """Start writing; called on the event loop."""
+    def start(self, keep: Keep | None = None) -> None:
+        """Start writing; called on the event loop. `keep` starts work and restarts it when it fails."""
         self._loop = asyncio.get_running_loop()
-        self._writer = self._loop.create_task(self._write_all(), name="recorder")
+        self._writer = keep(self._write_all, "recorder") if keep else self._loop.create_task(self._write_all())
         self._writer.add_done_callback(self._fail_flushes)
 
     # --- the engine's side -----------------------------------------------------------------------------------
@@ -169,13 +172,22 @@ class Recorder:
                 return
             except StorageError as error:
                 failures += 1
-                self._report_failure(error, failures)
+                self.last_error = str(error)
+                if failures == self.options.failures_before_alert:
+                    self.is_failing = True
+                    self._on_failure(f"{self.pending_rows} rows wait to be stored: {error}")
                 delay = self.options.retry_seconds * 2 ** min(failures - 1, 30)
                 await asyncio.sleep(min(delay, self.options.max_retry_seconds))
+            except Exception as error:  # noqa: BLE001  # rows that cannot be encoded must not end the recorder
+                logger.opt(exception=error).error("rows cannot be stored")
+                await self._give_up(group, RefusedError(f"these rows have no place in a database ({error})"))
+                return
             else:
                 self.rows_written += len(batch)
-                self.last_commit = datetime.now(UTC)
-                self._report_recovery()
+                self.last_commit, self.last_error = datetime.now(UTC), None
+                if self.is_failing:
+                    self.is_failing = False
+                    self._on_recovery()
                 self._complete(group)
                 return
 
@@ -189,18 +201,6 @@ class Recorder:
         self.last_error, self._refusal = str(error), error
         self._on_failure(f"{len(group[0])} rows are given up: {error}")
         self._complete(group)
-
-    def _report_failure(self, error: StorageError, failures: int) -> None:
-        self.last_error = str(error)
-        if failures == self.options.failures_before_alert:
-            self.is_failing = True
-            self._on_failure(f"{self.pending_rows} rows wait to be stored: {error}")
-
-    def _report_recovery(self) -> None:
-        self.last_error = None
-        if self.is_failing:
-            self.is_failing = False
-            self._on_recovery()
 
     def _complete(self, group: list[Batch]) -> None:
         with self._room:

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 from uuid import uuid4
 
@@ -20,7 +20,7 @@ from redis.exceptions import ConnectionError as LostError
 from redis.exceptions import RedisError
 
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.storage.cache import MemoryCache, parse_rate
+from hybrid_scheduler.storage.cache import Cache, parse_rate
 
 T = TypeVar("T")
 # One retry without delay: after a restart of Redis every pooled connection fails once. None after a time-out, which
@@ -31,22 +31,14 @@ _CONNECTION_ERRORS = (RedisError, OSError, TimeoutError)
 _RETRY_SECONDS = 1.0  # for which Redis is skipped after it failed, so that no request waits for it
 
 
-@dataclass
-class ChannelListener:
-    """The task that listens to one channel, and its number of subscribers."""
-
-    task: asyncio.Task[None]
-    is_listening: asyncio.Event
-    subscribers: int = 0
-
-
-class RedisCache:
+class RedisCache(Cache):
     """A cache that all processes with the same address share.
 
     What this process sets and publishes also goes to its own memory, which is used while Redis does not answer.
     """
 
     def __init__(self, url: str, retry_seconds: float = _RETRY_SECONDS, timeout: float = 1.0) -> None:
+        super().__init__()
         try:
             self._pool = BlockingConnectionPool.from_url(
                 url, socket_connect_timeout=timeout, socket_timeout=timeout, timeout=timeout, retry=_RETRY
@@ -55,9 +47,8 @@ class RedisCache:
             raise InputError("the address of Redis cannot be read: write redis://localhost:6379/0") from None
         self._redis = Redis(connection_pool=self._pool)
         storage = RedisStorage("async+redis://", implementation="redispy", connection_pool=self._pool)  # type: ignore[arg-type]  # the pool is passed on to redis, which takes it
-        self._limiter = SlidingWindowCounterRateLimiter(storage)
-        self._local = MemoryCache()
-        self._listeners: dict[str, ChannelListener] = {}
+        self._shared_limiter = SlidingWindowCounterRateLimiter(storage)
+        self._listeners: dict[str, tuple[asyncio.Task[None], asyncio.Event]] = {}
         self._sender = uuid4().bytes  # prefix of every message: this process delivers its own itself
         self._retry_seconds = retry_seconds
         self._down_since: float | None = None
@@ -70,45 +61,49 @@ class RedisCache:
 
     async def get(self, key: str) -> bytes | None:
         """Return a value, None if it is missing or has expired."""
-        return await self._try_redis(lambda: self._redis.get(_PREFIX + key), lambda: self._local.get(key))
+        return await self._try_redis(lambda: self._redis.get(_PREFIX + key), partial(super().get, key))
 
     async def set(self, key: str, value: bytes, ttl: float) -> None:
         """Keep a value for `ttl` seconds."""
-        await self._local.set(key, value, ttl)
+        await super().set(key, value, ttl)
         await self._try_redis(lambda: self._redis.set(_PREFIX + key, value, px=max(int(ttl * 1000), 1)), _nothing)
 
     async def publish(self, channel: str, message: bytes) -> None:
         """Send a message to all subscribers, here and in other processes."""
-        await self._local.publish(channel, message)
+        await super().publish(channel, message)
         await self._try_redis(lambda: self._redis.publish(_PREFIX + channel, self._sender + message), _nothing)
 
     @asynccontextmanager
     async def subscribe(self, channel: str) -> AsyncIterator[AsyncIterator[bytes]]:
-        """Receive the messages of a channel."""
-        async with self._local.subscribe(channel) as messages, self._listen_to(channel):
-            yield messages
+        """Receive the messages of a channel, over one connection to Redis for all its subscribers here."""
+        try:
+            async with super().subscribe(channel) as messages:
+                if channel not in self._listeners:
+                    event = asyncio.Event()
+                    self._listeners[channel] = asyncio.create_task(self._listen(channel, event)), event
+                await self._listeners[channel][1].wait()
+                yield messages
+        finally:
+            if channel not in self._queues and channel in self._listeners:  # the last subscriber has left
+                task, _ = self._listeners.pop(channel)
+                task.cancel()
+                await asyncio.wait([task])
 
     async def allow(self, key: str, rate: str) -> bool:
         """Count a request; return whether it is within the rate."""
         item = parse_rate(rate)
-        return await self._try_redis(lambda: self._limiter.hit(item, key), lambda: self._local.allow(key, rate))
+        return await self._try_redis(lambda: self._shared_limiter.hit(item, key), partial(super().allow, key, rate))
 
     async def ping(self) -> float | None:
         """Return how many seconds Redis takes to answer, None if it does not."""
         begin = time.perf_counter()
-
-        async def answer() -> float | None:
-            await self._redis.ping()
-            return time.perf_counter() - begin
-
-        return await self._try_redis(answer, _nothing)
+        answered = await self._try_redis(lambda: self._redis.ping(), _nothing)
+        return time.perf_counter() - begin if answered else None
 
     async def close(self) -> None:
         """Close every connection."""
         await self._redis.aclose()
         await self._pool.disconnect()
-
-    # --- outages ---------------------------------------------------------------------------------------------
 
     async def _try_redis(self, remote: Callable[[], Awaitable[Any]], local: Callable[[], Awaitable[T]]) -> T:
         """Ask Redis, or this process if Redis does not answer or did not lately."""
@@ -119,7 +114,9 @@ class RedisCache:
         except _CONNECTION_ERRORS as error:
             self._note_outage(error)
             return await local()
-        self._note_recovery()
+        if self._down_since is not None:
+            logger.info(f"Redis is back after {time.monotonic() - self._down_since:.0f} s")
+            self._down_since = None
         return answer
 
     def _note_outage(self, error: Exception) -> None:
@@ -127,30 +124,6 @@ class RedisCache:
         if self._down_since is None:
             self._down_since = time.monotonic()
             logger.warning(f"Redis does not answer ({error}): this process goes on alone until it is back")
-
-    def _note_recovery(self) -> None:
-        if self._down_since is not None:
-            logger.info(f"Redis is back after {time.monotonic() - self._down_since:.0f} s")
-            self._down_since = None
-
-    @asynccontextmanager
-    async def _listen_to(self, channel: str) -> AsyncIterator[None]:
-        """Listen to a channel of Redis while it has subscribers here, over one connection for all of them."""
-        listener = self._listeners.get(channel)
-        if listener is None:
-            event = asyncio.Event()
-            listener = ChannelListener(asyncio.create_task(self._listen(channel, event)), event)
-            self._listeners[channel] = listener
-        listener.subscribers += 1
-        try:
-            await listener.is_listening.wait()
-            yield
-        finally:
-            listener.subscribers -= 1
-            if not listener.subscribers:
-                del self._listeners[channel]
-                listener.task.cancel()
-                await asyncio.wait([listener.task])
 
     async def _listen(self, channel: str, listening: asyncio.Event) -> None:
         """Deliver what other processes publish; subscribe again when Redis is back."""
@@ -170,8 +143,8 @@ class RedisCache:
                 if message is None or message["type"] == "subscribe":
                     listening.set()
                 elif not message["data"].startswith(self._sender):
-                    await self._local.publish(channel, message["data"][len(self._sender) :])
+                    await super().publish(channel, message["data"][len(self._sender) :])
 
 
-async def _nothing() -> None:
+async def _nothing() -> Any:
     return None

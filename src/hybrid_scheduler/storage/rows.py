@@ -14,8 +14,7 @@ import numpy.typing as npt
 from sqlalchemy import Double, bindparam, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from hybrid_scheduler.core.placements import Placements
-from hybrid_scheduler.core.tasks import Tasks
+from hybrid_scheduler.core import Placements, Tasks
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.storage.database import RefusedError, to_json
 from hybrid_scheduler.storage.tables import metadata, runs
@@ -172,11 +171,10 @@ def merge_batches(batches: Sequence[Batch]) -> Batch:
     """Merge batches of one run."""
     if len(batches) == 1:
         return batches[0]
-
-    def join(name: str) -> tuple[Any, ...]:
-        return tuple(chain.from_iterable(getattr(each, name) for each in batches))
-
-    return Batch(batches[0].run_id, join("tasks"), join("results"), join("training"), join("changes"))
+    parts: dict[str, Any] = {}
+    for name in ("tasks", "results", "training", "changes"):
+        parts[name] = tuple(chain.from_iterable(getattr(each, name) for each in batches))
+    return Batch(batches[0].run_id, **parts)
 
 
 # --- inserting -----------------------------------------------------------------------------------------------------
@@ -198,8 +196,11 @@ async def insert_batch(connection: AsyncConnection, batch: Batch, skip_duplicate
     PostgreSQL's COPY cannot skip rows and fails with a broken unique constraint; with `skip_duplicates` a slower
     way is taken, through a temporary table.
     """
-    if not await _mark_batch(connection, batch):
-        return
+    marked = await connection.execute(_MARK, {"run": batch.run_id, "key": batch.key})
+    if not marked.rowcount:
+        if (await connection.execute(select(runs.c.id).where(runs.c.id == batch.run_id))).first() is None:
+            raise RefusedError(f"run {batch.run_id} is not in this database: begin a run first")
+        return  # it was the last one committed
     for table, records in batch.records():
         if connection.dialect.name == "sqlite":
             await _executemany(connection, table, records)
@@ -207,16 +208,6 @@ async def insert_batch(connection: AsyncConnection, batch: Batch, skip_duplicate
             await _copy_new(connection, table, records)
         else:
             await _copy(connection, table, table, records)
-
-
-async def _mark_batch(connection: AsyncConnection, batch: Batch) -> bool:
-    """Note the key of the batch in its run; False if it was the last one committed."""
-    marked = await connection.execute(_MARK, {"run": batch.run_id, "key": batch.key})
-    if marked.rowcount:
-        return True
-    if (await connection.execute(select(runs.c.id).where(runs.c.id == batch.run_id))).first() is None:
-        raise RefusedError(f"run {batch.run_id} is not in this database: begin a run first")
-    return False
 
 
 async def _executemany(connection: AsyncConnection, table: str, records: Iterator[Record]) -> None:

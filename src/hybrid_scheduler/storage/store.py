@@ -13,9 +13,25 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias
 
-from sqlalchemy import Executable, Row, Select, and_, delete, exists, func, insert, or_, select, text, tuple_, update
+from sqlalchemy import (
+    ColumnElement,
+    Executable,
+    Row,
+    Select,
+    and_,
+    delete,
+    exists,
+    func,
+    insert,
+    or_,
+    select,
+    text,
+    tuple_,
+    update,
+)
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from sqlalchemy.schema import Table
 
 from hybrid_scheduler import __version__
 from hybrid_scheduler.errors import InputError, unknown_name
@@ -23,17 +39,18 @@ from hybrid_scheduler.storage.batch_means import BatchMeans, BatchPlan, batch_me
 from hybrid_scheduler.storage.database import (
     ClaimedError,
     DuplicateError,
-    connect,
+    check_file,
     describe_url,
-    parse_url,
-    prepare_file,
+    open_engine,
+    take_lock,
     translate_errors,
-    upgrade,
 )
 from hybrid_scheduler.storage.rows import Batch, insert_batch
 from hybrid_scheduler.storage.tables import (
     STATUSES,
+    checkpoints,
     claims,
+    counters,
     models,
     runs,
     scheduler_results,
@@ -46,6 +63,7 @@ Fields: TypeAlias = "dict[str, Any]"
 COMPARISON = "comparison"
 """The kind of runs that compare schedulers over seeds; other runs are of kind "live"."""
 _SIMULATION = "simulation"  # the name of the claim
+MAX_CLAIM = 60.0  # seconds that a claim lasts at most
 _RUN_COLUMNS = [column for column in runs.c if column.name != "last_batch"]
 _RESULT_COLUMNS = [column for column in scheduler_results.c if column.name not in ("id", "run_id")]
 _TASK_COLUMNS = [column for column in tasks.c if column.name not in ("run_id", "task_id")]
@@ -74,35 +92,47 @@ class Run:
     progress: Fields | None = None
 
 
+@dataclass(frozen=True)
+class Checkpoint:
+    """The state of a race before a task arrived, after so many commands."""
+
+    run_id: int
+    at_task: int
+    changes: int
+    version: str
+    state: bytes
+
+
 class Store:
     """An open database."""
 
     def __init__(self, engine: AsyncEngine) -> None:
         self.engine = engine
         self.where = describe_url(engine.url)
+        self._dialect: Any = sqlite if engine.dialect.name == "sqlite" else postgresql
 
     @classmethod
     async def open(cls, url: str, patience: float = 5.0) -> Store:
         """Open a database and bring its tables up to date; a lock is waited for `patience` seconds."""
-        store = cls(connect(parse_url(url), patience))
-        try:
-            with translate_errors(store.where):
-                await asyncio.to_thread(prepare_file, store.engine.url, patience)
-                await upgrade(store.engine)
-        except BaseException:
-            await store.close()
-            raise
-        return store
+        return cls(await open_engine(url, patience))
 
     async def close(self) -> None:
         """Close every connection."""
         await self.engine.dispose()
 
     async def ping(self) -> float:
-        """Return how many seconds the database takes to answer."""
+        """Return how many seconds the database takes to answer; looks at the newest row of the large tables."""
         begin = time.perf_counter()
-        await self._query(text("SELECT 1"))
+        for table in (runs, scheduler_results, training_data):
+            await self._query(select(table).order_by(table.c.id.desc()).limit(1))
         return time.perf_counter() - begin
+
+    async def find_damage(self) -> str:
+        """Return what is damaged in a file, empty if nothing; reads all of it, beside the other connections."""
+        if self.engine.dialect.name != "sqlite":
+            return ""
+        with translate_errors(self.where):
+            return await asyncio.to_thread(check_file, self.engine.url)
 
     # --- runs ------------------------------------------------------------------------------------------------
 
@@ -117,13 +147,13 @@ class Store:
         progress: Mapping[str, Any] | None = None,
     ) -> int:
         """Add a running run; return its id."""
-        async with self._transaction() as connection:
-            moment = await _now(connection)
-            fields = {"kind": kind, "status": "running", "seed": seed, "version": __version__, "owner": owner}
-            fields |= {"started_at": moment, "heartbeat_at": moment, "cluster": cluster, "settings": settings}
-            fields |= {"title": title, "progress": progress}
-            added = await connection.execute(insert(runs).values(fields).returning(runs.c.id))
-            return int(added.scalar_one())
+        fields = {"kind": kind, "status": "running", "seed": seed, "version": __version__, "owner": owner}
+        fields |= {"cluster": cluster, "settings": settings, "title": title, "progress": progress}
+        deleted = await self._first_value(select(counters.c.value).where(counters.c.name == runs.name))
+        newest = await self._first_value(select(runs.c.id).order_by(runs.c.id.desc()))
+        if deleted is not None and deleted > (newest or 0) and self.engine.dialect.name == "sqlite":
+            fields["id"] = deleted + 1  # SQLite itself would give the number of a deleted run again
+        return await self._insert(runs, fields, "started_at", "heartbeat_at")
 
     async def end_run(
         self,
@@ -135,36 +165,35 @@ class Store:
         """Record how a run ended; progress that is not given stays as it was."""
         if status not in STATUSES:
             raise unknown_name("status", status, STATUSES)
-        async with self._transaction() as connection:
-            moment = await _now(connection)
-            fields = {"status": status, "summary": summary, "ended_at": moment, "heartbeat_at": moment}
-            await _update_run(connection, run_id, **fields, **({} if progress is None else {"progress": progress}))
+        fields: Fields = {"status": status, "summary": summary}
+        fields |= {} if progress is None else {"progress": progress}
+        await self._update_run(run_id, fields, "ended_at", "heartbeat_at")
 
     async def note_progress(self, run_id: int, progress: Mapping[str, Any]) -> None:
         """Record the progress of a run, and that its owner is alive."""
-        async with self._transaction() as connection:
-            await _update_run(connection, run_id, progress=progress, heartbeat_at=await _now(connection))
+        await self._update_run(run_id, {"progress": progress}, "heartbeat_at")
 
     async def rename_run(self, run_id: int, title: str | None) -> None:
         """Give a run a title, or remove it."""
-        async with self._transaction() as connection:
-            await _update_run(connection, run_id, title=title)
+        await self._update_run(run_id, {"title": title})
 
     async def resume_run(self, run_id: int, owner: str | None = None) -> None:
         """Mark an interrupted run as running again."""
-        async with self._transaction() as connection:
-            fields: Fields = {"status": "running", "owner": owner, "ended_at": None, "summary": None}
-            await _update_run(connection, run_id, **fields, heartbeat_at=await _now(connection))
+        fields: Fields = {"status": "running", "owner": owner, "ended_at": None, "summary": None}
+        await self._update_run(run_id, fields, "heartbeat_at")
 
     async def delete_run(self, run_id: int) -> None:
         """Delete a run with its rows, tasks first; if interrupted, it can be repeated."""
         await self.prune(run_id, 0)
         async with self._transaction() as connection:
             await connection.execute(update(models).where(models.c.run_id == run_id).values(run_id=None))
-            for table in (training_data, settings_changes):
+            for table in (training_data, settings_changes, checkpoints):
                 await connection.execute(delete(table).where(table.c.run_id == run_id))
             if not (await connection.execute(delete(runs).where(runs.c.id == run_id))).rowcount:
                 raise _no_run(run_id)
+            given = self._dialect.insert(counters).values(name=runs.name, value=run_id)
+            larger = {"set_": {"value": given.excluded.value}, "where": counters.c.value < given.excluded.value}
+            await connection.execute(given.on_conflict_do_update(index_elements=[counters.c.name], **larger))
 
     async def run(self, run_id: int) -> Run:
         """Return one run."""
@@ -196,15 +225,15 @@ class Store:
         Raises `ClaimedError` while another server holds it.
         """
         async with self._transaction() as connection:
+            await take_lock(connection)  # a time read before the wait is older than the claim that was waited for
             moment = await _now(connection)
-            dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
             values = {"name": _SIMULATION, "owner": owner, "expires_at": moment + timedelta(seconds=ttl)}
-            wanted = dialect.insert(claims).values(values)
+            wanted = self._dialect.insert(claims).values(values)
             taken = await connection.execute(  # one statement, so that of two servers one wins
                 wanted.on_conflict_do_update(
                     index_elements=[claims.c.name],
                     set_={"owner": wanted.excluded.owner, "expires_at": wanted.excluded.expires_at},
-                    where=or_(claims.c.owner == owner, claims.c.expires_at <= moment),
+                    where=or_(claims.c.owner == owner, ~_is_valid(moment)),
                 )
             )
             if not taken.rowcount:
@@ -221,8 +250,9 @@ class Store:
     async def mark_interrupted(self) -> list[int]:
         """Mark live runs whose owner holds no claim any more; return their ids."""
         async with self._transaction() as connection:
+            await take_lock(connection)
             moment = await _now(connection)
-            claimed = and_(claims.c.name == _SIMULATION, claims.c.owner == runs.c.owner, claims.c.expires_at > moment)
+            claimed = and_(claims.c.name == _SIMULATION, claims.c.owner == runs.c.owner, _is_valid(moment))
             marked = await connection.execute(
                 update(runs)
                 .where(runs.c.status == "running", runs.c.kind == "live", ~exists().where(claimed))
@@ -249,13 +279,22 @@ class Store:
 
     async def last_task(self, run_id: int) -> int | None:
         """Return the id of the newest stored task, None if there is none."""
-        return await self._first_value(_newest_task(run_id))
+        return await self._first_value(_task_ids(run_id, newest_first=True))
 
     async def last_tasks(self, run_ids: Sequence[int]) -> dict[int, int]:
         """Return the newest stored task of each of these runs that has any."""
         newest = select(func.max(tasks.c.task_id)).where(tasks.c.run_id == runs.c.id).scalar_subquery()
         rows = await self._query(select(runs.c.id, newest.label("last")).where(runs.c.id.in_(run_ids)))
         return {row.id: row.last for row in rows if row.last is not None}
+
+    async def count_tasks(self, run_ids: Sequence[int]) -> dict[int, int]:
+        """Return how many tasks of each of these runs are kept; ids of tasks follow each other."""
+        ends = (func.max(tasks.c.task_id), func.min(tasks.c.task_id))
+        last, first = (select(each).where(tasks.c.run_id == runs.c.id).scalar_subquery() for each in ends)
+        rows = await self._query(
+            select(runs.c.id, last.label("last"), first.label("first")).where(runs.c.id.in_(run_ids))
+        )
+        return {row.id: row.last - row.first + 1 for row in rows if row.last is not None}
 
     async def task_results(self, run_id: int, task_id: int) -> list[Fields]:
         """Return the results of a task, by scheduler and attempt."""
@@ -280,7 +319,7 @@ class Store:
 
     async def batch_means(self, run_id: int, schedulers: int) -> tuple[BatchPlan, list[BatchMeans]] | None:
         """Return how a run is cut into batches, and the means of each; None without tasks."""
-        first, last = await self._first_value(_oldest_task(run_id)), await self.last_task(run_id)
+        first, last = await self._first_value(_task_ids(run_id)), await self.last_task(run_id)
         if first is None or last is None:
             return None
         plan = BatchPlan.for_tasks(first, last, schedulers)
@@ -297,20 +336,33 @@ class Store:
 
     async def prune(self, run_id: int, keep_tasks: int, chunk: int = 5000) -> int:
         """Delete all but the newest tasks of a run with their rows; return how many were deleted."""
-        last, deleted = await self._first_value(_newest_task(run_id).offset(keep_tasks)), 0
-        if last is None:
-            return 0
-        while (first := await self._first_value(_oldest_task(run_id))) is not None and first <= last:
-            deleted += await self._delete_tasks(run_id, min(first + chunk - 1, last))
+        last = await self._first_value(_task_ids(run_id, newest_first=True).offset(keep_tasks))
+        deleted, oldest = 0, _task_ids(run_id)
+        while last is not None and (first := await self._first_value(oldest)) is not None and first <= last:
+            end = min(first + chunk - 1, last)
+            async with self._transaction() as connection:
+                for table in (scheduler_results, training_data, tasks):
+                    old = delete(table).where(table.c.run_id == run_id, table.c.task_id <= end)
+                    done = await connection.execute(old)
+                deleted += done.rowcount
         return deleted
 
-    async def _delete_tasks(self, run_id: int, last: int) -> int:
+    # --- checkpoints -----------------------------------------------------------------------------------------
+
+    async def add_checkpoint(self, run_id: int, at_task: int, changes: int, state: bytes, keep: int = 2) -> None:
+        """Store the state of a race before task `at_task`, and drop all but the newest ones."""
+        row = {"run_id": run_id, "at_task": at_task, "changes": changes, "version": __version__, "state": state}
+        of_run = checkpoints.c.run_id == run_id
+        newest = select(checkpoints.c.at_task).where(of_run).order_by(checkpoints.c.at_task.desc()).limit(keep)
         async with self._transaction() as connection:
-            for table in (scheduler_results, training_data, tasks):
-                done = await connection.execute(
-                    delete(table).where(table.c.run_id == run_id, table.c.task_id <= last)
-                )
-            return done.rowcount
+            await connection.execute(delete(checkpoints).where(of_run, checkpoints.c.at_task == at_task))
+            await connection.execute(insert(checkpoints).values(row))
+            await connection.execute(delete(checkpoints).where(of_run, checkpoints.c.at_task.not_in(newest)))
+
+    async def checkpoints(self, run_id: int) -> list[Checkpoint]:
+        """Return the checkpoints of a run, newest first."""
+        of_run = select(checkpoints).where(checkpoints.c.run_id == run_id).order_by(checkpoints.c.at_task.desc())
+        return [Checkpoint(**row._mapping) for row in await self._query(of_run)]
 
     # --- models ----------------------------------------------------------------------------------------------
 
@@ -318,23 +370,32 @@ class Store:
         self, scheduler_name: str, path: str, sha256: str, training: Mapping[str, Any], run_id: int | None = None
     ) -> int:
         """Add a trained model; return its id."""
-        async with self._transaction() as connection:
-            fields: Fields = {"scheduler_name": scheduler_name, "path": path, "sha256": sha256, "training": training}
-            fields |= {"run_id": run_id, "created_at": await _now(connection)}
-            added = await connection.execute(insert(models).values(fields).returning(models.c.id))
-            return int(added.scalar_one())
+        fields: Fields = {"scheduler_name": scheduler_name, "path": path, "sha256": sha256, "training": training}
+        return await self._insert(models, {**fields, "run_id": run_id}, "created_at")
 
     async def models(self, limit: int = 100) -> list[Fields]:
         """Return trained models, newest first."""
         return await self._fields(select(models).order_by(models.c.id.desc()).limit(limit))
-
-    # -----------------------------------------------------------------------------------------------------------
 
     @asynccontextmanager
     async def _transaction(self) -> AsyncIterator[AsyncConnection]:
         with translate_errors(self.where):
             async with self.engine.begin() as connection:
                 yield connection
+
+    async def _insert(self, table: Table, fields: Mapping[str, Any], *moments: str) -> int:
+        """Insert a row whose columns `moments` are now; return its id."""
+        async with self._transaction() as connection:
+            values = {**fields, **dict.fromkeys(moments, await _now(connection))}
+            added = await connection.execute(insert(table).values(values).returning(table.c.id))
+            return int(added.scalar_one())
+
+    async def _update_run(self, run_id: int, fields: Mapping[str, Any], *moments: str) -> None:
+        async with self._transaction() as connection:
+            values = {**fields, **dict.fromkeys(moments, await _now(connection))}
+            done = await connection.execute(update(runs).where(runs.c.id == run_id).values(values))
+            if not done.rowcount:
+                raise _no_run(run_id)
 
     async def _query(self, query: Executable) -> Sequence[Row[Any]]:
         with translate_errors(self.where):
@@ -357,22 +418,18 @@ async def _now(connection: AsyncConnection) -> datetime:
     return moment
 
 
-async def _update_run(connection: AsyncConnection, run_id: int, **fields: Any) -> None:
-    done = await connection.execute(update(runs).where(runs.c.id == run_id).values(fields))
-    if not done.rowcount:
-        raise _no_run(run_id)
+def _is_valid(moment: datetime) -> ColumnElement[bool]:
+    """Whether a claim has not ended; one that would last longer than any was made before the clock was set back."""
+    return and_(claims.c.expires_at > moment, claims.c.expires_at <= moment + timedelta(seconds=MAX_CLAIM))
 
 
 def _no_run(run_id: int) -> InputError:
     return InputError(f"run {run_id} is not in this database: the list of runs shows what is there")
 
 
-def _oldest_task(run_id: int) -> Select[Any]:
-    return select(tasks.c.task_id).where(tasks.c.run_id == run_id).order_by(tasks.c.task_id)
-
-
-def _newest_task(run_id: int) -> Select[Any]:
-    return select(tasks.c.task_id).where(tasks.c.run_id == run_id).order_by(tasks.c.task_id.desc())
+def _task_ids(run_id: int, newest_first: bool = False) -> Select[Any]:
+    task_id = tasks.c.task_id
+    return select(task_id).where(tasks.c.run_id == run_id).order_by(task_id.desc() if newest_first else task_id)
 
 
 def _results_with_tasks(run_id: int) -> Select[Any]:

@@ -18,6 +18,7 @@ from sqlalchemy import (
     ForeignKeyConstraint,
     Index,
     Integer,
+    LargeBinary,
     MetaData,
     PrimaryKeyConstraint,
     SmallInteger,
@@ -64,6 +65,10 @@ def _not_null(name: str, *rest: Any) -> Column[Any]:
     return Column(name, *rest, nullable=False)
 
 
+def _doubles(*names: str, nullable: bool = False) -> list[Column[Any]]:
+    return [Column(name, Double, nullable=nullable) for name in names]
+
+
 runs = Table(
     "runs",
     metadata,
@@ -94,15 +99,30 @@ claims = Table(  # which server runs the simulation of this database
     _not_null("expires_at", Moment),
 )
 
+counters = Table(  # the largest number that was ever given, where the database itself would give it again
+    "counters",
+    metadata,
+    Column("name", String, primary_key=True),
+    _not_null("value", BigInteger),
+)
+
+checkpoints = Table(  # the state of a race, from which it goes on
+    "checkpoints",
+    metadata,
+    _not_null("run_id", Serial, ForeignKey("runs.id")),
+    _not_null("at_task", BigInteger),
+    _not_null("changes", BigInteger),  # commands that had been executed
+    _not_null("version", String),
+    _not_null("state", LargeBinary),
+    PrimaryKeyConstraint("run_id", "at_task"),
+)
+
 tasks = Table(
     "tasks",
     metadata,
     _not_null("run_id", Serial, ForeignKey("runs.id")),
     _not_null("task_id", BigInteger),
-    _not_null("size", Double),
-    _not_null("compute_intensity", Double),
-    _not_null("memory_required", Double),
-    _not_null("arrival_time", Double),
+    *_doubles("size", "compute_intensity", "memory_required", "arrival_time"),
     _not_null("dependencies", Document),
     PrimaryKeyConstraint("run_id", "task_id"),
     sqlite_with_rowid=False,
@@ -119,13 +139,8 @@ scheduler_results = Table(
     Column("gpu_fraction", Double),  # NULL here and below: does not apply, as to a rejected task
     _not_null("device", Integer),  # index in the run's cluster, -1 is none
     _not_null("status", SmallInteger),
-    Column("start_time", Double),
-    Column("finish_time", Double),
-    Column("actual_time", Double),
-    Column("waiting_time", Double),
-    Column("turnaround_time", Double),
-    Column("energy_consumption", Double),
-    Column("execution_cost", Double),
+    *_doubles("start_time", "finish_time", "actual_time", "waiting_time", "turnaround_time", nullable=True),
+    *_doubles("energy_consumption", "execution_cost", nullable=True),
     _not_null("measured", Boolean),
     ForeignKeyConstraint(["run_id", "task_id"], ["tasks.run_id", "tasks.task_id"]),
     UniqueConstraint("run_id", "task_id", "scheduler_name", "attempt"),
@@ -137,11 +152,7 @@ training_data = Table(
     Column("id", Serial, primary_key=True),
     _not_null("run_id", Serial, ForeignKey("runs.id")),
     _not_null("task_id", BigInteger),
-    _not_null("size", Double),
-    _not_null("compute_intensity", Double),
-    _not_null("memory_required", Double),
-    _not_null("optimal_gpu_fraction", Double),
-    _not_null("optimal_time", Double),
+    *_doubles("size", "compute_intensity", "memory_required", "optimal_gpu_fraction", "optimal_time"),
     UniqueConstraint("run_id", "task_id"),
 )
 

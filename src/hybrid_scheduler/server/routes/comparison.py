@@ -15,22 +15,10 @@ from hybrid_scheduler import registry
 from hybrid_scheduler.learning.insight import History
 from hybrid_scheduler.live.lane import UTILISATION_SECONDS
 from hybrid_scheduler.live.snapshot import Analysis, DeviceState, SchedulerFigures, Snapshot
-from hybrid_scheduler.server.dependencies import Manager, require_analysis, require_snapshot, respond_cached
+from hybrid_scheduler.server.dependencies import Manager, require, respond_cached
 from hybrid_scheduler.server.race import RaceManager
+from hybrid_scheduler.server.schemas import race as schemas
 from hybrid_scheduler.server.schemas.base import Schema, errors
-from hybrid_scheduler.server.schemas.race import (
-    Comparison,
-    CorrelationMatrix,
-    Device,
-    Heatmap,
-    RankBy,
-    Ranked,
-    SchedulerEntry,
-    SchedulerLoad,
-    SizeDistribution,
-    Utilization,
-    WinMatrix,
-)
 
 router = APIRouter(prefix="/api", tags=["comparison"])
 NEEDS_A_RACE = errors(409)
@@ -43,48 +31,44 @@ async def schedulers(
         list[str] | None,
         Query(max_length=100, description="More specs to describe: with options, from files, not installed."),
     ] = None,
-) -> list[SchedulerEntry]:
+) -> list[schemas.SchedulerEntry]:
     """Return the registry: built-in schedulers and plug-ins, how each is drawn, and which take part now."""
     racing = set(manager.simulation.settings.schedulers) if manager.simulation else set()
     table = registry.schedulers.table
     specs = list(dict.fromkeys([*table, *sorted(racing), *(also or [])]))
     descriptions = registry.describe(specs)
-    return [_build_entry(spec, descriptions[spec], table.get(spec), racing) for spec in specs]
+    unlisted = registry.Entry("", "", summary="as asked for")
+    entries = {spec: table.get(spec, unlisted) for spec in specs}
+    return [
+        schemas.SchedulerEntry(
+            name=spec,
+            **vars(descriptions[spec]),
+            summary=entry.summary,
+            sighted=entry.clairvoyant,
+            featured=entry.featured,
+            racing=spec in racing,
+        )
+        for spec, entry in entries.items()
+    ]
 
 
-def _build_entry(
-    spec: str, description: registry.Description, entry: registry.Entry | None, racing: set[str]
-) -> SchedulerEntry:
-    return SchedulerEntry(
-        name=spec,
-        label=description.label,
-        short=description.short,
-        kind=description.kind,
-        style=description.style,
-        summary=entry.summary if entry else "as asked for",
-        sighted=entry.clairvoyant if entry else "",
-        featured=entry is not None and entry.featured,
-        racing=spec in racing,
-    )
-
-
-@router.get("/comparison", summary="Ranking now", response_model=Comparison, responses=NEEDS_A_RACE)
+@router.get("/comparison", summary="Ranking now", response_model=schemas.Comparison, responses=NEEDS_A_RACE)
 async def comparison(
     manager: Manager,
     by: Annotated[
-        RankBy, Query(description="Figure of the last tasks to rank by; less is better.")
+        schemas.RankBy, Query(description="Figure of the last tasks to rank by; less is better.")
     ] = "mean_turnaround",
 ) -> Response:
     """Return totals and averages of every scheduler, best first, and the lower bound."""
 
-    async def build() -> Comparison:
-        histories = (await require_analysis(manager)).histories
-        return _rank(require_snapshot(manager), histories, by)
+    async def build() -> schemas.Comparison:
+        histories = require(await manager.analysis()).histories
+        return _rank(require(manager.snapshot()), histories, by)
 
     return await respond_cached(manager, f"comparison:{manager.run_id}:{by}", build)
 
 
-def _rank(snapshot: Snapshot, histories: Mapping[str, History], by: RankBy) -> Comparison:
+def _rank(snapshot: Snapshot, histories: Mapping[str, History], by: schemas.RankBy) -> schemas.Comparison:
     """Rank the schedulers of a snapshot; those without tasks come last."""
 
     def figure(scheduler: SchedulerFigures) -> float:
@@ -94,88 +78,73 @@ def _rank(snapshot: Snapshot, histories: Mapping[str, History], by: RankBy) -> C
     order = sorted(snapshot.schedulers, key=figure)
     best = figure(order[0]) if order else math.nan
     ranking = [
-        Ranked(**vars(each), rank=rank, over_best=figure(each) / best if best > 0 else math.nan)
+        schemas.Ranked(**vars(each), rank=rank, over_best=figure(each) / best if best > 0 else math.nan)
         for rank, each in enumerate(order, 1)
     ]
-    return Comparison(
-        state=snapshot.state,
-        tasks_processed=snapshot.tasks_processed,
-        sim_time=snapshot.sim_time,
-        bound=snapshot.bound,
-        by=by,
-        ranking=ranking,
-        histories=dict(histories),
-    )
+    return schemas.Comparison(**vars(snapshot), by=by, ranking=ranking, histories=dict(histories))
 
 
-@router.get("/utilization", summary="Busy shares", response_model=Utilization, responses=NEEDS_A_RACE)
+@router.get("/utilization", summary="Busy shares", response_model=schemas.Utilization, responses=NEEDS_A_RACE)
 async def utilization(manager: Manager) -> Response:
     """Return how busy every scheduler keeps every device, and how long its queues are."""
 
-    async def build() -> Utilization:
-        snapshot = require_snapshot(manager)
-        return Utilization(
+    async def build() -> schemas.Utilization:
+        snapshot = require(manager.snapshot())
+        return schemas.Utilization(
             sim_time=snapshot.sim_time,
             seconds=UTILISATION_SECONDS,
-            devices=[Device.model_validate(each) for each in snapshot.devices],
+            devices=[schemas.Device.model_validate(each) for each in snapshot.devices],
             schedulers=[_build_load(each, snapshot.devices) for each in snapshot.schedulers],
         )
 
     return await respond_cached(manager, f"utilization:{manager.run_id}", build)
 
 
-def _build_load(scheduler: SchedulerFigures, devices: Sequence[DeviceState]) -> SchedulerLoad:
+def _build_load(scheduler: SchedulerFigures, devices: Sequence[DeviceState]) -> schemas.SchedulerLoad:
     def mean(kind: str) -> float:
         shares = [scheduler.utilisation[each.index] for each in devices if each.kind == kind and not each.failed]
         return sum(shares) / len(shares) if shares else math.nan
 
-    return SchedulerLoad(
-        name=scheduler.name,
-        utilisation=list(scheduler.utilisation),
-        cpu=mean("cpu"),
-        gpu=mean("gpu"),
-        backlog=scheduler.backlog,
-        queue_length=scheduler.queue_length,
-        saturated=scheduler.saturated,
-    )
+    return schemas.SchedulerLoad(**vars(scheduler), cpu=mean("cpu"), gpu=mean("gpu"))
 
 
-@router.get("/matrix/wins", summary="Pairwise wins", response_model=WinMatrix, responses=NEEDS_A_RACE)
+@router.get("/matrix/wins", summary="Pairwise wins", response_model=schemas.WinMatrix, responses=NEEDS_A_RACE)
 async def wins(manager: Manager) -> Response:
     """Return how often each scheduler ended a task before each other one."""
 
-    def build(analysis: Analysis) -> WinMatrix:
+    def build(analysis: Analysis) -> schemas.WinMatrix:
         counts, names = analysis.wins, analysis.schedulers
-        share = [[_share(counts[a][b], counts[b][a]) for b in range(len(names))] for a in range(len(names))]
-        return WinMatrix(tasks=analysis.tasks, schedulers=names, wins=counts, share=share)
+        pairs = [[(won, counts[b][a]) for b, won in enumerate(row)] for a, row in enumerate(counts)]
+        share = [[won / (won + lost) if won + lost else None for won, lost in row] for row in pairs]
+        return schemas.WinMatrix(tasks=analysis.tasks, schedulers=names, wins=counts, share=share)
 
     return await _respond_analysis(manager, "wins", build)
 
 
-def _share(won: int, lost: int) -> float | None:
-    return won / (won + lost) if won + lost else None
-
-
-@router.get("/matrix/correlation", summary="Correlations", response_model=CorrelationMatrix, responses=NEEDS_A_RACE)
+@router.get(
+    "/matrix/correlation", summary="Correlations", response_model=schemas.CorrelationMatrix, responses=NEEDS_A_RACE
+)
 async def correlation(manager: Manager) -> Response:
     """Return the correlations of task features and of the turnarounds of schedulers."""
-    return await _respond_analysis(manager, "correlation", CorrelationMatrix.model_validate)
+    return await _respond_analysis(manager, "correlation", schemas.CorrelationMatrix.model_validate)
 
 
-@router.get("/distribution/sizes", summary="Task sizes", response_model=SizeDistribution, responses=NEEDS_A_RACE)
+@router.get(
+    "/distribution/sizes", summary="Task sizes", response_model=schemas.SizeDistribution, responses=NEEDS_A_RACE
+)
 async def sizes(manager: Manager) -> Response:
     """Return a histogram of the sizes of the last tasks."""
-    return await _respond_analysis(manager, "sizes", SizeDistribution.model_validate)
+    return await _respond_analysis(manager, "sizes", schemas.SizeDistribution.model_validate)
 
 
-@router.get("/heatmap", summary="Where the GPU pays", response_model=Heatmap, responses=NEEDS_A_RACE)
+@router.get("/heatmap", summary="Where the GPU pays", response_model=schemas.Heatmap, responses=NEEDS_A_RACE)
 async def heatmap(manager: Manager) -> Response:
     """Return the best GPU share by size and intensity of the last tasks."""
-    return await _respond_analysis(manager, "heatmap", Heatmap.model_validate)
+    return await _respond_analysis(manager, "heatmap", schemas.Heatmap.model_validate)
 
 
 async def _respond_analysis(manager: RaceManager, name: str, build: Callable[[Analysis], Schema]) -> Response:
     async def build_response() -> Schema:
-        return build(await require_analysis(manager))
+        return build(require(await manager.analysis()))
 
     return await respond_cached(manager, f"{name}:{manager.run_id}", build_response)

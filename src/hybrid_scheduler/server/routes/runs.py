@@ -2,38 +2,41 @@
 
 from __future__ import annotations
 
+import asyncio
+import io
+import json
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Annotated, Any
 
+import pyarrow as pa
 from fastapi import APIRouter, Query, Response
 from fastapi.responses import StreamingResponse
+from pyarrow import csv, parquet
 
-from hybrid_scheduler.server.dependencies import After, Manager, RunId, RunQuery, find_run, resolve_run, respond_json
-from hybrid_scheduler.server.export import MEDIA_TYPES, export_run
+from hybrid_scheduler.server.dependencies import JSON, After, Manager, RunId, RunQuery, find_run, resolve_run
+from hybrid_scheduler.server.encoding import encode_json
 from hybrid_scheduler.server.problems import ConflictError
 from hybrid_scheduler.server.runs import describe_run, summarize_runs
+from hybrid_scheduler.server.schemas import runs as schemas
 from hybrid_scheduler.server.schemas.base import COMMAND, Removed, errors
-from hybrid_scheduler.server.schemas.runs import (
-    ExportFormat,
-    Resumed,
-    RunChange,
-    RunDetail,
-    RunKind,
-    RunLine,
-    RunPage,
-    SettingsChange,
-)
 from hybrid_scheduler.server.schemas.tasks import HistoryRow, TrainingRecord
+from hybrid_scheduler.storage.store import EXPORT_COLUMNS, Store
 
 HISTORY_TASKS = 1000
+BLOCK_ROWS = 5000  # also the row group of Parquet
+_INTEGERS = {"task_id": pa.int64(), "attempt": pa.int16(), "device": pa.int32(), "status": pa.int16()}
+_OTHERS = {"scheduler_name": pa.string(), "measured": pa.bool_(), "dependencies": pa.string()}
+COLUMNS = pa.schema([(name, (_INTEGERS | _OTHERS).get(name, pa.float64())) for name in EXPORT_COLUMNS])
+"""The columns of an export; `dependencies` is a JSON list."""
+_WRITERS = {"csv": csv.CSVWriter, "parquet": partial(parquet.ParquetWriter, compression="zstd")}
+MEDIA_TYPES = {"csv": "text/csv; charset=utf-8", "parquet": "application/vnd.apache.parquet"}
 router = APIRouter(prefix="/api/runs", tags=["runs"])
 history = APIRouter(prefix="/api", tags=["history"])
 _BINARY = {"schema": {"type": "string", "format": "binary"}}
 _FILES: dict[int | str, dict[str, Any]] = {
-    200: {
-        "description": "The file.",
-        "content": {media.partition(";")[0]: _BINARY for media in MEDIA_TYPES.values()},
-    }
+    200: {"description": "The file.", "content": {media.partition(";")[0]: _BINARY for media in MEDIA_TYPES.values()}}
 }
 
 
@@ -42,27 +45,27 @@ async def page(
     manager: Manager,
     after: After = None,
     limit: Annotated[int, Query(ge=1, le=500, description="Runs at most.")] = 50,
-    kind: Annotated[RunKind | None, Query(description="Only runs of this kind.")] = None,
-) -> RunPage:
+    kind: Annotated[schemas.RunKind | None, Query(description="Only runs of this kind.")] = None,
+) -> schemas.RunPage:
     """Return the runs of this database; an empty page if there is none."""
     lines = await summarize_runs(manager, await manager.store.runs(after, limit, kind))
-    return RunPage(runs=lines, next=lines[-1].id if len(lines) == limit else None)
+    return schemas.RunPage(runs=lines, next=lines[-1].id if len(lines) == limit else None)
 
 
 @router.get("/{run_id}", summary="Everything about a run", responses=errors(404))
-async def detail(manager: Manager, run_id: RunId) -> RunDetail:
+async def detail(manager: Manager, run_id: RunId) -> schemas.RunDetail:
     """Return the settings of a run, its changes and its results."""
     run = await find_run(manager, run_id)
     changes, last = await manager.store.settings_changes(run_id), await manager.store.last_task(run_id)
-    return RunDetail(
+    return schemas.RunDetail(
         **asdict(run) | describe_run(manager, run, last),
-        changes=[SettingsChange.model_validate(each) for each in changes],
+        changes=[schemas.SettingsChange.model_validate(each) for each in changes],
         last_task=last,
     )
 
 
 @router.patch("/{run_id}", summary="Rename a run", responses=errors(*COMMAND, 404))
-async def rename(manager: Manager, run_id: RunId, change: RunChange) -> RunLine:
+async def rename(manager: Manager, run_id: RunId, change: schemas.RunChange) -> schemas.RunLine:
     """Name a run, or remove its name."""
     await find_run(manager, run_id)
     await manager.store.rename_run(run_id, change.title)
@@ -90,7 +93,7 @@ async def remove(manager: Manager, run_id: RunId) -> Removed:
 async def download(
     manager: Manager,
     run_id: RunId,
-    form: Annotated[ExportFormat, Query(alias="format", description="CSV or Parquet.")] = "csv",
+    form: Annotated[schemas.ExportFormat, Query(alias="format", description="CSV or Parquet.")] = "csv",
 ) -> StreamingResponse:
     """Stream every result of a run with its task, in order of task, scheduler and attempt.
 
@@ -101,31 +104,26 @@ async def download(
         raise ConflictError(f"run {run_id} is a {run.kind}, which keeps no tasks: see /api/runs/{run_id}/figures")
     metadata = {"run": str(run.id), "version": run.version, "seed": str(run.seed)}
     return StreamingResponse(
-        export_run(manager.store, run.id, form, metadata),
+        export_run(manager.store, run.id, form, metadata, pool=manager.heavy),
         media_type=MEDIA_TYPES[form],
-        headers={
-            "Content-Disposition": f'attachment; filename="run-{run.id}.{form}"',
-            "Cache-Control": "no-store",
-        },
+        headers={"Content-Disposition": f'attachment; filename="run-{run.id}.{form}"', "Cache-Control": "no-store"},
     )
 
 
 @router.post("/{run_id}/resume", summary="Resume a run", responses=errors(*COMMAND, 404))
-async def resume(manager: Manager, run_id: RunId) -> Resumed:
+async def resume(manager: Manager, run_id: RunId) -> schemas.Resumed:
     """Continue an interrupted or stopped run: it is replayed up to its last task, then runs live."""
     await find_run(manager, run_id)
-    return Resumed(run_id=await manager.resume_run(run_id))
+    return schemas.Resumed(run_id=await manager.resume_run(run_id))
 
 
 @history.get(
-    "/full_history",
-    summary="Latest training records",
-    response_model=list[TrainingRecord],
-    responses=errors(),
+    "/full_history", summary="Latest training records", response_model=list[TrainingRecord], responses=errors()
 )
 async def full_history(manager: Manager) -> Response:
     """Return the latest 1000 training examples of all runs, newest first; empty before any run."""
-    return respond_json(await manager.store.training_data(HISTORY_TASKS))
+    rows = await manager.store.training_data(HISTORY_TASKS)
+    return Response(encode_json(rows), media_type=JSON)  # rows of the store are not validated again
 
 
 @history.get(
@@ -141,4 +139,65 @@ async def comparative(
 ) -> Response:
     """Return the latest results of a run with their tasks, newest task first; empty before any run."""
     run_id = await resolve_run(manager, run)
-    return respond_json([] if run_id is None else await manager.store.history(run_id, limit))
+    rows = [] if run_id is None else await manager.store.history(run_id, limit)
+    return Response(encode_json(rows), media_type=JSON)
+
+
+class ByteStream(io.BytesIO):
+    """A file to write to that keeps only what has not been drained yet."""
+
+    _drained = 0
+
+    def tell(self) -> int:
+        """Return the number of bytes written so far, from which Parquet knows its offsets."""
+        return self._drained + super().tell()
+
+    def drain(self) -> bytes:
+        """Return what was written since the last call."""
+        part = self.getvalue()
+        self._drained += len(part)
+        self.seek(0)
+        self.truncate()
+        return part
+
+
+async def export_run(
+    store: Store,
+    run_id: int,
+    form: str,
+    metadata: Mapping[str, str] | None = None,
+    block: int = BLOCK_ROWS,
+    pool: asyncio.Semaphore | None = None,
+) -> AsyncIterator[bytes]:
+    """Yield a run as the parts of a file; tasks that arrive meanwhile are left out, or it might never end.
+
+    One block of rows is in memory at a time, however long the run is; each is encoded in a thread. Many exports take
+    turns in `pool`, block by block, so that they leave time to the race; one whose reader is slow holds nobody up.
+    """
+    pool = pool or asyncio.Semaphore(1)
+    stream = ByteStream()
+    columns = COLUMNS.with_metadata(dict(metadata or {}))
+    writer: Any = await asyncio.to_thread(_WRITERS[form], pa.PythonFile(stream, "w"), columns)
+    last = await store.last_task(run_id)
+    blocks = store.export(run_id, block)
+    while True:
+        async with pool:
+            rows = await anext(blocks, None) or []  # an empty tuple as the default would be lost in CPython
+            if not rows:
+                break
+            known = [row for row in rows if row[0] <= last]
+            part = await asyncio.to_thread(_write_block, writer, stream, known, columns)
+        yield part
+        if len(known) < len(rows):
+            break
+    await asyncio.to_thread(writer.close)
+    yield stream.drain()
+
+
+def _write_block(writer: Any, stream: ByteStream, rows: Sequence[Sequence[Any]], columns: pa.Schema) -> bytes:
+    if rows:
+        values = dict(zip(EXPORT_COLUMNS, zip(*rows, strict=True), strict=True))
+        values["dependencies"] = tuple(map(json.dumps, values["dependencies"]))
+        arrays = [pa.array(values[field.name], field.type) for field in columns]
+        writer.write_batch(pa.record_batch(arrays, schema=columns))
+    return stream.drain()

@@ -10,26 +10,14 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, HTTPException, Path, Query
 
-from hybrid_scheduler.core.tasks import Task as CoreTask
-from hybrid_scheduler.live.records import TaskRecord, TaskResult
+from hybrid_scheduler.core import Task
+from hybrid_scheduler.live.snapshot import TaskRecord, TaskResult
 from hybrid_scheduler.schedulers import explain
-from hybrid_scheduler.server.dependencies import After, Manager, RunQuery, require_snapshot, resolve_run
-from hybrid_scheduler.server.feed import RecentTask
+from hybrid_scheduler.server.dependencies import After, Manager, RunQuery, require, resolve_run
 from hybrid_scheduler.server.problems import ConflictError
 from hybrid_scheduler.server.race import RaceManager
+from hybrid_scheduler.server.schemas import tasks as schemas
 from hybrid_scheduler.server.schemas.base import COMMAND, MAX_ID, errors
-from hybrid_scheduler.server.schemas.tasks import (
-    Candidate,
-    Explanation,
-    SchedulerResult,
-    SchedulerResultCreate,
-    Task,
-    TaskAudit,
-    TaskCreate,
-    TaskOutcome,
-    TaskPage,
-    Verdict,
-)
 from hybrid_scheduler.storage.rows import Batch, ResultRows
 
 NOT_STORED = "task {task_id} is not stored, or no longer: GET /api/tasks lists what is there"
@@ -39,27 +27,26 @@ Devices = Mapping[int, tuple[str, str]]  # name and kind by index
 
 
 @router.post("", status_code=201, summary="Submit a task", responses=errors(*COMMAND))
-async def create(manager: Manager, task: TaskCreate) -> TaskOutcome:
+async def create(manager: Manager, task: schemas.TaskCreate) -> schemas.TaskOutcome:
     """Let a task arrive now; return the decision of every scheduler with its explanation.
 
     The task joins the race like any other: it is stored, counted, and shown to every client.
     """
-    require_snapshot(manager)
-    record, explanations = await manager.submit(
-        CoreTask(task.task_id or 0, task.size, task.compute_intensity, task.memory_required)
-    )
-    devices = {each.index: (each.name, each.kind) for each in require_snapshot(manager).devices}
+    require(manager.snapshot())
+    arriving = Task(task.task_id or 0, task.size, task.compute_intensity, task.memory_required)
+    record, explanations = await manager.submit(arriving)
+    devices = {each.index: (each.name, each.kind) for each in require(manager.snapshot()).devices}
     decisions = {
-        name: Verdict(
+        name: schemas.Verdict(
             result=_build_result(record, name, result),
             explanation=_build_explanation(explanations[name], devices, record.arrival_time),
         )
         for name, result in record.results.items()
     }
-    return TaskOutcome(
+    return schemas.TaskOutcome(
         run_id=manager.run_id,
         your_id=task.task_id,
-        task=Task.model_validate(record),
+        task=schemas.Task.model_validate(record),
         optimal_gpu_fraction=record.optimal_gpu_fraction,
         optimal_time=record.optimal_time,
         decisions=decisions,
@@ -72,30 +59,42 @@ async def page(
     after: After = None,
     limit: Annotated[int, Query(ge=1, le=1000, description="Tasks at most.")] = 100,
     run: RunQuery = None,
-) -> TaskPage:
+) -> schemas.TaskPage:
     """Return tasks of a run in order of their numbers; an empty page before any run."""
     run_id = await resolve_run(manager, run)
     rows = [] if run_id is None else await manager.store.tasks_page(run_id, after, limit)
-    tasks = [Task.model_validate(row) for row in rows]
-    return TaskPage(run_id=run_id, tasks=tasks, next=tasks[-1].task_id if len(tasks) == limit else None)
+    tasks = [schemas.Task.model_validate(row) for row in rows]
+    return schemas.TaskPage(run_id=run_id, tasks=tasks, next=tasks[-1].task_id if len(tasks) == limit else None)
 
 
 @router.get("/{task_id}", summary="Everything about a task", responses=errors(404))
-async def audit(manager: Manager, task_id: TaskId, run: RunQuery = None) -> TaskAudit:
+async def audit(manager: Manager, task_id: TaskId, run: RunQuery = None) -> schemas.TaskAudit:
     """Return a task, its results by all schedulers, and every attempt; a task just placed is there at once."""
     run_id = await resolve_run(manager, run)
     recent = await manager.find_task(task_id) if run_id is not None and run_id == manager.run_id else None
-    found = await _load_task(manager, run_id, task_id) or (_describe_recent(recent) if recent else None)
+    found, explanations = await _load_task(manager, run_id, task_id), {}
+    if recent:
+        record, devices = recent.record, dict(enumerate(recent.devices))
+        task, results = found or (schemas.Task.model_validate(record), [])
+        # It may not be committed yet, or wait with some of the schedulers.
+        stored = {each.scheduler_name for each in results}
+        unstored = [each for each in record.results.items() if each[0] not in stored]
+        results += [_build_result(record, name, result) for name, result in unstored]
+        found = task, sorted(results, key=lambda each: (each.scheduler_name, each.attempt))
+        for name, each in recent.explanations.items():
+            explanations[name] = _build_explanation(each, devices, record.arrival_time)
     if run_id is None or found is None:
         raise HTTPException(404, NOT_STORED.format(task_id=task_id))
     task, results = found
-    return TaskAudit(
+    last = {each.scheduler_name: each.finish_time for each in results}  # of each: attempts come in order
+    ends = {name: finish for name, finish in last.items() if finish is not None}
+    return schemas.TaskAudit(
         run_id=run_id,
         task=task,
         results=results,
         attempts=Counter(each.scheduler_name for each in results),
-        fastest=_find_fastest(results),
-        explanations=_build_explanations(recent) if recent else {},
+        fastest=min(ends, key=ends.__getitem__, default=None),
+        explanations=explanations,
     )
 
 
@@ -107,8 +106,8 @@ async def audit(manager: Manager, task_id: TaskId, run: RunQuery = None) -> Task
     responses=errors(*COMMAND, 404),
 )
 async def add_result(
-    manager: Manager, task_id: TaskId, result: SchedulerResultCreate, run: RunQuery = None
-) -> SchedulerResult:
+    manager: Manager, task_id: TaskId, result: schemas.SchedulerResultCreate, run: RunQuery = None
+) -> schemas.SchedulerResult:
     """Store the result of a task that really ran elsewhere; it is returned with the others, marked as measured."""
     run_id = await resolve_run(manager, run)
     found = await _load_task(manager, run_id, task_id)
@@ -120,7 +119,7 @@ async def add_result(
             f"task {task_id} has attempt {result.attempt} of '{result.scheduler_name}' already: send the next attempt"
         )
     start = task.arrival_time + result.waiting_time
-    added = SchedulerResult(
+    added = schemas.SchedulerResult(
         task_id=task.task_id,
         **result.model_dump(),
         status=0,
@@ -137,31 +136,21 @@ async def add_result(
 
 async def _load_task(
     manager: RaceManager, run_id: int | None, task_id: int
-) -> tuple[Task, list[SchedulerResult]] | None:
+) -> tuple[schemas.Task, list[schemas.SchedulerResult]] | None:
     """Return a stored task and its results."""
     rows = [] if run_id is None else await manager.store.tasks_page(run_id, task_id - 1, 1)
     if run_id is None or not rows or rows[0]["task_id"] != task_id:
         return None
     results = await manager.store.task_results(run_id, task_id)
-    return Task.model_validate(rows[0]), [SchedulerResult.model_validate(row) for row in results]
+    return schemas.Task.model_validate(rows[0]), [schemas.SchedulerResult.model_validate(row) for row in results]
 
 
-def _describe_recent(recent: RecentTask) -> tuple[Task, list[SchedulerResult]]:
-    """Return a task that may not be committed yet."""
-    record = recent.record
-    results = [_build_result(record, name, result) for name, result in sorted(record.results.items())]
-    return Task.model_validate(record), results
-
-
-def _build_result(record: TaskRecord, name: str, result: TaskResult) -> SchedulerResult:
+def _build_result(record: TaskRecord, name: str, result: TaskResult) -> schemas.SchedulerResult:
     """Return a result of the race with the column names of the database."""
-    return SchedulerResult(
+    return schemas.SchedulerResult(
+        **vars(result),  # attempt, GPU share, device and status have the same names
         task_id=record.task_id,
         scheduler_name=name,
-        attempt=result.attempt,
-        gpu_fraction=result.gpu_fraction,
-        device=result.device,
-        status=result.status,
         start_time=result.start,
         finish_time=result.finish,
         actual_time=result.time,
@@ -173,46 +162,24 @@ def _build_result(record: TaskRecord, name: str, result: TaskResult) -> Schedule
     )
 
 
-def _find_fastest(results: list[SchedulerResult]) -> str | None:
-    """Return the scheduler that ended first, by the last attempt of each."""
-    last = {each.scheduler_name: each.finish_time for each in results}  # attempts come in order
-    ends = {name: finish for name, finish in last.items() if finish is not None}
-    return min(ends, key=lambda name: ends[name]) if ends else None
-
-
-def _build_explanations(recent: RecentTask) -> dict[str, Explanation]:
-    devices, arrival = dict(enumerate(recent.devices)), recent.record.arrival_time
-    return {name: _build_explanation(each, devices, arrival) for name, each in recent.explanations.items()}
-
-
-def _build_explanation(explanation: explain.Explanation, devices: Devices, now: float) -> Explanation:
-    return Explanation(
-        gpu_fraction=explanation.gpu_fraction,
-        device=explanation.device,
-        rule=explanation.rule,
-        why=describe_decision(explanation, {index: name for index, (name, _) in devices.items()}, now),
-        expected_time=explanation.expected_time,
-        expected_finish=explanation.expected_finish,
-        candidates=[_build_candidate(each, *devices.get(each.device, ("", ""))) for each in explanation.candidates],
-        contributions=dict(explanation.contributions),
-    )
-
-
-def _build_candidate(candidate: explain.Candidate, name: str, kind: str) -> Candidate:
-    figures: dict[str, Any] = asdict(candidate)
-    return Candidate(device_name=name, kind=kind, predicted_time=figures.pop("seconds"), **figures)
+def _build_explanation(explanation: explain.Explanation, devices: Devices, now: float) -> schemas.Explanation:
+    candidates = []
+    for each in explanation.candidates:
+        name, kind = devices.get(each.device, ("", ""))
+        figures: dict[str, Any] = asdict(each)
+        predicted = figures.pop("seconds")
+        candidates.append(schemas.Candidate(device_name=name, kind=kind, predicted_time=predicted, **figures))
+    why = describe_decision(explanation, {index: name for index, (name, _) in devices.items()}, now)
+    return schemas.Explanation(**vars(explanation) | {"why": why, "candidates": candidates})
 
 
 def describe_decision(explanation: explain.Explanation, names: Mapping[int, str], now: float) -> str:
     """Return the placement and its rationale in one line."""
-    return _describe_place(explanation, names) + _describe_rationale(explanation, names, now) + _feature(explanation)
-
-
-def _describe_place(explanation: explain.Explanation, names: Mapping[int, str]) -> str:
     device, share = names.get(explanation.device, "no device"), explanation.gpu_fraction
-    if 0.0 < share < 1.0:
-        return f"{share:.0%} on {device}, the rest on a CPU"
-    return f"whole on {device}"
+    place = f"{share:.0%} on {device}, the rest on a CPU" if 0.0 < share < 1.0 else f"whole on {device}"
+    weights = {name: abs(value) for name, value in explanation.contributions.items() if math.isfinite(value)}
+    feature = f"; mostly because of {max(weights, key=weights.__getitem__)}" if weights else ""
+    return place + _describe_rationale(explanation, names, now) + feature
 
 
 def _describe_rationale(explanation: explain.Explanation, names: Mapping[int, str], now: float) -> str:
@@ -229,8 +196,3 @@ def _describe_rationale(explanation: explain.Explanation, names: Mapping[int, st
     if gap >= 0:
         return text + f", {gap:.3g} s before {name}, the next best"
     return text + f", {-gap:.3g} s after {name}, which it passes over"
-
-
-def _feature(explanation: explain.Explanation) -> str:
-    weights = {name: abs(value) for name, value in explanation.contributions.items() if math.isfinite(value)}
-    return f"; mostly because of {max(weights, key=lambda name: weights[name])}" if weights else ""

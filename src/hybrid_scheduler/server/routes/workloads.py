@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import orjson
 from fastapi import APIRouter, HTTPException, Path, Query, Request
@@ -27,6 +27,8 @@ from hybrid_scheduler.workloads.generator import PRESETS, WorkloadGenerator
 from hybrid_scheduler.workloads.library import NAME, Entry, is_upload, parse_name
 from hybrid_scheduler.workloads.statistics import compute_shape
 
+READ_SECONDS = 60.0  # that reading a file may take
+T = TypeVar("T")
 SHAPE_TASKS = 2000  # of a preset
 SHAPE_CACHE_SECONDS = 3600.0  # a file of the same SHA-256 has the same shape
 PATTERN = f"^{NAME}$"
@@ -123,11 +125,7 @@ def _describe_preset(name: str) -> WorkloadLine:
 
 def _describe_upload(entry: Entry, used: set[str]) -> WorkloadLine:
     return WorkloadLine(
-        **asdict(entry),
-        spec=entry.spec,
-        kind="upload",
-        live=not entry.obstacle,
-        in_use=entry.name in used,
+        **asdict(entry), spec=entry.spec, kind="upload", live=not entry.obstacle, in_use=entry.name in used
     )
 
 
@@ -161,8 +159,16 @@ async def _receive_upload(manager: RaceManager, name: str, body: AsyncIterator[b
             raise InputError(f"the upload of '{name}' broke off: send it again") from None
         except OSError as error:
             raise ConflictError(f"'{name}' cannot be stored ({error.strerror}): free space on the server") from None
-        async with manager.reading:
-            return await asyncio.to_thread(library.keep, name, path)
+        return await _read_in_time(manager, name, lambda: library.keep(name, path))
+
+
+async def _read_in_time(manager: RaceManager, name: str, read: Callable[[], T]) -> T:
+    """Read a file in a thread, a few at a time; one that takes too long makes room for others."""
+    try:
+        async with manager.reading, asyncio.timeout(READ_SECONDS):
+            return await asyncio.to_thread(read)
+    except TimeoutError:
+        raise ConflictError(f"'{name}' takes longer than {READ_SECONDS:g} s to read: leave out some of it") from None
 
 
 async def _find_shape(manager: RaceManager, name: str) -> WorkloadShape:
@@ -176,8 +182,7 @@ async def _find_shape(manager: RaceManager, name: str) -> WorkloadShape:
         line, key = _describe_upload(entry, await _find_used_uploads(manager)), f"shape:{entry.sha256}:{gpus}"
     shape = await manager.cache.get(key)
     if shape is None:
-        async with manager.reading:
-            shape = await asyncio.to_thread(_compute_shape, manager, line, Cluster.default(gpus))
+        shape = await _read_in_time(manager, name, lambda: _compute_shape(manager, line, Cluster.default(gpus)))
         await manager.cache.set(key, shape, SHAPE_CACHE_SECONDS)
     return WorkloadShape.model_validate({**line.model_dump(), "num_gpus": gpus, **orjson.loads(shape)})
 

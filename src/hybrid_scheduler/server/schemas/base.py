@@ -7,7 +7,9 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-MAX_ID = 2**53 - 1  # largest integer of a browser; both databases can count further
+from hybrid_scheduler.live.settings import MAX_SEED
+
+MAX_ID = MAX_SEED  # as large: both are integers that a browser can hold
 Id = Annotated[int, Field(ge=0, le=MAX_ID)]
 
 

@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter
 
-from hybrid_scheduler.live.records import TaskRecord, TaskResult
-from hybrid_scheduler.live.snapshot import Analysis, SchedulerFigures
+from hybrid_scheduler.live.snapshot import Analysis, CertifiedWindow, SchedulerFigures, TaskRecord, TaskResult
+from hybrid_scheduler.server.feed import TaskUpdate
 from hybrid_scheduler.server.schemas.base import Number, Schema, tidy_definition
 from hybrid_scheduler.server.schemas.race import MEASURED, Device, LiveSettings
 
@@ -41,6 +41,7 @@ class Compared(Schema):
     mean_turnaround: Number
     makespan: Number
     makespan_over_bound: Number
+    turnaround_over_bound: Number
     wins: int
     saturated: bool
 
@@ -71,12 +72,16 @@ class SimulationUpdate(Numbered):
     settings: LiveSettings
     devices: list[Device]
     schedulers: list[SchedulerFigures]
+    certified_window: CertifiedWindow | None = Field(description="The certified window; null: too few tasks yet.")
     error: str
     task: LatestTask | None
     comparison: list[Compared]
     latest_results: dict[str, TaskResult]
     records: list[TaskRecord] = Field(description="New tasks, the newest 50 at most.")
     records_total: int = Field(description="New tasks, all of them.")
+    updates: list[TaskUpdate] = Field(
+        description="Tasks of earlier updates that waited in an ordered queue and have started since."
+    )
     spans: list[Span] = Field(
         description="New shares of tasks on devices, the newest 300 at most: scheduler, device, start, end, task, "
         "attempt. An attempt above 1 replaces the shares of that task that had not ended when its device failed."
@@ -112,6 +117,34 @@ class Hello(Schema):
     notice: str = Field(description="Present problem of the service; empty: none.")
 
 
+class SchedulerHistory(Schema):
+    """Figures of a scheduler at the moments of a history; null before it joined."""
+
+    turnaround: list[Number] = Field(description="Mean of the last tasks, s.")
+    p95: list[Number] = Field(description="Turnaround, s.")
+    execution: list[Number] = Field(description="Mean of the last tasks, s.")
+    backlog: list[Number]
+    over_bound: list[Number] = Field(description="Makespan over its bound.")
+    turnaround_over_bound: list[Number]
+    utilisation: list[list[Number]] = Field(description="[device][moment]: busy share.")
+
+
+class History(Schema):
+    """The last five minutes before the next update, for clients that join; about a moment every two seconds."""
+
+    type: Literal["history"]
+    seq: int = Field(description="Number of the newest message.")
+    run_id: int | None
+    clock: list[float] = Field(description="Moments, seconds since 1970.")
+    time: list[float] = Field(description="The same, simulated seconds.")
+    rate: list[Number] = Field(description="Tasks per second of wall time.")
+    bound: list[Number]
+    schedulers: dict[str, SchedulerHistory]
+    marks: list[Mark]
+    log: list[Log] = Field(description="The last lines, 200 at most.")
+    notifications: list[Notification] = Field(description="The last ones, 20 at most.")
+
+
 class Reset(Schema):
     """The messages after the cursor are gone: start with the next update."""
 
@@ -127,8 +160,7 @@ class Skipped(Schema):
 
 
 Message = Annotated[
-    SimulationUpdate | Notification | Log | Hello | Reset | Skipped,
-    Field(discriminator="type"),
+    SimulationUpdate | Notification | Log | Hello | History | Reset | Skipped, Field(discriminator="type")
 ]
 messages: TypeAdapter[Message] = TypeAdapter(Message)
 

@@ -11,11 +11,14 @@ from hybrid_scheduler import registry
 from hybrid_scheduler.core.float_or_nan import FloatOrNaN
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.learning.insight import History
-from hybrid_scheduler.live.snapshot import Quantiles, SchedulerFigures
-from hybrid_scheduler.server.schemas.base import MAX_ID, Id, Number, Request, Schema
+from hybrid_scheduler.live import settings as limits
+from hybrid_scheduler.live.snapshot import CertifiedWindow, Quantiles, SchedulerFigures
+from hybrid_scheduler.server.schemas.base import Id, Number, Request, Schema
 
 State = Literal["none", "ready", "running", "paused", "stopped", "failed"]
 RankBy = Literal["mean_turnaround", "p95_turnaround", "avg_time", "mean_waiting", "energy", "cost"]
+SchedulerSpec = Annotated[str, Field(max_length=limits.MAX_SPEC)]
+GpuNumber = Annotated[int, Field(ge=0, lt=limits.MAX_GPUS)]
 NULLABLE = ("pace", "max_queue")  # settings for which null is a value
 MEASURED = (
     "Whether tasks really run: execution times are measured then, and queues follow from them; else everything is "
@@ -40,20 +43,39 @@ def check_schedulers(specs: list[str] | None) -> list[str] | None:
 class SettingsChange(Request):
     """Settings to change; what is left out stays as it is."""
 
-    schedulers: list[str] | None = Field(
+    schedulers: list[SchedulerSpec] | None = Field(
         None, max_length=50, description="Schedulers that take part.", examples=[["greedy", "eft"]]
     )
     preset: str | None = Field(
         None, max_length=200, description="Workload: a preset, or `upload:NAME`.", examples=["long_tail"]
     )
-    load: float | None = Field(None, description="Offered load; replaces a rate.", examples=[0.8])
-    rate: float | None = Field(None, description="Tasks per simulated second; replaces a load.", examples=[None])
-    energy_weight: float | None = Field(None, description="Weight of energy against time, 0 to 1.", examples=[0.5])
-    num_gpus: int | None = Field(None, description="Number of GPUs.", examples=[4])
-    failed_gpus: list[int] | None = Field(None, max_length=64, description="GPUs that do not work.", examples=[[1]])
-    pace: float | None = Field(None, description="Tasks per second of wall time; null: as fast as possible.")
-    max_queue: int | None = Field(None, description="Tasks that may wait in a lane; null: any number.")
-    seed: int | None = Field(None, ge=0, le=MAX_ID, description="Seed of the tasks to come.")
+    load: float | None = Field(
+        None, ge=limits.MIN_LOAD, le=limits.MAX_LOAD, description="Offered load; replaces a rate.", examples=[0.8]
+    )
+    rate: float | None = Field(
+        None,
+        ge=limits.MIN_RATE,
+        le=limits.MAX_RATE,
+        description="Tasks per simulated second; replaces a load.",
+        examples=[None],
+    )
+    energy_weight: float | None = Field(
+        None, ge=0.0, le=1.0, description="Weight of energy against time, 0 to 1.", examples=[0.5]
+    )
+    num_gpus: int | None = Field(None, ge=0, le=limits.MAX_GPUS, description="Number of GPUs.", examples=[4])
+    failed_gpus: list[GpuNumber] | None = Field(
+        None, max_length=limits.MAX_GPUS, description="GPUs that do not work.", examples=[[1]]
+    )
+    pace: float | None = Field(
+        None,
+        ge=limits.MIN_PACE,
+        le=limits.MAX_PACE,
+        description="Tasks per second of wall time; null: as fast as possible.",
+    )
+    max_queue: int | None = Field(
+        None, ge=1, le=limits.MAX_QUEUE, description="Tasks that may wait in a lane; null: any number."
+    )
+    seed: int | None = Field(None, ge=0, le=limits.MAX_SEED, description="Seed of the tasks to come.")
 
     _check_schedulers = field_validator("schedulers")(check_schedulers)
 
@@ -159,6 +181,15 @@ class Health(Schema):
     store: Part
     cache: Part
     engine: Part
+    disk: Part = Field(description="Space for the database; degraded if little is left.")
+    database_bytes: int | None = Field(
+        description="Size of the database, a minute old at most; null: not measured by this process.",
+        examples=[1_200_000],
+    )
+    disk_free_bytes: int | None = Field(
+        description="Left on its disk, with PostgreSQL on that of DATA_DIR.", examples=[10**10]
+    )
+    tasks: Part = Field(description="Background work of the server, which is started again when it fails.")
 
 
 class SchedulerEntry(Schema):
@@ -200,6 +231,9 @@ class Comparison(Schema):
     tasks_processed: int
     sim_time: float = Field(description="Simulated seconds.")
     bound: Number = Field(description="Lower bound: no schedule ends all tasks so far before this time.")
+    certified_window: CertifiedWindow | None = Field(
+        description="Tasks whose turnaround is certified, and the bounds; null: too few tasks yet."
+    )
     by: RankBy = Field(description="The figure of the last tasks by which they are ranked.")
     ranking: list[Ranked]
     histories: dict[str, History] = Field(description="The last training updates of every scheduler that learns.")

@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator
 
-from hybrid_scheduler.live.settings import MAX_GPUS
+from hybrid_scheduler.live.settings import MAX_GPUS, MAX_LOAD, MAX_RATE, MIN_LOAD, MIN_RATE
 from hybrid_scheduler.server.schemas.base import MAX_ID, Number, Request, Schema
-from hybrid_scheduler.server.schemas.race import check_schedulers
+from hybrid_scheduler.server.schemas.race import SchedulerSpec, check_schedulers
 
 MAX_SEEDS, MAX_TASKS, MAX_TITLE = 30, 100_000, 200
 ExperimentState = Literal["queued", "running", "finished", "failed", "cancelled", "interrupted"]
@@ -26,6 +26,7 @@ class Headline(Schema):
 
     scheduler: str = Field(examples=["eft"])
     mean_turnaround: Number = Field(description="Seconds from arrival to finish.")
+    tied: list[str] = Field(default=[], description="Schedulers of a comparison that cannot be told apart from it.")
 
 
 class RunLine(Schema):
@@ -169,12 +170,16 @@ class ExperimentCreate(Request):
     """An experiment to run."""
 
     title: Title | None = Field(None, examples=["long tails overnight"])
-    schedulers: list[str] = Field(
+    schedulers: list[SchedulerSpec] = Field(
         min_length=1, max_length=20, description="Schedulers to compare.", examples=[["greedy", "eft"]]
     )
     workload: str = Field("mixed", max_length=200, description="A preset, or `upload:NAME`.", examples=["long_tail"])
-    load: float | None = Field(None, gt=0.0, le=100.0, description="Offered load; or give a rate.", examples=[0.8])
-    rate: float | None = Field(None, gt=0.0, le=1e6, description="Tasks per simulated second.", examples=[None])
+    load: float | None = Field(
+        None, ge=MIN_LOAD, le=MAX_LOAD, description="Offered load; or give a rate.", examples=[0.8]
+    )
+    rate: float | None = Field(
+        None, ge=MIN_RATE, le=MAX_RATE, description="Tasks per simulated second.", examples=[None]
+    )
     num_gpus: int = Field(4, ge=0, le=MAX_GPUS, description="Number of GPUs.")
     tasks: int | None = Field(
         None, ge=1, le=MAX_TASKS, description="Tasks of a seed; null: as many as the preset or file has."

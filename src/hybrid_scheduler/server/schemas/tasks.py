@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from hybrid_scheduler.core.placements import REASONS
+from hybrid_scheduler.core.placements import REASONS, WAITING
 from hybrid_scheduler.server.schemas.base import Id, Number, Request, Schema
 from hybrid_scheduler.workloads.statistics import Arrivals, Distribution
 
@@ -15,7 +15,7 @@ MAX_SIZE = 1e6
 MAX_MEMORY = 1e9  # MB
 
 _STATUS = "0 it ran; 1 it ran elsewhere than the scheduler said, because it does not fit there; " + "; ".join(
-    f"{status} rejected, {reason}" for status, reason in REASONS.items()
+    [*(f"{status} rejected, {reason}" for status, reason in REASONS.items()), f"{WAITING} it has not started yet"]
 )
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 

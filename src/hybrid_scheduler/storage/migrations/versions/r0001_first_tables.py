@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects.postgresql import JSONB
@@ -16,31 +18,17 @@ MOMENT = sa.DateTime(timezone=True)
 
 def upgrade() -> None:
     """Create everything; parents before their children."""
-    _runs()
-    _tasks()
-    _beside_the_run()
-
-
-def downgrade() -> None:
-    """Drop everything; children before their parents."""
-    for name in ("models", "settings_changes", "training_data", "scheduler_results", "tasks", "claims", "runs"):
-        op.drop_table(name)
-
-
-def _runs() -> None:
     op.create_table(
         "runs",
-        sa.Column("id", SERIAL, nullable=False),
-        sa.Column("kind", sa.String(), nullable=False),
-        sa.Column("status", sa.String(), nullable=False),
-        sa.Column("seed", sa.BigInteger(), nullable=False),
-        sa.Column("version", sa.String(), nullable=False),
-        sa.Column("started_at", MOMENT, nullable=False),
+        *_columns(SERIAL, "id"),
+        *_columns(sa.String(), "kind", "status"),
+        *_columns(sa.BigInteger(), "seed"),
+        *_columns(sa.String(), "version"),
+        *_columns(MOMENT, "started_at"),
         sa.Column("ended_at", MOMENT),
         sa.Column("owner", sa.String()),
-        sa.Column("heartbeat_at", MOMENT, nullable=False),
-        sa.Column("cluster", DOCUMENT, nullable=False),
-        sa.Column("settings", DOCUMENT, nullable=False),
+        *_columns(MOMENT, "heartbeat_at"),
+        *_columns(DOCUMENT, "cluster", "settings"),
         sa.Column("summary", DOCUMENT),
         sa.Column("last_batch", sa.String()),
         sa.PrimaryKeyConstraint("id", name="pk_runs"),
@@ -49,89 +37,76 @@ def _runs() -> None:
     op.create_index("ix_runs_status", "runs", ["status"])
     op.create_table(
         "claims",
-        sa.Column("name", sa.String(), nullable=False),
-        sa.Column("owner", sa.String(), nullable=False),
-        sa.Column("expires_at", MOMENT, nullable=False),
+        *_columns(sa.String(), "name", "owner"),
+        *_columns(MOMENT, "expires_at"),
         sa.PrimaryKeyConstraint("name", name="pk_claims"),
     )
-
-
-def _tasks() -> None:
     op.create_table(
         "tasks",
-        sa.Column("run_id", SERIAL, nullable=False),
-        sa.Column("task_id", sa.BigInteger(), nullable=False),
-        sa.Column("size", sa.Double(), nullable=False),
-        sa.Column("compute_intensity", sa.Double(), nullable=False),
-        sa.Column("memory_required", sa.Double(), nullable=False),
-        sa.Column("arrival_time", sa.Double(), nullable=False),
-        sa.Column("dependencies", DOCUMENT, nullable=False),
+        *_columns(SERIAL, "run_id"),
+        *_columns(sa.BigInteger(), "task_id"),
+        *_columns(sa.Double(), "size", "compute_intensity", "memory_required", "arrival_time"),
+        *_columns(DOCUMENT, "dependencies"),
         sa.PrimaryKeyConstraint("run_id", "task_id", name="pk_tasks"),
         sa.ForeignKeyConstraint(["run_id"], ["runs.id"], name="fk_tasks_run_id"),
         sqlite_with_rowid=False,
     )
+    times = ("start_time", "finish_time", "actual_time", "waiting_time", "turnaround_time")
     op.create_table(
         "scheduler_results",
-        sa.Column("id", SERIAL, nullable=False),
-        sa.Column("run_id", SERIAL, nullable=False),
-        sa.Column("task_id", sa.BigInteger(), nullable=False),
-        sa.Column("scheduler_name", sa.String(), nullable=False),
-        sa.Column("attempt", sa.SmallInteger(), nullable=False),
+        *_columns(SERIAL, "id", "run_id"),
+        *_columns(sa.BigInteger(), "task_id"),
+        *_columns(sa.String(), "scheduler_name"),
+        *_columns(sa.SmallInteger(), "attempt"),
         sa.Column("gpu_fraction", sa.Double()),
-        sa.Column("device", sa.Integer(), nullable=False),
-        sa.Column("status", sa.SmallInteger(), nullable=False),
-        sa.Column("start_time", sa.Double()),
-        sa.Column("finish_time", sa.Double()),
-        sa.Column("actual_time", sa.Double()),
-        sa.Column("waiting_time", sa.Double()),
-        sa.Column("turnaround_time", sa.Double()),
-        sa.Column("energy_consumption", sa.Double()),
-        sa.Column("execution_cost", sa.Double()),
-        sa.Column("measured", sa.Boolean(), nullable=False),
+        *_columns(sa.Integer(), "device"),
+        *_columns(sa.SmallInteger(), "status"),
+        *_columns(sa.Double(), *times, "energy_consumption", "execution_cost", nullable=True),
+        *_columns(sa.Boolean(), "measured"),
         sa.PrimaryKeyConstraint("id", name="pk_scheduler_results"),
         sa.ForeignKeyConstraint(
             ["run_id", "task_id"], ["tasks.run_id", "tasks.task_id"], name="fk_scheduler_results_run_id"
         ),
         sa.UniqueConstraint("run_id", "task_id", "scheduler_name", "attempt", name="uq_scheduler_results"),
     )
-
-
-def _beside_the_run() -> None:
+    labels = ("optimal_gpu_fraction", "optimal_time")
     op.create_table(
         "training_data",
-        sa.Column("id", SERIAL, nullable=False),
-        sa.Column("run_id", SERIAL, nullable=False),
-        sa.Column("task_id", sa.BigInteger(), nullable=False),
-        sa.Column("size", sa.Double(), nullable=False),
-        sa.Column("compute_intensity", sa.Double(), nullable=False),
-        sa.Column("memory_required", sa.Double(), nullable=False),
-        sa.Column("optimal_gpu_fraction", sa.Double(), nullable=False),
-        sa.Column("optimal_time", sa.Double(), nullable=False),
+        *_columns(SERIAL, "id", "run_id"),
+        *_columns(sa.BigInteger(), "task_id"),
+        *_columns(sa.Double(), "size", "compute_intensity", "memory_required", *labels),
         sa.PrimaryKeyConstraint("id", name="pk_training_data"),
         sa.ForeignKeyConstraint(["run_id"], ["runs.id"], name="fk_training_data_run_id"),
         sa.UniqueConstraint("run_id", "task_id", name="uq_training_data"),
     )
     op.create_table(
         "settings_changes",
-        sa.Column("id", SERIAL, nullable=False),
-        sa.Column("run_id", SERIAL, nullable=False),
-        sa.Column("at_task", sa.BigInteger(), nullable=False),
-        sa.Column("at_time", sa.Double(), nullable=False),
-        sa.Column("change", DOCUMENT, nullable=False),
-        sa.Column("created_at", MOMENT, nullable=False),
+        *_columns(SERIAL, "id", "run_id"),
+        *_columns(sa.BigInteger(), "at_task"),
+        *_columns(sa.Double(), "at_time"),
+        *_columns(DOCUMENT, "change"),
+        *_columns(MOMENT, "created_at"),
         sa.PrimaryKeyConstraint("id", name="pk_settings_changes"),
         sa.ForeignKeyConstraint(["run_id"], ["runs.id"], name="fk_settings_changes_run_id"),
     )
     op.create_index("ix_settings_changes_run_id", "settings_changes", ["run_id"])
     op.create_table(
         "models",
-        sa.Column("id", SERIAL, nullable=False),
+        *_columns(SERIAL, "id"),
         sa.Column("run_id", SERIAL),
-        sa.Column("scheduler_name", sa.String(), nullable=False),
-        sa.Column("path", sa.String(), nullable=False),
-        sa.Column("sha256", sa.String(), nullable=False),
-        sa.Column("training", DOCUMENT, nullable=False),
-        sa.Column("created_at", MOMENT, nullable=False),
+        *_columns(sa.String(), "scheduler_name", "path", "sha256"),
+        *_columns(DOCUMENT, "training"),
+        *_columns(MOMENT, "created_at"),
         sa.PrimaryKeyConstraint("id", name="pk_models"),
         sa.ForeignKeyConstraint(["run_id"], ["runs.id"], name="fk_models_run_id"),
     )
+
+
+def _columns(kind: sa.types.TypeEngine[Any], *names: str, nullable: bool = False) -> list[sa.Column[Any]]:
+    return [sa.Column(name, kind, nullable=nullable) for name in names]
+
+
+def downgrade() -> None:
+    """Drop everything; children before their parents."""
+    for name in ("models", "settings_changes", "training_data", "scheduler_results", "tasks", "claims", "runs"):
+        op.drop_table(name)
