@@ -1,8 +1,8 @@
 """Child processes of our own: a function in another interpreter, framed messages both ways, and a pool of them.
 
 A child is a fresh `python` that imports its target by name. Unlike a child of `multiprocessing` it never runs the
-caller's main script again, so scripts need no `if __name__ == "__main__"`. It is killed with `close` and ends by
-itself when its parent does, however that died.
+caller's main script again, so scripts need no `if __name__ == "__main__"`. It is killed with `close`, together with
+processes of its own, and dies with its parent, however that died and whatever the child is doing.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import pickle
 import select
+import signal
 import socket
 import struct
 import subprocess
@@ -28,6 +29,7 @@ LENGTH = struct.Struct("<Q")
 CHUNK = 262_144  # bytes of one read
 LARGE = 65_536  # bytes from which a message is written by itself rather than copied
 STDERR = 2
+F_SETSIG = 10  # Linux; `fcntl` of Python 3.11 has no name for it
 POLL_MILLISECONDS = 200  # between two looks for jobs that exceed their time limit
 ENTRY = "from hybrid_scheduler.processes import main; main()"  # not `-m`: this module must exist once in the child
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
@@ -115,16 +117,21 @@ class ChildProcess:
     ) -> None:
         ours, theirs = socket.socketpair()
         self.channel = Channel(ours)
+        lifeline, writable = os.pipe()
+        self._lifeline = os.fdopen(writable, "wb")  # nothing is ever written: it is closed when this process ends
         name = f"{target.__module__}.{target.__qualname__}"  # for whoever lists processes
-        with theirs:
+        try:
             self._process = subprocess.Popen(  # noqa: S603  # our own interpreter and module
-                [sys.executable, "-c", ENTRY, str(theirs.fileno()), str(nice), name],
-                pass_fds=[theirs.fileno()],
+                [sys.executable, "-c", ENTRY, str(theirs.fileno()), str(lifeline), str(nice), name],
+                pass_fds=[theirs.fileno(), lifeline],
                 env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=stdout,
                 start_new_session=True,
             )
+        finally:
+            theirs.close()
+            os.close(lifeline)
         with suppress(OSError):  # a child that is dead already is noticed by whoever receives
             self.channel.send([pickle.dumps(sys.path), pickle.dumps((target, arguments))])
 
@@ -138,21 +145,24 @@ class ChildProcess:
         return self._process.wait()
 
     def kill(self) -> None:
-        """Kill it; receivers see the end of the channel."""
-        self._process.kill()
+        """Kill it and the processes of its session; receivers see the end of the channel."""
+        if self._process.poll() is None:
+            with suppress(ProcessLookupError):  # it ended just now
+                os.killpg(self._process.pid, signal.SIGKILL)
 
     def close(self) -> None:
         """Kill it, wait until it is gone and close the channel; may be called again."""
         self.kill()
         self.wait()
         self.channel.close()
+        self._lifeline.close()
 
 
 def main() -> None:
     """Run the target that the parent names, until it returns or the parent is gone."""
     channel = Channel(socket.socket(fileno=int(sys.argv[1])))
-    os.nice(int(sys.argv[2]))
-    threading.Thread(target=_exit_with_parent, args=[channel], daemon=True).start()
+    _die_with_parent(int(sys.argv[2]))
+    os.nice(int(sys.argv[3]))
     with suppress(EOFError, ConnectionError):  # the parent is gone, and with it whoever wants the result
         sys.path[:] = pickle.loads(channel.receive_one())  # noqa: S301  # our parent wrote it
         target, arguments = pickle.loads(channel.receive_one())  # noqa: S301  # as above
@@ -161,9 +171,22 @@ def main() -> None:
     os._exit(0)  # threads of libraries must not keep the process alive
 
 
-def _exit_with_parent(channel: Channel) -> None:
+def _die_with_parent(lifeline: int) -> None:
+    """Let the end of the parent, which closes its end of a pipe, end this process."""
+    os.set_inheritable(lifeline, False)
+    if sys.platform == "linux":  # killed by the system, also in the middle of a function that keeps the interpreter
+        import fcntl
+
+        fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
+        fcntl.fcntl(lifeline, F_SETSIG, signal.SIGKILL)
+        fcntl.fcntl(lifeline, fcntl.F_SETFL, fcntl.fcntl(lifeline, fcntl.F_GETFL) | os.O_ASYNC)
+    threading.Thread(target=_exit_after, args=[lifeline], daemon=True).start()
+
+
+def _exit_after(lifeline: int) -> None:
+    """End this process when the pipe is closed, which may have been before it asked for a signal."""
     poll = select.poll()
-    poll.register(channel, 0)  # no events: a hang-up is reported nevertheless
+    poll.register(lifeline, 0)  # no events: a hang-up is reported nevertheless
     poll.poll()
     os._exit(1)
 
@@ -192,7 +215,7 @@ def run_jobs(
             for worker in workers:
                 if worker.job < 0 and (following := next(waiting, None)) is not None:
                     worker.assign(*following)
-            for outcome in (*_collect_outcomes(workers), *_stop_overdue(workers, time_limit)):
+            for outcome in list(_collect_outcomes(workers, time_limit)):  # at once: the caller may take its time
                 left -= 1
                 yield outcome
     finally:
@@ -223,7 +246,7 @@ class _Worker:
         return outcome
 
 
-def _collect_outcomes(workers: Sequence[_Worker]) -> Iterator[JobOutcome]:
+def _collect_outcomes(workers: Sequence[_Worker], time_limit: float) -> Iterator[JobOutcome]:
     busy = {worker.child.channel.fileno(): worker for worker in workers if worker.job >= 0}
     poll = select.poll()
     for number in busy:
@@ -238,9 +261,6 @@ def _collect_outcomes(workers: Sequence[_Worker]) -> Iterator[JobOutcome]:
         for message in messages:
             worker.job = -1
             yield pickle.loads(message)  # noqa: S301  # our own child wrote it
-
-
-def _stop_overdue(workers: Sequence[_Worker], time_limit: float) -> Iterator[JobOutcome]:
     for worker in workers:
         if worker.job >= 0 and time.monotonic() - worker.since > time_limit:
             yield worker.abort(f"not done after {time_limit:g} s")

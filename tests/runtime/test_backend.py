@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from hybrid_scheduler.runtime.backend import MAX_BYTES, MAX_CALLS
+from hybrid_scheduler.runtime.backend import MAX_BYTES, MAX_CALLS, MAX_FUNCTIONS, FunctionSlots
 from hybrid_scheduler.runtime.jobs import LOST, SMALL_SECONDS, VALUE, Call
 from scripted_backend import ScriptedBackend
 
@@ -78,6 +78,25 @@ def test_where_answers_come_in_batches_the_deadly_call_is_found_and_the_others_c
     assert sorted(backend.ended) == [(number, LOST if number == deadly else VALUE) for number in range(4)]
     assert tried == backend.max_attempts
     assert all(len(batch) == 1 for batch in backend.batches[1:])
+
+
+def test_a_worker_is_sent_a_function_once_until_others_have_taken_its_place() -> None:
+    slots = FunctionSlots()
+    slot, function = slots.refer(b"f")
+    assert function == b"f"
+    assert slots.refer(b"f") == (slot, b"")
+    others = [slots.refer(b"%d" % number) for number in range(MAX_FUNCTIONS)]
+    assert all(function for _, function in others)
+    assert len({other for other, _ in others}) == MAX_FUNCTIONS
+    assert slots.refer(b"f")[1] == b"f", "it had to go"
+
+
+def test_a_new_worker_has_no_functions() -> None:
+    backend = ScriptedBackend.open()
+    slots = backend.queues[0].functions
+    slots.refer(b"f")
+    backend.die()
+    assert b"f" not in backend.queues[0].functions
 
 
 def test_an_answer_that_comes_twice_counts_once() -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from statistics import median
 
+import pytest
+
 import real_tasks
 from benchmarks.learnt_throughput import run_batches
 from hybrid_scheduler.registry import schedulers
 from hybrid_scheduler.runtime.dispatcher import DECISION_BLOCK, LOOKAHEAD, Dispatcher
 from hybrid_scheduler.runtime.jobs import TaskFunction
+from hybrid_scheduler.runtime.measured_times import TRIALS
 from scripted_backend import ScriptedBackend
 
 
@@ -35,6 +38,40 @@ def test_a_burst_of_small_jobs_is_decided_on_in_blocks_and_every_future_gets_its
     assert dispatcher.wait(timeout=0)
 
 
+@pytest.mark.parametrize("policy", ["eft", "min_min", "sufferage", "hybrid_ml"])
+def test_a_new_task_is_tried_on_every_class_and_the_rest_waits_for_what_that_shows(policy: str) -> None:
+    """A hundred calls, 10 ms on the GPU and 500 ms on the CPU: all of them on the GPU would take a second."""
+    backend = ScriptedBackend("cpu,gpu=emulated:slowdown=1")
+    dispatcher = Dispatcher(schedulers.create(policy), backend)
+    dispatcher.start()
+    function, seconds = TaskFunction(real_tasks.double), (0.5, 0.01)
+    jobs = [function.create_job(number, (number,), {}, 0.0) for number in range(100)]
+    for job in jobs:
+        dispatcher.submit(job)
+    assert all(1 <= len(queue.in_flight) + len(queue.waiting) <= TRIALS for queue in backend.queues)
+    clock, ran = [0.0, 0.0], [0, 0]
+    while any(queue.in_flight for queue in backend.queues):
+        busy = [device for device in (0, 1) if backend.queues[device].in_flight]
+        device = min(busy, key=lambda each: clock[each] + seconds[each])
+        clock[device] += seconds[device]
+        ran[device] += 1
+        backend.answer(backend.queues[device].in_flight[0].number, device=device, seconds=seconds[device])
+    assert all(job.future.result(timeout=0) == 1 for job in jobs)
+    assert ran[0] <= TRIALS
+    assert max(clock) <= 1.8
+    assert dispatcher.wait(timeout=0)
+
+
+def test_calls_of_an_unknown_task_keep_all_devices_busy_where_there_is_nothing_to_choose() -> None:
+    backend = ScriptedBackend("cpu*8")
+    dispatcher = Dispatcher(schedulers.create("eft"), backend)
+    dispatcher.start()
+    function = TaskFunction(real_tasks.double)
+    for number in range(40):
+        dispatcher.submit(function.create_job(number, (number,), {}, 0.0))
+    assert [len(queue.in_flight) for queue in backend.queues] == [2] * 8
+
+
 def test_when_a_device_runs_dry_the_policy_decides_again_on_calls_that_no_worker_holds() -> None:
     backend = ScriptedBackend("cpu,gpu=emulated:slowdown=1")
     dispatcher = Dispatcher(schedulers.create("eft"), backend)
@@ -59,6 +96,28 @@ def test_when_a_device_runs_dry_the_policy_decides_again_on_calls_that_no_worker
     assert all(job.future.result(timeout=0) == 1 for job in jobs)
     assert sum(map(len, backend.batches)) == len(jobs), "every job was sent once"
     assert dispatcher.wait(timeout=0)
+
+
+@pytest.mark.parametrize(("policy", "served"), [("spt", [9, 8, 7, 6, 5, 4, 3, 2]), ("eft", [2, 3, 4, 5, 6, 7, 8, 9])])
+def test_a_policy_that_orders_queues_sends_the_waiting_job_with_the_least_key(policy: str, served: list[int]) -> None:
+    backend = ScriptedBackend("cpu")
+    dispatcher = Dispatcher(schedulers.create(policy), backend)
+    function = TaskFunction(real_tasks.double, size=lambda number: 10.0 - number)  # the later, the shorter
+    for number in range(10):
+        for _ in range(9):
+            size = 10.0 - number
+            dispatcher.times.observe(function.name, backend.devices[0].signature, "cpu", size, size)
+    dispatcher.start()
+    jobs = [function.create_job(number, (number,), {}, 0.0) for number in range(10)]
+    for job in jobs:
+        dispatcher.submit(job)
+    order = list[int]()
+    while backend.queues[0].in_flight:
+        call = backend.queues[0].in_flight[0]
+        order.append(call.tag[0].number)
+        # Answered in 10 µs, they would count as small jobs, which are decided on in blocks.
+        backend.answer(call.number, seconds=float(10 - order[-1]))
+    assert order == [0, 1, *served]
 
 
 def test_once_times_are_learnt_devices_are_given_work_as_in_the_best_assignment() -> None:

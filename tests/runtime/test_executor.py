@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import real_tasks
-from hybrid_scheduler import Command, HybridScheduler, registry
+from hybrid_scheduler import Command, HybridScheduler
 from hybrid_scheduler.errors import InputError, PolicyError, SchedulerError
 from hybrid_scheduler.runtime.jobs import RemoteTraceback, WorkerLostError
 from hybrid_scheduler.runtime.tasks import CommandError
@@ -39,6 +39,13 @@ def test_a_future_gets_the_result(scheduler: HybridScheduler) -> None:
 
 def test_map_keeps_the_order(scheduler: HybridScheduler) -> None:
     assert list(scheduler.map(real_tasks.double, range(40))) == list(range(0, 80, 2))
+
+
+def test_map_runs_calls_in_chunks_if_it_is_told_to(scheduler: HybridScheduler) -> None:
+    assert list(scheduler.map(real_tasks.add, range(41), range(41), chunksize=7)) == list(range(0, 82, 2))
+    assert scheduler.times.has_measured("real_tasks.add in chunks", scheduler.devices[0].signature)
+    with pytest.raises(ValueError, match="chunksize is 0"):
+        scheduler.map(real_tasks.double, [1], chunksize=0)
 
 
 def test_as_completed_and_wait_of_the_standard_library_work(scheduler: HybridScheduler) -> None:
@@ -66,7 +73,7 @@ def test_a_result_that_cannot_be_pickled_is_an_error_of_that_task_alone(schedule
     with pytest.raises(TypeError, match="pickle"):
         scheduler.submit(threading.Lock).result(timeout=DEADLINE)
     with pytest.raises(TypeError, match="pickle"):
-        scheduler.submit(real_tasks.double, threading.Lock()).result(timeout=DEADLINE)
+        scheduler.submit(real_tasks.nap, 0.0, threading.Lock()).result(timeout=DEADLINE)
     assert scheduler.submit(real_tasks.double, 1).result(timeout=DEADLINE) == 2
 
 
@@ -88,7 +95,8 @@ def test_what_has_not_begun_can_be_cancelled(scheduler: HybridScheduler) -> None
     assert last.cancel()
     with pytest.raises(CancelledError):
         last.result()
-    assert wait([*busy, last], timeout=DEADLINE).not_done == set()
+    assert wait(busy, timeout=DEADLINE).not_done == set()
+    assert wait([last], timeout=DEADLINE).not_done == set()
 
 
 def test_futures_among_the_arguments_are_waited_for(scheduler: HybridScheduler) -> None:
@@ -122,12 +130,44 @@ def test_each_kind_of_device_runs_its_own_implementation(scheduler: HybridSchedu
     assert scheduler.submit(real_tasks.gpu_only).result(timeout=DEADLINE) == "gpu"
 
 
-def test_workers_are_pinned_and_have_the_threads_they_were_given(scheduler: HybridScheduler) -> None:
-    allowed = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
-    found = scheduler.submit(real_tasks.cores).result(timeout=DEADLINE)
-    assert len(found) == 1
-    assert set(found) <= set(allowed)
+def test_workers_have_the_threads_they_were_given_and_share_all_cores(scheduler: HybridScheduler) -> None:
+    assert scheduler.submit(real_tasks.cores).result(timeout=DEADLINE) == sorted(os.sched_getaffinity(0))
     assert scheduler.submit(real_tasks.threads).result(timeout=DEADLINE) == "1"
+
+
+def test_a_worker_is_pinned_if_that_is_asked_for() -> None:
+    with HybridScheduler("eft", devices="cpu:pin=1") as scheduler:
+        assert len(scheduler.submit(real_tasks.cores).result(timeout=DEADLINE)) == 1
+
+
+def test_libraries_that_are_given_an_executor_find_out_how_many_calls_run_at_once(scheduler: HybridScheduler) -> None:
+    assert scheduler._max_workers == 2
+
+
+def test_futures_inside_containers_are_waited_for(scheduler: HybridScheduler) -> None:
+    parts = [scheduler.submit(real_tasks.double, number) for number in (1, 2)]
+    nested: Future[object] = scheduler.submit(real_tasks.nap, 0.0, [*parts, {"a": (parts[0], [parts[1]])}])
+    assert nested.result(timeout=DEADLINE) == [2, 4, {"a": (2, [4])}]
+
+
+class CountsPickles:
+    """An argument that knows how often it was pickled here."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def __reduce__(self) -> tuple[object, ...]:
+        self.count += 1
+        return (int, (7,))
+
+
+@pytest.mark.parametrize("policy", ["eft", "min_min", "hybrid_ml"])
+def test_arguments_are_pickled_once_however_often_is_decided_where_they_go(policy: str) -> None:
+    given = [CountsPickles() for _ in range(60)]
+    with HybridScheduler(policy, devices="cpu,gpu=emulated:slowdown=1") as scheduler:
+        futures = [scheduler.submit(real_tasks.nap, 0.005, each) for each in given]
+        assert [each.result(timeout=DEADLINE) for each in futures] == [7] * 60
+    assert [each.count for each in given] == [1] * 60
 
 
 def test_a_command_line_is_a_task(scheduler: HybridScheduler) -> None:
@@ -219,10 +259,6 @@ def test_no_worker_outlives_its_scheduler() -> None:
     while time.monotonic() < deadline and Path(f"/proc/{number}").exists():
         time.sleep(0.01)
     assert not Path(f"/proc/{number}").exists()
-
-
-def test_every_backend_is_in_the_registry() -> None:
-    assert [each.name for each in registry.backends] == ["local", "ray"]
 
 
 def test_the_example_of_own_tasks_says_what_it_found_and_where_more_would_run() -> None:

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from hybrid_scheduler.core.lane import Lane
 from hybrid_scheduler.core.placements import NO_PARENT, RAN
+from hybrid_scheduler.core.simulator import VirtualMultiGPU
 from hybrid_scheduler.core.view import TaskView, View
+from hybrid_scheduler.registry import schedulers
 from hybrid_scheduler.runtime.backend import Backend
-from hybrid_scheduler.runtime.devices import parse_devices
+from hybrid_scheduler.runtime.devices import build_cluster, parse_devices
 from hybrid_scheduler.runtime.dispatcher import Dispatcher
 from hybrid_scheduler.runtime.executor import create_backend, create_policy
 from hybrid_scheduler.runtime.jobs import Job
-from hybrid_scheduler.runtime.lane import ExecutionLane, Pace
+from hybrid_scheduler.runtime.lane import ExecutionLane, MeasuredComparison, Pace, SchedulerRun
 from hybrid_scheduler.schedulers.scheduler import from_function
+from hybrid_scheduler.studies.compare import Comparison
 from hybrid_scheduler.workloads import WorkloadGenerator
+from hybrid_scheduler.workloads.source import Source
 
 DEVICES = "cpu=emulated:slowdown=1,gpu=emulated:slowdown=1"
 
@@ -76,3 +82,27 @@ def test_children_wait_for_their_parents(backend: Backend) -> None:
     for row in range(len(tasks)):
         parents = tasks.edges.neighbours(row)
         assert (placed.finish[parents] <= placed.start[row]).all()
+
+
+@pytest.mark.parametrize(
+    ("eft", "greedy", "says"),
+    [
+        ((1.0, 1.1, 1.05), (1.5, 1.6, 1.4), "eft is ahead of greedy by 27% at least, 3 runs each"),
+        ((1.0, 1.3, 1.1), (1.2, 1.4, 1.25), "no ranking: within the noise of 3 runs each eft, greedy are equal"),
+        ((1.0,), (9.0,), "no ranking: 1 runs each cannot tell a difference from noise"),
+    ],
+)
+def test_a_ranking_within_the_noise_of_the_repeats_is_refused(
+    eft: tuple[float, ...], greedy: tuple[float, ...], says: str
+) -> None:
+    devices = parse_devices("emulated")
+    comparison = Comparison(
+        source=Source.of("mixed", 10), schedulers=("eft", "greedy"), cluster=build_cluster(devices)
+    )
+    seed = comparison.seeds[0]
+    real = MeasuredComparison(replace(comparison, seeds=(seed,)), devices, repeats=len(eft))
+    machine = VirtualMultiGPU(cluster=comparison.cluster)
+    placed = Lane(schedulers.create("eft"), machine).run(comparison.source.tasks(seed, comparison.cluster))
+    for spec, makespans in (("eft", eft), ("greedy", greedy)):
+        real.runs[seed, spec] = SchedulerRun(placed, 0, 0, makespans=makespans)
+    assert real.describe_ranking(["eft", "greedy"]).startswith(says)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from benchmarks.killed_workers import stress
+from hybrid_scheduler.runtime.backend import assign_cores
 from hybrid_scheduler.runtime.devices import parse_devices
-from hybrid_scheduler.runtime.local_backend import assign_cores
 
 
-def test_cores_are_assigned_round_robin() -> None:
-    assigned = assign_cores(parse_devices("cpu,gpu=emulated,gpu=emulated"))
-    assert all(len(each) <= 1 for each in assigned)
+def test_cores_are_assigned_to_devices_that_are_to_be_pinned() -> None:
+    first, *others = assign_cores(parse_devices("cpu:pin=1,gpu=emulated,gpu=emulated"))
+    assert len(first) == 1
+    assert others == [[], []], "not asked for"
 
 
 def test_tasks_are_accounted_for_while_workers_are_killed() -> None:

@@ -61,6 +61,25 @@ def test_a_bend_in_the_curve_is_followed() -> None:
     assert times.predict("f", ["gpu"], 3000.0)[0] == pytest.approx(1e-3 + 9e-3, rel=0.25)
 
 
+@pytest.mark.parametrize(("large", "small"), [(4, 59), (9, 59), (40, 300), (3, 2000)])
+def test_what_was_learnt_of_large_tasks_outlasts_many_small_ones(large: int, small: int) -> None:
+    draw = np.random.default_rng(4)
+    sizes = [1000.0] * large + [5.0] * small
+    seconds = [2e-4 * size * noise for size, noise in zip(sizes, draw.lognormal(0.0, 0.05, len(sizes)), strict=True)]
+    times = observe_all(seconds, sizes)
+    assert times.predict("f", ["gpu"], 1000.0)[0] == pytest.approx(0.2, rel=0.25)
+    assert times.predict("f", ["gpu"], 5.0)[0] == pytest.approx(1e-3, rel=0.25)
+    assert len(times.histories["f", "gpu"].log_size) <= WINDOW
+
+
+def test_a_change_that_small_tasks_prove_moves_large_ones_too() -> None:
+    times = observe_all([0.2] * 9 + [1e-3] * 40, [1000.0] * 9 + [5.0] * 40)
+    for _ in range(16):
+        times.observe("f", "gpu", "gpu0", 5.0, 3e-3)
+    assert times.predict("f", ["gpu"], 5.0)[0] == pytest.approx(3e-3, rel=0.1)
+    assert times.predict("f", ["gpu"], 1000.0)[0] == pytest.approx(0.6, rel=0.25)
+
+
 def test_a_lasting_change_makes_it_forget() -> None:
     times = observe_all([0.1] * WINDOW)
     for _ in range(12):
@@ -129,7 +148,7 @@ def test_files_that_are_missing_or_of_another_machine_teach_nothing(tmp_path: Pa
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("{", "torn or no JSON"),
+        ("{", "damaged or no JSON"),
         ("[]", "holds no measured times"),
         ('{"kind": "measured_times", "schema": 99}', "holds no measured times"),
     ],

@@ -1,12 +1,10 @@
-"""Calibration: fits the execution model to a profile by robust regression.
-
-Medians instead of squares: a single outlier does not bend a fit.
-"""
+"""Calibration: fits the execution model to a profile by medians, which a single outlier does not bend."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -14,13 +12,12 @@ import numpy as np
 from hybrid_scheduler.core.cluster import DEFAULT_CPU, DEFAULT_GPU, Cluster, Node
 from hybrid_scheduler.core.tasks import Floats
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.profiling.profile import MEASURED, REFERENCE, TO_DEVICE, Point, Profile
-from hybrid_scheduler.profiling.timing import Timing
+from hybrid_scheduler.profiling.profile import MEASURED, REFERENCE, TO_DEVICE, Profile
 
 SLOPES = np.concatenate([[0.0], np.geomspace(0.01, 1000.0, 501)])
 """Speed-up slopes of the grid search; neighbours differ by 2.3 %."""
-MIN_RANGE = 0.3
-"""Smallest range of intensities from which a slope can be fitted."""
+SIDES = ("cpu", "gpu")
+MIN_RANGE = 0.3  # smallest range of intensities from which a slope can be fitted
 REFERENCE_GPUS = 4
 
 
@@ -78,10 +75,7 @@ def fit_shared_power_law(groups: Sequence[tuple[Floats, Floats]]) -> PowerLaw:
 
 
 def fit_speedup_law(intensity: Sequence[float], speedup: Sequence[float], slope: float) -> SpeedupLaw:
-    """Fit speed · (1 + slope · intensity) by the smallest sum of absolute logarithmic errors.
-
-    `slope` is kept if the intensities are too similar to fit one.
-    """
+    """Fit speed · (1 + slope · intensity) by least absolute log errors; `slope` stays if intensities are alike."""
     xs, logs = np.asarray(intensity, np.float64), np.log(_positive(speedup))
     if len(xs) != len(logs):
         raise InputError(f"there are {len(xs)} intensities and {len(logs)} speed-ups: give one of each a point")
@@ -122,10 +116,6 @@ def _positive(values: Sequence[float]) -> Floats:
     return column
 
 
-Side = Callable[[Point], Timing | None]
-SIDES: dict[str, Side] = {"cpu": lambda point: point.cpu, "gpu": lambda point: point.gpu}
-
-
 @dataclass(frozen=True)
 class Calibration:
     """Fitted figures of the execution model; `sources` says which of them were measured."""
@@ -149,9 +139,21 @@ def calibrate(profile: Profile) -> Calibration:
     link = profile.link(TO_DEVICE)
     gpu_laws = _fit_kernels(profile, "gpu")
     source = MEASURED if gpu_laws else REFERENCE
+    speedup = SpeedupLaw(DEFAULT_GPU.speed, DEFAULT_GPU.speedup_slope)
+    if gpu_laws:
+        both = [(each, each.gpu) for each in profile.points if each.gpu]
+        pairs = [pair for pair in both if pair[0].operations is not None] or both
+        intensities = [point.compute_intensity for point, _ in pairs]
+        speedup = fit_speedup_law(
+            intensities, [point.cpu.seconds / gpu.seconds for point, gpu in pairs], DEFAULT_GPU.speedup_slope
+        )
+    kernels = [profile.select_kernel(name) for name in profile.kernels]
+    sizes = [np.array([each.size for each in points]) for points in kernels]
+    # One law for all kernels: their CPU times without the model's factor of intensity.
+    times = [np.array([each.cpu.seconds * (each.compute_intensity + 0.5) for each in points]) for points in kernels]
     return Calibration(
-        duration=fit_shared_power_law([_normalise_times(profile, name) for name in profile.kernels]),
-        speedup=_fit_speedup(profile) if gpu_laws else SpeedupLaw(DEFAULT_GPU.speed, DEFAULT_GPU.speedup_slope),
+        duration=fit_shared_power_law(list(zip(sizes, times, strict=True))),
+        speedup=speedup,
         bandwidth=link.bandwidth if link else DEFAULT_GPU.bandwidth,
         latency=link.latency if link else 0.0,
         bandwidth_error=link.error if link else 0.0,
@@ -159,13 +161,6 @@ def calibrate(profile: Profile) -> Calibration:
         gpu_laws=gpu_laws,
         sources={"duration": MEASURED, "speedup": source, "bandwidth": MEASURED if link else REFERENCE},
     )
-
-
-def _normalise_times(profile: Profile, kernel: str) -> tuple[Floats, Floats]:
-    """Return a kernel's sizes and its CPU times without the model's factor of intensity."""
-    points = profile.select_kernel(kernel)
-    sizes = np.array([each.size for each in points])
-    return sizes, np.array([each.cpu.seconds * (each.compute_intensity + 0.5) for each in points])
 
 
 def _fit_kernels(profile: Profile, side: str) -> dict[str, PowerLaw]:
@@ -176,17 +171,7 @@ def _fit_kernels(profile: Profile, side: str) -> dict[str, PowerLaw]:
 def _list_times(profile: Profile, kernel: str, side: str) -> list[tuple[float, float]]:
     """Return size and seconds of every measurement of a kernel on one side."""
     points = profile.select_kernel(kernel)
-    return [(each.size, timing.seconds) for each in points if (timing := SIDES[side](each))]
-
-
-def _fit_speedup(profile: Profile) -> SpeedupLaw:
-    both = [(each, each.gpu) for each in profile.points if each.gpu]
-    pairs = [pair for pair in both if pair[0].operations is not None] or both
-    return fit_speedup_law(
-        [point.compute_intensity for point, _ in pairs],
-        [point.cpu.seconds / gpu.seconds for point, gpu in pairs],
-        DEFAULT_GPU.speedup_slope,
-    )
+    return [(each.size, timing.seconds) for each in points if (timing := getattr(each, side))]
 
 
 def build_cluster(profile: Profile, gpus: int | None = None) -> Cluster:
@@ -207,7 +192,7 @@ def build_cluster(profile: Profile, gpus: int | None = None) -> Cluster:
 
 def _median_watts(profile: Profile, side: str, default: float) -> float:
     """Return the median power of the kernels whose energy was metered, else the default."""
-    timings = [timing for point in profile.points if (timing := SIDES[side](point))]
+    timings = [timing for point in profile.points if (timing := getattr(point, side))]
     watts = [timing.joules / timing.seconds for timing in timings if timing.joules is not None]
     return float(np.median(watts)) if watts else default
 
@@ -231,22 +216,13 @@ class HoldOut:
 
 def cross_validate(profile: Profile) -> list[HoldOut]:
     """Predict each size of each kernel from its other sizes; kernels with three sizes or more."""
-    return [
-        each
-        for name in profile.kernels
-        for side in SIDES
-        for each in _leave_one_out(name, side, sorted(_list_times(profile, name, side)))
-    ]
-
-
-def _leave_one_out(kernel: str, side: str, times: list[tuple[float, float]]) -> list[HoldOut]:
-    if len({size for size, _ in times}) < 3:
-        return []
     found = []
-    smallest, largest = times[0][0], times[-1][0]
-    for size, seconds in times:
-        others = [pair for pair in times if pair[0] != size]
-        law = fit_power_law([each for each, _ in others], [each for _, each in others])
-        position = "inside" if smallest < size < largest else "outside"
-        found.append(HoldOut(kernel, side, size, position, seconds, law(size)))
+    for kernel, side in product(profile.kernels, SIDES):
+        times = sorted(_list_times(profile, kernel, side))
+        if len({size for size, _ in times}) < 3:
+            continue
+        for size, seconds in times:
+            law = fit_power_law(*zip(*(pair for pair in times if pair[0] != size), strict=True))
+            position = "inside" if times[0][0] < size < times[-1][0] else "outside"
+            found.append(HoldOut(kernel, side, size, position, seconds, law(size)))
     return found

@@ -8,11 +8,13 @@ import re
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from hybrid_scheduler.errors import unknown_name
+from hybrid_scheduler.registry import how_to_install, is_installed
 
 DEVICE_TYPES = ("auto", "cpu", "cuda", "mps", "xpu")
 GPU_TYPES = DEVICE_TYPES[2:]
@@ -36,26 +38,18 @@ class Device:
 CPU_DEVICE = Device("cpu", "CPU")
 
 
-def _find_accelerator(kind: str, module: Any) -> Device | None:
-    """Return the first CUDA or XPU device: both have the same interface in torch."""
+def _find_device(kind: str, torch: Any) -> Device | None:
+    """Return the first device of a kind; CUDA and XPU have the same interface in torch."""
+    module = getattr(torch.backends if kind == "mps" else torch, kind, None)
     if module is None or not module.is_available():
         return None
+    if kind == "mps":
+        # The GPU shares the machine's memory; torch knows how much of it a process may take.
+        memory = float(torch.mps.recommended_max_memory() // 1_000_000)
+        return Device("mps", "Apple GPU (Metal)", "mps", 1, memory, torch.mps.synchronize)
     properties = module.get_device_properties(0)
     memory = float(properties.total_memory // 1_000_000)
     return Device(kind, str(properties.name), f"{kind}:0", int(module.device_count()), memory, module.synchronize)
-
-
-def _find_mps(torch: Any) -> Device | None:
-    backend = getattr(torch.backends, "mps", None)
-    if backend is None or not backend.is_available():
-        return None
-    # The GPU shares the machine's memory; torch knows how much of it a process may take.
-    memory = float(torch.mps.recommended_max_memory() // 1_000_000)
-    return Device("mps", "Apple GPU (Metal)", "mps", 1, memory, torch.mps.synchronize)
-
-
-def _probe(kind: str, torch: Any) -> Device | None:
-    return _find_mps(torch) if kind == "mps" else _find_accelerator(kind, getattr(torch, kind, None))
 
 
 def check_device_type(device_type: str) -> None:
@@ -64,13 +58,20 @@ def check_device_type(device_type: str) -> None:
         raise unknown_name("device type", str(device_type), DEVICE_TYPES)
 
 
+def load_torch() -> Any:
+    """Return torch, None if it is not installed."""
+    return import_module("torch") if is_installed("torch") else None
+
+
 def find_gpu(device_type: str, torch: Any) -> tuple[Device | None, str]:
-    """Return the GPU of a type (`auto`: the first of any), or None and the reason."""
+    """Return the GPU of a type (`auto`: the first of any), or None and the reason; `torch` is None without it."""
     check_device_type(device_type)
     if device_type == "cpu":
         return None, "only the CPU was asked for"
+    if torch is None:
+        return None, f"torch, which finds GPUs, is not installed ({how_to_install('rl')})"
     wanted = GPU_TYPES if device_type == "auto" else (device_type,)
-    found = next(filter(None, (_probe(kind, torch) for kind in wanted)), None)
+    found = next(filter(None, (_find_device(kind, torch) for kind in wanted)), None)
     names = " or ".join(each.upper() for each in wanted)
     return found, "" if found else f"torch {torch.__version__} finds no {names} device"
 

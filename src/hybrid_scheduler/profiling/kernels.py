@@ -1,6 +1,7 @@
 """The benchmark kernels: their work on an array of N × N floats, and the operations and bytes that it takes.
 
-Size N always means N² elements, so equal sizes mean equal memory. The same code runs on every torch device.
+Size N always means N² elements, so equal sizes mean equal memory. The same code runs on every torch device; without
+torch, NumPy does the same work on the CPU (`numpy_kernels.py`).
 """
 
 from __future__ import annotations
@@ -8,20 +9,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from hybrid_scheduler.core.tasks import Floats
+from hybrid_scheduler.profiling.numpy_kernels import BUILDERS, FILTER_EDGE, FILTERS, PER_ROW, Call
+from hybrid_scheduler.registry import is_installed
 
 if TYPE_CHECKING:
     import torch
 
 FLOAT = 4
-FILTERS, FILTER_EDGE = 16, 5
-PER_ROW = 16  # non-zeros in a row of the sparse matrix
 RIDGE = 10.0
 """Operations per byte at which intensity is 1/2, between the ridge points of CPUs (about 5) and GPUs (about 20)."""
 
-Call = Callable[[], object]
 Build = Callable[[int, str], Call]
 Count = Callable[[int], float]
 Figures = TypeVar("Figures", float, Floats)
@@ -29,14 +30,18 @@ Figures = TypeVar("Figures", float, Floats)
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A kernel; `build(size, place)` allocates its arrays on a device and returns the call to time."""
+    """A kernel, and how torch does it."""
 
     name: str
     summary: str
-    build: Build
+    on_torch: Build
     operations: Count
     traffic: Count  # bytes: every array once
     unit: str = "flop"
+
+    def build(self, size: int, place: str) -> Call:
+        """Allocate the arrays on a device and return the call to time."""
+        return self.on_torch(size, place) if is_installed("torch") else BUILDERS[self.name](size)
 
 
 def normalise_intensity(operations: Figures, traffic: Figures) -> Figures:
@@ -69,10 +74,7 @@ def _convolution(size: int, place: str) -> Call:
 
 
 def _sort(size: int, place: str) -> Call:
-    import torch
-
-    values = random_array(place, size * size)
-    return lambda: torch.sort(values)
+    return random_array(place, size * size).sort
 
 
 def _sparse(size: int, place: str) -> Call:
@@ -105,11 +107,8 @@ def _fft(size: int, place: str) -> Call:
 
 
 def _copy(size: int, place: str) -> Call:
-    import torch
-
     source = random_array(place, size, size)
-    target = torch.empty_like(source)
-    return lambda: target.copy_(source)
+    return partial(source.clone().copy_, source)
 
 
 def _n_log_n(size: int) -> float:

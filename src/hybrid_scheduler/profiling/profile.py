@@ -20,8 +20,7 @@ WALL, CPU_TIME = "wall clock", "CPU time"
 TO_DEVICE, TO_HOST = "host_to_device", "device_to_host"
 UNKNOWN_INTENSITY = 0.5
 DATA_IN_PLACE = Cluster((DEFAULT_CPU, replace(DEFAULT_GPU, bandwidth=math.inf)), (Node({"cpu": 1, "gpu": 1}),))
-HEADLINE = "matmul"
-"""The kernel that the CPU/GPU ratio refers to."""
+HEADLINE = "matmul"  # the kernel that the CPU/GPU ratio refers to
 
 
 def _require(name: str, value: float, above_zero: bool = True) -> None:
@@ -185,15 +184,13 @@ class Profile:
     def cpu_gpu_ratio(self) -> float:
         """CPU seconds over GPU seconds of matrix multiplication, geometric mean over the sizes."""
         chosen = [row for row, each in enumerate(self.points) if each.kernel == HEADLINE] or range(len(self.points))
-        pairs = [(self.points[row].cpu.seconds, self._gpu_seconds(row)) for row in chosen]
+        if self.gpu_measured:
+            seconds = [each.gpu.seconds if each.gpu else None for each in self.points]
+        else:
+            seconds = self.reference_seconds.tolist()
+        pairs = [(self.points[row].cpu.seconds, seconds[row]) for row in chosen]
         logs = [math.log(cpu / gpu) for cpu, gpu in pairs if gpu is not None]
         return math.exp(sum(logs) / len(logs)) if logs else 1.0
-
-    def _gpu_seconds(self, row: int) -> float | None:
-        if not self.gpu_measured:
-            return float(self.reference_seconds[row])
-        timing = self.points[row].gpu
-        return timing.seconds if timing else None
 
     @property
     def gpu_fraction(self) -> float:

@@ -97,10 +97,6 @@ def _parse_value(hint: Any, data: Any, where: str) -> Any:
         if not isinstance(data, dict) or not all(isinstance(each, str) for each in data.values()):
             raise _type_error(where, data, "a mapping of words")
         return data
-    return _parse_scalar(hint, data, where)
-
-
-def _parse_scalar(hint: Any, data: Any, where: str) -> Any:
     if hint is float and isinstance(data, int | float) and not isinstance(data, bool):
         try:
             return float(data)

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from loguru import logger
+from threadpoolctl import threadpool_limits
 
 from hybrid_scheduler.errors import InputError, unknown_name
 from hybrid_scheduler.profiling import devices
@@ -31,14 +32,7 @@ from hybrid_scheduler.profiling.profile import (
     Transfer,
 )
 from hybrid_scheduler.profiling.profile_file import save_profile
-from hybrid_scheduler.profiling.timing import (
-    QUICK,
-    Sampling,
-    Timing,
-    find_cpu_meter,
-    find_gpu_meter,
-    time_call,
-)
+from hybrid_scheduler.profiling.timing import QUICK, Sampling, Timing, find_cpu_meter, find_gpu_meter, time_call
 
 SIZES = (256, 512, 1024, 2048)
 QUICK_SIZES = (128, 256, 512)
@@ -67,17 +61,23 @@ class HardwareProfiler:
         sampling: Sampling | None = None,
     ) -> None:
         check_device_type(device_type)
-        self.kernels = _select_kernels(kernels)
+        for name in kernels:
+            if name not in KERNELS:
+                raise unknown_name("kernel", name, KERNELS)
+        self.kernels = tuple(KERNELS[name] for name in kernels or KERNELS)
         self.sampling = sampling or (QUICK if quick else Sampling())
         self.profile: Profile | None = None
         self._sizes = QUICK_SIZES if quick else SIZES
         self._progress = progress or (lambda _done, _total, _what: None)
-        self.threads = _check_threads(threads)
+        most = devices.usable_cores()
+        self.threads = most if threads is None else threads
+        if isinstance(threads, bool) or not isinstance(self.threads, int) or not 1 <= self.threads <= most:
+            raise InputError(
+                f"threads is {threads!r}, expected a whole number from 1 to {most} (the cores there are)"
+            )
         self.gpu, self.reason = gpu, ""
         if self.gpu is None:
-            import torch
-
-            self.gpu, self.reason = find_gpu(device_type, torch)
+            self.gpu, self.reason = find_gpu(device_type, devices.load_torch())
         self.device = self.gpu.type if self.gpu else "cpu"
         self._meters = {
             "cpu": find_cpu_meter(),
@@ -92,13 +92,23 @@ class HardwareProfiler:
         chosen = tuple(sizes) or self._sizes
         _check_sizes(chosen, self.kernels)
         logger.info("Starting hardware profiling with sizes: {}", list(chosen))
-        host = describe_machine()
+        host = Machine(
+            cpu=devices.cpu_name(),
+            cores=devices.usable_cores(),
+            memory_mb=devices.memory_mb(),
+            system=devices.system_name(),
+            libraries=devices.library_versions(),
+            load_average=devices.load_average(),
+        )
         with use_threads(self.threads):
             points = self._measure_points(chosen)
         transfers = measure_transfers(self.gpu, chosen, self.sampling) if self.gpu else ()
+        # As many CPUs as kernels can run in parallel: one on all cores, or one per core.
+        count, energy = max(1, host.cores // self.threads), self._energy("cpu")
+        cpu = Processor(host.cpu, count, MEASURED, threads=self.threads, clock=self._clock, energy=energy)
         self.profile = Profile(
             machine=host,
-            cpu=self._describe_cpu(host),
+            cpu=cpu,
             gpu=self._describe_gpu(points),
             points=points,
             transfers=transfers,
@@ -123,19 +133,16 @@ class HardwareProfiler:
             logger.info("Profiling size {0}x{0}...", size)
             for kernel in self.kernels:
                 self._progress(len(points), total, f"{kernel.name} {size}")
-                points.append(self._measure_point(kernel, size))
+                cpu = self._time_kernel(kernel, size, CPU_DEVICE)
+                gpu, reason = self._time_on_gpu(kernel, size)
+                if kernel.name == "matmul":
+                    logger.info("CPU benchmark {0}x{0}: {1:.4f}s", size, cpu.seconds)
+                    if gpu:
+                        logger.info("GPU benchmark {0}x{0}: {1:.4f}s", size, gpu.seconds)
+                work = kernel.traffic(size), kernel.operations(size), kernel.unit
+                points.append(Point(kernel.name, float(size), *work, cpu, gpu, reason))
         self._progress(total, total, "done")
         return tuple(points)
-
-    def _measure_point(self, kernel: Kernel, size: int) -> Point:
-        cpu = self._time_kernel(kernel, size, CPU_DEVICE)
-        gpu, reason = self._time_on_gpu(kernel, size)
-        if kernel.name == "matmul":
-            logger.info("CPU benchmark {0}x{0}: {1:.4f}s", size, cpu.seconds)
-            if gpu:
-                logger.info("GPU benchmark {0}x{0}: {1:.4f}s", size, gpu.seconds)
-        operations, traffic = kernel.operations(size), kernel.traffic(size)
-        return Point(kernel.name, float(size), traffic, operations, kernel.unit, cpu, gpu, reason)
 
     def _time_kernel(self, kernel: Kernel, size: int, device: Device) -> Timing:
         on_cpu = device is CPU_DEVICE
@@ -162,11 +169,6 @@ class HardwareProfiler:
         meter, reason = self._meters[side]
         return meter.name if meter else reason
 
-    def _describe_cpu(self, host: Machine) -> Processor:
-        """As many CPUs as kernels can run in parallel: one on all cores, or one per core."""
-        count, energy = max(1, host.cores // self.threads), self._energy("cpu")
-        return Processor(host.cpu, count, MEASURED, threads=self.threads, clock=self._clock, energy=energy)
-
     def _describe_gpu(self, points: tuple[Point, ...]) -> Processor:
         gpu, energy = self.gpu, self._energy("gpu")
         if gpu and any(point.gpu for point in points):
@@ -175,45 +177,20 @@ class HardwareProfiler:
         return Processor("reference GPU", REFERENCE_GPUS, REFERENCE, reason, type="reference", energy="not measured")
 
 
-def describe_machine() -> Machine:
-    """Return the machine of this process."""
-    return Machine(
-        cpu=devices.cpu_name(),
-        cores=devices.usable_cores(),
-        memory_mb=devices.memory_mb(),
-        system=devices.system_name(),
-        libraries=devices.library_versions(),
-        load_average=devices.load_average(),
-    )
-
-
-def _check_threads(threads: int | None) -> int:
-    most = devices.usable_cores()
-    if threads is None:
-        return most
-    if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= most:
-        raise InputError(f"threads is {threads!r}, expected a whole number from 1 to {most} (the cores there are)")
-    return threads
-
-
 @contextmanager
 def use_threads(threads: int) -> Iterator[None]:
-    """Let torch use so many CPU threads inside the block."""
-    import torch
-
+    """Let torch, or NumPy without it, use so many CPU threads inside the block."""
+    torch = devices.load_torch()
+    if torch is None:
+        with threadpool_limits(threads):
+            yield
+        return
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
     try:
         yield
     finally:
         torch.set_num_threads(before)
-
-
-def _select_kernels(names: Sequence[str]) -> tuple[Kernel, ...]:
-    for name in names:
-        if name not in KERNELS:
-            raise unknown_name("kernel", name, KERNELS)
-    return tuple(KERNELS[name] for name in names or KERNELS)
 
 
 def _check_sizes(sizes: tuple[int, ...], kernels: tuple[Kernel, ...]) -> None:

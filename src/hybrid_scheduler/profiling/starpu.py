@@ -16,14 +16,18 @@ from hybrid_scheduler.profiling.profile import MEASURED, TO_DEVICE, TO_HOST, Lin
 from hybrid_scheduler.profiling.timing import Timing
 
 PAIRS = "starpu_cpu_vs_cuda_paired.csv"
-QUARTILES = 1.349
-"""Interquartile range of a normal distribution in standard deviations."""
+QUARTILES = 1.349  # interquartile range of a normal distribution in standard deviations
 HOST, FIRST_GPU = 0, 1  # memory nodes of the bus matrices
 
 
 def read_starpu(folder: str | Path, machine: str) -> Profile:
     """Return the profile of a machine from a folder of StarPU's figures."""
-    rows = _read_rows(Path(folder) / PAIRS)
+    path = Path(folder) / PAIRS
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror}): give the folder that holds it") from None
     names = {row["machine"] for row in rows}
     if machine not in names:
         raise unknown_name("machine", machine, names)
@@ -54,28 +58,12 @@ def _build_profile(bus: Path, machine: str, rows: list[dict[str, str]]) -> Profi
 
 def _build_point(row: dict[str, str]) -> Point:
     traffic, flops = float(row["size_bytes"]), float(row["flops"])
-    return Point(
-        kernel=row["codelet"],
-        size=math.sqrt(traffic / FLOAT),
-        traffic=traffic,
-        operations=flops or None,
-        unit="flop",
-        cpu=_parse_timing(row, "cpu"),
-        gpu=_parse_timing(row, "gpu"),
-    )
-
-
-def _parse_timing(row: dict[str, str], side: str) -> Timing:
-    mean = float(row[f"{side}_us"])
-    return Timing(mean / 1e6, QUARTILES * float(row[f"{side}_dev_us"]) / mean, int(row[f"n_{side}"]))
-
-
-def _read_rows(path: Path) -> list[dict[str, str]]:
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            return list(csv.DictReader(file))
-    except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror}): give the folder that holds it") from None
+    timings = {}
+    for side in ("cpu", "gpu"):
+        mean, deviation = float(row[f"{side}_us"]), float(row[f"{side}_dev_us"])
+        timings[side] = Timing(mean / 1e6, QUARTILES * deviation / mean, int(row[f"n_{side}"]))
+    size = math.sqrt(traffic / FLOAT)
+    return Point(row["codelet"], size, traffic, flops or None, "flop", timings["cpu"], timings["gpu"])
 
 
 def parse_counts(config: str) -> tuple[int, int]:

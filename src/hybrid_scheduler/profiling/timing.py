@@ -14,14 +14,10 @@ import numpy as np
 
 from hybrid_scheduler.errors import InputError
 
-OUTLIER = 3.5
-"""Robust standard deviations from the median at which a sample is discarded (Iglewicz and Hoaglin)."""
-NORMAL = 1.4826
-"""Median absolute deviations that make one standard deviation of a normal distribution."""
-MIN_SCALE = 0.01
-"""Share of the median that always counts as noise, so that nearly equal samples are not outliers."""
-MIN_METERED = 0.05
-"""Seconds below which a meter that ticks every millisecond is too coarse."""
+OUTLIER = 3.5  # robust standard deviations from the median at which a sample is discarded (Iglewicz and Hoaglin)
+NORMAL = 1.4826  # median absolute deviations that make one standard deviation of a normal distribution
+MIN_SCALE = 0.01  # share of the median that always counts as noise, so that nearly equal samples are not outliers
+MIN_METERED = 0.05  # seconds below which a meter that ticks every millisecond is too coarse
 POWERCAP = Path("/sys/class/powercap")
 
 

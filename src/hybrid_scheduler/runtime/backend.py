@@ -4,24 +4,60 @@ Each device has a queue. The first few calls of it are with the worker, so that 
 still be cancelled. At most two batches are under way to a worker: calls that arrive meanwhile are sent together in
 the next one, so that many small calls cost little. When a worker dies, the call that it was running is retried, alone
 and a bounded number of times; those that it only held are sent again. How calls reach the workers is left to
-subclasses.
+subclasses: `LocalBackend` here, `RayBackend` in a module of its own.
 """
 
 from __future__ import annotations
 
+import itertools
+import os
+import selectors
+import socket
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import ClassVar
 
-from hybrid_scheduler.runtime.devices import DeviceSpec
-from hybrid_scheduler.runtime.jobs import CANCELLED, LOST, SMALL_SECONDS, Answer, Call
+from hybrid_scheduler.errors import SchedulerError
+from hybrid_scheduler.processes import ChildProcess, limit_threads
+from hybrid_scheduler.runtime.devices import DeviceSpec, require_devices
+from hybrid_scheduler.runtime.jobs import CANCELLED, ERROR, LOST, SMALL_SECONDS, Answer, Call, serialize_error
+from hybrid_scheduler.runtime.worker import ANSWER, READY, REQUEST, serve_calls
 
 MAX_BATCHES = 2  # under way to one worker: one that it runs, one that is there when it has finished
 MAX_CALLS = 64  # with one worker at once
 MAX_BYTES = 32_768  # with one worker beyond its first call: they fit a socket's buffer, so that no send blocks
+MAX_FUNCTIONS = 256  # that a worker keeps
+MAX_FUNCTION_BYTES = 1 << 28  # that they take together, pickled
+TICK = 0.5  # seconds between two looks for devices that stay down
 OnEnded = Callable[[Sequence[tuple[Call, Answer]]], None]
+
+
+class FunctionSlots:
+    """Which functions a worker has: each is sent to it once, and called by the number of its slot."""
+
+    def __init__(self) -> None:
+        self._slots: dict[bytes, int] = {}  # oldest first
+        self._free = list(range(MAX_FUNCTIONS))
+        self._size = 0
+
+    def __contains__(self, function: bytes) -> bool:
+        return function in self._slots
+
+    def refer(self, function: bytes) -> tuple[int, bytes]:
+        """Return the slot of a function, and its bytes if the worker does not have them yet."""
+        slot = self._slots.get(function)
+        if slot is not None:
+            return slot, b""
+        self._size += len(function)
+        while self._slots and (not self._free or self._size > MAX_FUNCTION_BYTES):
+            oldest = next(iter(self._slots))
+            self._free.append(self._slots.pop(oldest))
+            self._size -= len(oldest)
+        self._slots[function] = self._free.pop()
+        return self._slots[function], function
 
 
 class DeviceQueue:
@@ -31,40 +67,57 @@ class DeviceQueue:
         self.device = device
         self.in_flight: deque[Call] = deque()
         self.waiting: deque[Call] = deque()
+        self.functions = FunctionSlots()
         self.is_up = False
         self.down_since: float | None = None  # when a worker that was up died, None while it works or starts
         self.failed_starts = 0  # workers in a row that died before they were ready
         self.is_gone = False  # no worker will be started again
 
-    def take_batch(self, max_calls: int) -> tuple[list[Call], list[Call]]:
-        """Take the calls that the worker may be sent now; also return those that were cancelled."""
-        batch, cancelled = list[Call](), list[Call]()
+    def take_batch(self) -> tuple[list[Call], list[tuple[Call, Answer]]]:
+        """Take the calls that the worker may be sent now; also return those that ended here.
+
+        These were cancelled, or their arguments cannot be pickled.
+        """
+        batch, ended = list[Call](), list[tuple[Call, Answer]]()
         number = self.in_flight[-1].batch + 1 if self.in_flight else 0
         if self.in_flight and number - self.in_flight[0].batch >= MAX_BATCHES:
-            return batch, cancelled
+            return batch, ended
         seconds, size = sum(call.expected for call in self.in_flight), sum(call.num_bytes for call in self.in_flight)
-        while self.waiting and self._has_room(max_calls, seconds, size):
-            call = self.waiting.popleft()
+        while self.waiting:
+            call = self.waiting[0]
+            try:
+                call.num_bytes = self._measure(call)
+            except Exception as error:  # noqa: BLE001  # arguments that cannot be pickled belong to the caller
+                ended.append((self.waiting.popleft(), Answer(ERROR, payload=serialize_error(error))))
+                continue
+            if not self._has_room(call, seconds, size + call.num_bytes):
+                break
+            self.waiting.popleft()
             begin, call.begin = call.begin, None  # asked once: a retry does not ask again
             if begin is not None and not begin():
-                cancelled.append(call)
+                ended.append((call, Answer(CANCELLED)))
                 continue
-            if batch and not (call.is_small and batch[-1].is_small):
-                number += 1  # no answer must wait for a call that may take long
+            if batch and not (call.expected < SMALL_SECONDS and batch[-1].expected < SMALL_SECONDS):
+                number += 1  # no answer must wait for a call that may take long, or for an unknown time: NaN
             call.batch = number
             seconds, size = seconds + call.expected, size + call.num_bytes
             self.in_flight.append(call)
             batch.append(call)
-        return batch, cancelled
+        return batch, ended
 
-    def _has_room(self, max_calls: int, seconds: float, size: int) -> bool:
+    def _measure(self, call: Call) -> int:
+        """Return the size of a call's message."""
+        function = 0 if call.function in self.functions else len(call.function)
+        return len(call.pickle_arguments()) + function
+
+    def _has_room(self, following: Call, seconds: float, size: int) -> bool:
         """Whether the worker, with that much in flight, may be sent the next call too."""
         if not self.in_flight:
             return True
-        following, first = self.waiting[0], self.in_flight[0]
+        first = self.in_flight[0]
         if following.attempts or first.attempts:
             return False  # a call whose worker died runs alone
-        if len(self.in_flight) >= max_calls or size - first.num_bytes + following.num_bytes > MAX_BYTES:
+        if len(self.in_flight) >= MAX_CALLS or size - first.num_bytes > MAX_BYTES:
             return False
         # The second is there when the worker has finished the first; no third if the seconds are unknown: NaN.
         return len(self.in_flight) == 1 or seconds < SMALL_SECONDS
@@ -76,19 +129,19 @@ class Backend:
     name: ClassVar[str] = ""
     measured: ClassVar[bool] = True
     max_attempts = 3  # of one call, each ended by the death of its worker
+    max_failed_starts: ClassVar[int] = 10  # in a row: no other worker is started
     grace_period = 5.0  # seconds after which the calls of a device whose worker does not come back are handed back
-    max_calls = MAX_CALLS
     answers_in_batches: ClassVar[bool] = False  # whether the answers to a batch come all at once, or none
 
     def __init__(self, devices: Sequence[DeviceSpec]) -> None:
         self.devices = tuple(devices)
         self.queues = [DeviceQueue(device) for device in range(len(self.devices))]
         self.restarts = 0
-        self._is_open = False
+        self._is_open = self._is_closing = False
         self._lock = threading.RLock()
-        self._on_ended: OnEnded = _ignore
-        self._on_stranded: Callable[[list[Call]], None] = _ignore
-        self._on_new_worker: Callable[[int], None] = _ignore
+        self._on_ended: OnEnded
+        self._on_stranded: Callable[[list[Call]], None]
+        self._on_new_worker: Callable[[int], None]
 
     def listen(
         self,
@@ -101,8 +154,8 @@ class Backend:
         The first listener starts the workers; another may follow when the calls of the one before have ended.
         """
         self._on_ended = on_ended
-        self._on_stranded = on_stranded or (lambda calls: self._end(calls, LOST))
-        self._on_new_worker = on_new_worker or _ignore
+        self._on_stranded = on_stranded or (lambda calls: self._report([(call, Answer(LOST)) for call in calls]))
+        self._on_new_worker = on_new_worker or (lambda _device: None)
         if not self._is_open:
             self._is_open = True
             self._open()
@@ -112,10 +165,8 @@ class Backend:
         with self._lock:
             for call in calls:
                 self.queues[call.device].waiting.append(call)
-            cancelled = [
-                call for device in {call.device for call in calls} for call in self._feed(self.queues[device])
-            ]
-        self._end(cancelled, CANCELLED)
+            ended = [each for device in {call.device for call in calls} for each in self._feed(self.queues[device])]
+        self._report(ended)
 
     def recall(self, is_movable: Callable[[Call], bool]) -> list[Call]:
         """Take waiting calls out of the queues; they are the caller's again and do not end here."""
@@ -131,10 +182,6 @@ class Backend:
     def is_alive(self, device: int) -> bool:
         """Whether a device works or is about to; False between the death of its worker and the next one."""
         return self.queues[device].down_since is None
-
-    def is_gone(self, device: int) -> bool:
-        """Whether a device will not come back."""
-        return self.queues[device].is_gone
 
     @property
     def pids(self) -> list[int]:
@@ -155,20 +202,20 @@ class Backend:
         """Send calls to a worker, those with the same number of a batch together."""
         raise NotImplementedError
 
-    def _feed(self, queue: DeviceQueue) -> list[Call]:
-        """Send what there is room for; return cancelled calls. The lock is held."""
-        batch, cancelled = queue.take_batch(self.max_calls) if queue.is_up else ([], [])
+    def _feed(self, queue: DeviceQueue) -> list[tuple[Call, Answer]]:
+        """Send what there is room for; return calls that ended here. The lock is held."""
+        batch, ended = queue.take_batch() if queue.is_up else ([], [])
         if batch:
             self._send_batch(queue, batch)
-        return cancelled
+        return ended
 
     def _on_ready(self, queue: DeviceQueue) -> None:
         """Note that a worker is ready."""
         with self._lock:
             queue.is_up, queue.failed_starts, queue.down_since = True, 0, None
-            cancelled = self._feed(queue)
+            ended = self._feed(queue)
         self._on_new_worker(queue.device)
-        self._end(cancelled, CANCELLED)
+        self._report(ended)
 
     def _on_answers(self, queue: DeviceQueue, answers: Sequence[tuple[int, Answer]]) -> None:
         """Note answers by the numbers of their calls; those to calls no longer in flight are dropped."""
@@ -179,36 +226,31 @@ class Backend:
                 queue.in_flight.clear()
             else:
                 queue.in_flight = deque(call for call in queue.in_flight if call.number not in by_number)
-            cancelled = self._feed(queue)
-        self._end(cancelled, CANCELLED)
-        if ended:
-            self._on_ended(ended)
+            ended += self._feed(queue)
+        self._report(ended)
 
-    def _on_death(self, queue: DeviceQueue) -> None:
-        """Note the death of a worker: the call that it was running is retried, unless it had its last attempt."""
+    def _on_death(self, queue: DeviceQueue) -> bool:
+        """Note the death of a worker; return whether to start another.
+
+        The call that it was running is retried, unless it had its last attempt. Where the answers to a batch come all
+        at once, any call of the batch may be the one: retried alone, each shows whether it was.
+        """
         with self._lock:
             if queue.is_up:
                 self.restarts += 1
                 queue.down_since = time.monotonic()
             else:
                 queue.failed_starts += 1
-            queue.is_up = False
-            for call in self._find_suspects(queue):
-                call.attempts += 1
+            queue.is_up, queue.functions = False, FunctionSlots()
+            for number, call in enumerate(queue.in_flight):
+                call.attempts += number == 0 or (self.answers_in_batches and call.batch == queue.in_flight[0].batch)
             lost = [call for call in queue.in_flight if call.attempts >= self.max_attempts]
             queue.waiting.extendleft(call for call in reversed(queue.in_flight) if call not in lost)
             queue.in_flight.clear()
-        self._end(lost, LOST)
-
-    def _find_suspects(self, queue: DeviceQueue) -> list[Call]:
-        """Return the calls of which one was running; retried alone, each shows whether it was the one."""
-        if not self.answers_in_batches:
-            return [queue.in_flight[0]] if queue.in_flight else []
-        return [call for call in queue.in_flight if call.batch == queue.in_flight[0].batch]
-
-    def _give_up(self, queue: DeviceQueue) -> None:
-        """Start no worker again; the calls of the device are handed back at once."""
-        queue.is_gone, queue.down_since = True, -float("inf")
+        self._report([(call, Answer(LOST)) for call in lost])
+        if not self._is_closing and queue.failed_starts >= self.max_failed_starts:
+            queue.is_gone, queue.down_since = True, -float("inf")  # its calls are handed back at once
+        return not (self._is_closing or queue.is_gone)
 
     def _hand_back_stranded(self) -> None:
         """Hand back the calls of devices that have been down for too long."""
@@ -223,10 +265,101 @@ class Backend:
         if stranded:
             self._on_stranded(stranded)
 
-    def _end(self, calls: Sequence[Call], outcome: int) -> None:
-        if calls:
-            self._on_ended([(call, Answer(outcome)) for call in calls])
+    def _report(self, ended: Sequence[tuple[Call, Answer]]) -> None:
+        if ended:
+            self._on_ended(ended)
 
 
-def _ignore(_: object) -> None:
-    """Ignore an event that has no listener."""
+class LocalBackend(Backend):
+    """One warm process of this machine per device, and one thread here that hears them all."""
+
+    name: ClassVar[str] = "local"
+
+    def __init__(self, devices: Sequence[DeviceSpec]) -> None:
+        super().__init__(devices)
+        require_devices(self.devices)
+        self._cores = assign_cores(self.devices)
+        self._workers: list[ChildProcess] = []
+        self._selector = selectors.DefaultSelector()
+        self._wake, self._wakened = socket.socketpair()
+        self._thread = threading.Thread(target=self._run, name="local-backend", daemon=True)
+
+    @property
+    def pids(self) -> list[int]:
+        """Process numbers of the workers, device by device; 0 where there is none at the moment."""
+        return [worker.pid if queue.is_up else 0 for queue, worker in zip(self.queues, self._workers, strict=True)]
+
+    def _open(self) -> None:
+        self._selector.register(self._wakened, selectors.EVENT_READ)
+        self._workers = [self._start_worker(queue) for queue in self.queues]
+        self._thread.start()
+
+    def _start_worker(self, queue: DeviceQueue) -> ChildProcess:
+        spec = self.devices[queue.device]
+        environment = {**os.environ, **limit_threads(spec.threads)}
+        arguments = self._cores[queue.device], spec.torch_device, spec.slowdown, spec.slope
+        worker = ChildProcess(serve_calls, *arguments, environment=environment, stdout=None)
+        self._selector.register(worker.channel, selectors.EVENT_READ, queue)
+        return worker
+
+    def _send_batch(self, queue: DeviceQueue, calls: list[Call]) -> None:
+        messages = []
+        for call in calls:
+            slot, function = queue.functions.refer(call.function)
+            head = REQUEST.pack(call.number, call.intensity, slot, len(function))
+            messages.append(b"".join((head, function, call.pickle_arguments())))
+        with suppress(OSError):  # the thread notices a dead worker, and sends its calls again
+            self._workers[queue.device].channel.send(messages)
+
+    def _run(self) -> None:
+        while not self._is_closing:
+            for key, _ in self._selector.select(TICK):
+                if key.data is not None:
+                    self._receive(key.data)
+            self._hand_back_stranded()
+
+    def _receive(self, queue: DeviceQueue) -> None:
+        worker = self._workers[queue.device]
+        try:
+            messages = worker.channel.receive()
+        except (EOFError, OSError):
+            self._selector.unregister(worker.channel)
+            worker.close()
+            if self._on_death(queue):
+                with self._lock:
+                    self._workers[queue.device] = self._start_worker(queue)
+            return
+        answers = []
+        for message in messages:
+            number, outcome, start, end = ANSWER.unpack_from(message)
+            if number == READY:
+                self._on_ready(queue)
+            else:
+                answers.append((number, Answer(outcome, start, end, message[ANSWER.size :])))
+        if answers:
+            self._on_answers(queue, answers)
+
+    def close(self) -> None:
+        """End the workers and the thread."""
+        if threading.current_thread() is self._thread:
+            raise SchedulerError("a backend cannot be closed from a callback of its own: close it elsewhere")
+        self._is_closing = True
+        for worker in list(self._workers):
+            worker.kill()  # first of all: the thread may be sending to one that does not read
+        self._wake.send(b"!")
+        if self._thread.is_alive():
+            self._thread.join()
+        for worker in self._workers:
+            worker.close()
+        for each in (self._selector, self._wake, self._wakened):
+            each.close()
+
+
+def assign_cores(devices: Sequence[DeviceSpec]) -> list[list[int]]:
+    """Assign the cores that this process may use to pinned devices round-robin, to each as many as it has threads.
+
+    The others have none of their own: the system knows better which core is free, above all beside other programs.
+    """
+    cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+    following = itertools.cycle(cores)
+    return [list(itertools.islice(following, min(each.threads, len(cores)))) if each.pin else [] for each in devices]

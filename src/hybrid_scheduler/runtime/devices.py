@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from hybrid_scheduler.core.cluster import DEFAULT_CPU, DEFAULT_GPU, KINDS, Cluster, DeviceClass, Node
 from hybrid_scheduler.errors import InputError, unknown_name
-from hybrid_scheduler.profiling.devices import GPU_TYPES, find_gpu, usable_cores
+from hybrid_scheduler.profiling.devices import GPU_TYPES, find_gpu, load_average, load_torch, usable_cores
 
 EMULATED = "cpu=emulated:slowdown=3,gpu=emulated:slowdown=6:slope=5"
 """Two classes on any machine: the second is twice as slow as the first at intensity 0, three times as fast at 1."""
 ACCELERATORS = ("cuda", "xpu", "mps")
-OPTIONS = ("threads", "slowdown", "slope", "node")
+OPTIONS = ("threads", "slowdown", "slope", "node", "pin")
+CONVERTERS: dict[str, Callable[[float], Any]] = {"threads": int, "node": int, "pin": bool}  # the others are numbers
+MAX_DEVICES = 1024
+BUSY_LOAD = 0.25  # of the cores, taken by others, from which a measurement says so
+ACCELERATOR_FILES = ("nvidiactl", "kfd", "dxg", "dri/renderD*", "accel/*")  # in /dev, if Linux knows an accelerator
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +41,7 @@ class DeviceSpec:
     slope: float = 0.0
     memory: float = math.inf  # MB
     node: int = 0
+    pin: bool = False  # to cores of its own, as far as there are enough
 
     def __post_init__(self) -> None:
         if self.kind not in ("cpu", "gpu"):
@@ -67,15 +74,32 @@ class DeviceSpec:
 
 
 def parse_devices(text: str) -> tuple[DeviceSpec, ...]:
-    """Parse devices such as `cpu,gpu=emulated:slowdown=2` or `cpu:threads=4,cuda:0`; also `auto` and `emulated`."""
+    """Parse devices such as `cpu*4,gpu=emulated:slowdown=2` or `cpu:threads=4,cuda:0`; also `auto` and `emulated`."""
     if text == "auto":
         return find_devices()
     words = [part.strip() for part in (EMULATED if text == "emulated" else text).split(",") if part.strip()]
-    return normalise_devices([_parse_device(word) for word in words])
+    devices = list[DeviceSpec]()
+    for word in words:
+        name, star, count = word.rpartition("*")
+        if star and not (count.isdecimal() and 0 < int(count) <= MAX_DEVICES):
+            raise InputError(f"device '{word}': '{count}' is no whole number from 1 to {MAX_DEVICES}, as in cpu*32")
+        devices += [_parse_device(name if star else word)] * (int(count) if star else 1)
+    return normalise_devices(devices)
+
+
+def describe_devices(devices: Sequence[DeviceSpec]) -> str:
+    """Return devices in words, such as `cpu*32, gpu0 (emulated)`."""
+    words = list[str]()
+    for name in dict.fromkeys(each.device_class for each in devices):
+        own = [each for each in devices if each.device_class == name]
+        words.append(own[0].label if len(own) == 1 else own[0].label.replace(own[0].name, f"{name}*{len(own)}"))
+    return ", ".join(words)
 
 
 def normalise_devices(devices: Sequence[DeviceSpec]) -> tuple[DeviceSpec, ...]:
     """Return devices in the order of a cluster, with unique names; refuse those that no policy can work with."""
+    if len(devices) > MAX_DEVICES:
+        raise InputError(f"{len(devices):,} devices, expected {MAX_DEVICES:,} at most")
     if not any(each.kind == "cpu" for each in devices):
         raise InputError("no CPU among the devices: add one, such as cpu, for tasks that no GPU takes")
     by_class: dict[str, DeviceSpec] = {}
@@ -87,6 +111,15 @@ def normalise_devices(devices: Sequence[DeviceSpec]) -> tuple[DeviceSpec, ...]:
     ordered = sorted(devices, key=lambda each: (each.node, KINDS[each.kind], classes.index(each.device_class)))
     names = [device.name for device in build_cluster(ordered).devices]
     return tuple(replace(each, name=name) for each, name in zip(ordered, names, strict=True))
+
+
+def describe_load() -> str:
+    """Return how busy this machine is with other work, and what that means for what is measured next."""
+    load, cores = load_average(), usable_cores()
+    if load is None:
+        return f"load unknown, {cores} cores"
+    busy = ": busy, times are too long and vary" if load > BUSY_LOAD * cores else ""
+    return f"load {load:g} on {cores} cores before the run{busy}"
 
 
 def build_cluster(devices: Sequence[DeviceSpec]) -> Cluster:
@@ -115,21 +148,38 @@ def class_signatures(devices: Sequence[DeviceSpec], cluster: Cluster) -> list[st
 
 
 def find_devices() -> tuple[DeviceSpec, ...]:
-    """Return one CPU and every accelerator of this machine; each accelerator leaves the CPU one core less."""
-    import torch
-
-    gpus = [spec for kind in GPU_TYPES for spec in _find_accelerators(kind, torch)]
-    cpu = DeviceSpec("cpu", "cpu", "cpu", threads=max(1, usable_cores() - len(gpus)))
-    return normalise_devices([cpu, *gpus])
+    """Return every accelerator of this machine, and a CPU with one thread for each core that they leave."""
+    gpus = list(_find_accelerators()) if may_have_accelerator() else []
+    cpu = DeviceSpec("cpu", "cpu", "cpu")
+    return normalise_devices([cpu] * max(1, min(usable_cores(), MAX_DEVICES) - len(gpus)) + gpus)
 
 
-def _find_accelerators(kind: str, torch: Any) -> list[DeviceSpec]:
-    found, _ = find_gpu(kind, torch)
-    if found is None:
-        return []
-    names = [found.place] if kind == "mps" else [f"{kind}:{number}" for number in range(found.count)]
-    memory = found.memory_mb or float("inf")
-    return [DeviceSpec(name, kind, "gpu", torch_device=name, memory=memory) for name in names]
+def _find_accelerators() -> Iterator[DeviceSpec]:
+    torch = load_torch()
+    for kind in GPU_TYPES:
+        found, _ = find_gpu(kind, torch)
+        if found is not None:
+            names = [found.place] if kind == "mps" else [f"{kind}:{number}" for number in range(found.count)]
+            memory = found.memory_mb or math.inf
+            yield from (DeviceSpec(name, kind, "gpu", torch_device=name, memory=memory) for name in names)
+
+
+def may_have_accelerator(folder: Path = Path("/dev")) -> bool:
+    """Whether it is worth asking torch, which takes seconds to load."""
+    return sys.platform != "linux" or any(True for name in ACCELERATOR_FILES for _ in folder.glob(name))
+
+
+def require_devices(devices: Sequence[DeviceSpec]) -> None:
+    """Raise an error if an accelerator is not in this machine."""
+    wanted = [each.torch_device for each in devices if each.torch_device != "cpu"]
+    here = [each.torch_device for each in _find_accelerators()] if wanted else []
+    missing = sorted({each for each in wanted if each not in here and f"{each}:0" not in here})
+    if missing:
+        found = ", ".join(here) or "no accelerator"
+        raise InputError(
+            f"no device {', '.join(missing)} here: torch finds {found}; name others, or auto, or emulated for two "
+            "classes on any machine"
+        )
 
 
 def _parse_device(word: str) -> DeviceSpec:
@@ -141,26 +191,16 @@ def _parse_device(word: str) -> DeviceSpec:
     known = ("cpu", *ACCELERATORS) if not equals else ("emulated",)
     if head not in known:
         raise unknown_name("device", word, [*known, "name=emulated"], "or auto, or emulated")
-    values = _parse_options(word, options)
-    if equals:
-        values.setdefault("slowdown", 1.0 + values.get("slope", 0.0))
-        return _create_spec(name, "cpu" if name.startswith("cpu") else "gpu", "cpu", values)
-    kind = "cpu" if head == "cpu" else "gpu"
-    return _create_spec(kind, kind, torch_device, values)
-
-
-def _parse_options(word: str, options: Sequence[str]) -> dict[str, float]:
-    values = {}
+    values: dict[str, Any] = {}
     for option in options:
         key, _, text = option.partition("=")
         if key not in OPTIONS:
             raise unknown_name(f"option of device '{word}':", key, OPTIONS)
         if not re.fullmatch(r"\d+(\.\d+)?", text):
             raise InputError(f"device '{word}': {key} is '{text}', expected a number such as {key}=2")
-        values[key] = float(text)
-    return values
-
-
-def _create_spec(name: str, kind: str, torch_device: str, values: dict[str, float]) -> DeviceSpec:
-    whole = {key: int(values.pop(key)) for key in ("threads", "node") if key in values}
-    return DeviceSpec(name, name, kind, torch_device, **whole, **values)  # type: ignore[arg-type]  # names were checked
+        values[key] = CONVERTERS.get(key, float)(float(text))
+    if equals:
+        values.setdefault("slowdown", 1.0 + values.get("slope", 0.0))
+        return DeviceSpec(name, name, "cpu" if name.startswith("cpu") else "gpu", "cpu", **values)
+    kind = "cpu" if head == "cpu" else "gpu"
+    return DeviceSpec(kind, kind, kind, torch_device, **values)

@@ -13,7 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -21,10 +21,11 @@ from hybrid_scheduler.core.cluster import Cluster
 from hybrid_scheduler.core.lane import Lane
 from hybrid_scheduler.core.placements import LOST as LOST_STATUS
 from hybrid_scheduler.core.placements import RAN, REASONS, Placements
-from hybrid_scheduler.core.simulator import VirtualMultiGPU
+from hybrid_scheduler.core.simulator import VirtualMultiGPU, reorders
 from hybrid_scheduler.core.tasks import Floats, Tasks, base_duration, no_edges
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.runtime.backend import Backend
+from hybrid_scheduler.runtime.deferred import DeferredCall
 from hybrid_scheduler.runtime.devices import build_cluster, class_signatures
 from hybrid_scheduler.runtime.jobs import (
     CANCELLED,
@@ -36,9 +37,11 @@ from hybrid_scheduler.runtime.jobs import (
     Call,
     Job,
     Share,
+    TaskFunction,
     WorkerLostError,
 )
 from hybrid_scheduler.runtime.measured_times import MeasuredTimes
+from hybrid_scheduler.schedulers.eft import EarliestFinish
 from hybrid_scheduler.schedulers.explain import Explanation, explain_next
 from hybrid_scheduler.schedulers.learner import Learner
 from hybrid_scheduler.schedulers.scheduler import Scheduler, plans_batches
@@ -48,8 +51,9 @@ LOOKAHEAD = 16  # jobs per device that are decided on before they can run
 SMALL_JOB_FACTOR = 16  # times as many at most if they are small, as many as the devices run in SMALL_JOB_SECONDS
 SMALL_JOB_SECONDS = 0.02
 DECISION_BLOCK = 16  # waiting jobs that justify a decision while all devices are busy
-PLANNING_WINDOW = 128  # waiting jobs that a policy which plans batches sees together
-OnFinished = Callable[[Job], None]
+PLANNING_WINDOW = 128  # waiting jobs that a policy which plans batches or orders queues sees together
+FOREIGN_GRACE = 2.0  # seconds at the end for futures of others that nobody runs, before what waits for them fails
+FOREIGN_TICK = 0.05  # seconds between two looks at them
 
 
 class EstimatedQueues:
@@ -71,22 +75,14 @@ class EstimatedQueues:
         self._count += 1
         self.idle -= len(self._calls[device]) == BUSY_CALLS
 
-    def end(self, device: int, number: int, now: float) -> None:
-        """Note that a call has ended; the next one began at that moment."""
-        self.remove(device, number)
-        self._since[device] = now
-
-    def remove(self, device: int, number: int) -> None:
-        """Note that a call will not run on a device after all."""
+    def remove(self, device: int, number: int, ended: float | None = None) -> None:
+        """Note when a call has ended, and the next one begun; None: it will not run there after all."""
         if number in self._calls[device]:
             self._count -= 1
             self.idle += len(self._calls[device]) == BUSY_CALLS
             self._seconds[device] -= self._calls[device].pop(number)
-
-    @property
-    def all_idle(self) -> bool:
-        """Whether no device has enough calls."""
-        return self.idle == len(self._calls)
+        if ended is not None:
+            self._since[device] = ended
 
     @property
     def mean_seconds(self) -> float:
@@ -96,12 +92,10 @@ class EstimatedQueues:
     def write_free_times(self, free: Floats, now: float) -> None:
         """Write when each device will be free; a call that takes longer than estimated may end any moment."""
         for device, calls in enumerate(self._calls):
-            if not calls:
-                free[device] = now
-                continue
-            first = next(iter(calls.values()))
-            elapsed = min(now - self._since[device], first)
-            free[device] = now + max(self._seconds[device] - elapsed, 0.0)
+            free[device] = now
+            if calls:
+                elapsed = min(now - self._since[device], next(iter(calls.values())))
+                free[device] += max(self._seconds[device] - elapsed, 0.0)
 
 
 class Choice(NamedTuple):
@@ -110,6 +104,10 @@ class Choice(NamedTuple):
     status: int
     parts: tuple[tuple[int, float], ...]
     seconds: list[float]
+
+
+HOLD = Choice(RAN, (), [])
+"""A job that waits until its task was timed somewhere."""
 
 
 class Decider:
@@ -128,21 +126,34 @@ class Decider:
         self._row_arrays: Sequence[str] = getattr(policy, "row_arrays", ())
         # A policy that neither sees times nor learns gains nothing from trials, nor from deciding again.
         self.uses_times = policy.clairvoyant or policy.learn_every > 0
+        self.reorders = reorders(policy, build_tasks((), np.empty(0)))
+        # Calls under way of a task on a class on which it was never timed: each device may have one.
+        self._max_trials = np.maximum(np.bincount(self.class_index), times.trials).tolist()
+        self._trials: dict[tuple[str, int], set[int]] = {}
+        self._untrained = EarliestFinish()
+
+    @property
+    def _deciding(self) -> Scheduler:
+        """The policy; measured times decide until a learner has learnt something."""
+        return self.policy if getattr(self.policy, "is_trained", True) else self._untrained
 
     def decide(self, jobs: Sequence[Job], now: float, limit: int) -> dict[Job, Choice]:
         """Let the policy place a block of jobs that are all ready; keep the decisions on the first `limit` to start.
 
-        The others are decided on again, when more is known.
+        The others are decided on again, when more is known. Choices come in the order of their starts if the policy
+        orders queues.
         """
         begin = time.perf_counter()
         predicted = self.predict(jobs)
         self.queues.write_free_times(self.machine.view.free, now)
-        placed = self.machine.step(self._build_block(jobs, predicted, now), self.policy, times=predicted)
+        placed = self.machine.step(self._build_block(jobs, predicted, now), self._deciding, times=predicted)
         # As lists, because reading an item of an array costs more than the rest of a choice.
         columns = (placed.status, placed.gpu, placed.cpu, placed.gpu_fraction, predicted)
         rows = list(zip(*(column.tolist() for column in columns), strict=True))
-        choices = {}
-        for row in _first_to_start(placed, limit):
+        choices, first_to_start = {}, range(len(placed))
+        if len(placed) > limit or self.reorders:  # rejected ones first of all
+            first_to_start = np.argsort(np.where(placed.ran, placed.start, -np.inf), kind="stable")[:limit].tolist()
+        for row in first_to_start:
             job = jobs[row]
             job.saved = {name: np.array(getattr(self.policy, name)[row]) for name in self._row_arrays}
             choices[job] = self._choose(job, *rows[row])
@@ -165,23 +176,55 @@ class Decider:
         return rows
 
     def _build_block(self, jobs: Sequence[Job], predicted: Floats, now: float) -> Tasks:
-        tasks = build_tasks(jobs, np.full(len(jobs), now))
+        # Where tasks age while they wait, since when is what counts.
+        tasks = build_tasks(jobs, np.array([min(job.ready, now) for job in jobs]) if self.reorders else now)
         if np.isfinite(predicted).all():
             return tasks
-        return replace(
-            tasks, measured={each.name: predicted[:, column] for column, each in enumerate(self.cluster.classes)}
-        )
+        columns = {each.name: predicted[:, column] for column, each in enumerate(self.cluster.classes)}
+        return replace(tasks, measured=columns)
 
     def _choose(self, job: Job, status: int, gpu: int, cpu: int, share: float, seconds: list[float]) -> Choice:
         if status in REASONS:
             return Choice(status, (), seconds)
         trial = self._find_trial(job, seconds)
         if trial >= 0:
-            return Choice(RAN, ((trial, 1.0),), seconds)
-        if 0.0 < share < 1.0 and job.task.can_split and self._backend.is_alive(gpu) and self._backend.is_alive(cpu):
-            return Choice(status, ((gpu, share), (cpu, 1.0 - share)), seconds)
-        # A task that cannot be split runs where most of it would have run.
-        return Choice(status, self.place_whole(job, gpu if share >= 0.5 else cpu, seconds), seconds)
+            parts: tuple[tuple[int, float], ...] = ((trial, 1.0),)
+        elif 0.0 < share < 1.0 and job.task.can_split and self._backend.is_alive(gpu) and self._backend.is_alive(cpu):
+            parts = ((gpu, share), (cpu, 1.0 - share))
+        else:  # a task that cannot be split runs where most of it would have run
+            parts = self.place_whole(job, gpu if share >= 0.5 else cpu, seconds)
+        return (
+            self._limit_trials(job, Choice(status, parts, seconds))
+            if self.uses_times
+            else Choice(status, parts, seconds)
+        )
+
+    def _limit_trials(self, job: Job, choice: Choice) -> Choice:
+        """Return a choice that sends no more than a few calls of a task to a class whose times are unknown.
+
+        The others go where it was timed, or wait until it was: a call that was sent does not come back.
+        """
+        unknown = [self.class_index[each] for each, _ in choice.parts if not job.is_measured[self.class_index[each]]]
+        if not unknown or sum(map(math.isfinite, choice.seconds)) == 1:
+            return choice
+        under_way = self._trials.setdefault((job.task.name, unknown[0]), set())
+        if len(under_way) < self._max_trials[unknown[0]]:
+            under_way.add(job.number)
+            job.trial = unknown[0]
+            return choice
+        free, seconds = self.machine.view.free, choice.seconds
+        known = [each for each in self._find_able(job, seconds) if job.is_measured[self.class_index[each]]]
+        alive = list(filter(self._backend.is_alive, known))
+        if not alive:
+            return HOLD
+        device = min(alive, key=lambda each: float(free[each] + seconds[self.class_index[each]]))
+        free[device] += seconds[self.class_index[device]]
+        return Choice(choice.status, ((device, 1.0),), seconds)
+
+    def end_trial(self, job: Job) -> None:
+        """Note that a job whose task was unknown to its class has ended, or was taken back."""
+        self._trials[job.task.name, job.trial].discard(job.number)
+        job.trial = -1
 
     def _find_trial(self, job: Job, seconds: list[float]) -> int:
         """Return a device on which this task must be timed first, -1 if it was timed often enough."""
@@ -193,8 +236,7 @@ class Decider:
             return -1
         free = self.machine.view.free
         of_class = [each for each in self._find_able(job, seconds) if self.class_index[each] == able[trial]]
-        alive = [each for each in of_class if self._backend.is_alive(each)]
-        return min(alive, key=lambda device: float(free[device]), default=-1)
+        return min(filter(self._backend.is_alive, of_class), key=lambda device: float(free[device]), default=-1)
 
     def place_whole(self, job: Job, device: int, seconds: list[float]) -> tuple[tuple[int, float], ...]:
         """Return the device for a whole job; the best one alive if its worker is dead, none if none is left."""
@@ -202,8 +244,7 @@ class Decider:
             return ((device, 1.0),)
         free, class_index = self.machine.view.free, self.class_index
         able = self._find_able(job, seconds)
-        alive = [each for each in able if self._backend.is_alive(each)]
-        if alive:
+        if alive := list(filter(self._backend.is_alive, able)):
             return ((min(alive, key=lambda each: float(free[each] + seconds[class_index[each]])), 1.0),)
         return ((device, 1.0),) if device in able else ()  # all are down, and one may come back
 
@@ -222,15 +263,13 @@ class Decider:
         """Explain where a job would run now; nothing is changed."""
         predicted = self.predict([job])
         self.queues.write_free_times(self.machine.view.free, now)
-        return explain_next(Lane(self.policy, self.machine), self._build_block([job], predicted, now), predicted)
+        return explain_next(Lane(self._deciding, self.machine), self._build_block([job], predicted, now), predicted)
 
 
-def _first_to_start(placed: Placements, limit: int) -> list[int]:
-    """Return the rows that start first, in that order; rejected ones first of all."""
-    if len(placed) <= limit:
-        return list(range(len(placed)))
-    rows: list[int] = np.argsort(np.where(placed.ran, placed.start, -np.inf), kind="stable")[:limit].tolist()
-    return rows
+class _Draining(threading.local):
+    """Whether the calling thread is resolving futures."""
+
+    active = False
 
 
 class Dispatcher:
@@ -241,7 +280,7 @@ class Dispatcher:
         policy: Scheduler,
         backend: Backend,
         times: MeasuredTimes | None = None,
-        on_finished: OnFinished | None = None,
+        on_finished: Callable[[Job], None] | None = None,
         lookahead: int = LOOKAHEAD,
     ) -> None:
         if lookahead < 1:
@@ -250,17 +289,24 @@ class Dispatcher:
         self.times = MeasuredTimes() if times is None else times
         self.decider = Decider(policy, backend, self.times)
         self._policy, self._on_finished = policy, on_finished
-        self._plans_batches = plans_batches(policy)
+        # Batches are planned, and queues ordered, from all that waits: nothing is sent before a device needs it.
+        self._decides_late = plans_batches(policy) or self.decider.reorders
         self._queues = self.decider.queues
-        self._lookahead = lookahead * len(backend.devices)
+        ahead = min(lookahead, BUSY_CALLS) if self.decider.reorders else lookahead
+        self._lookahead = ahead * len(backend.devices)
         self._lock = threading.RLock()
         self._idle = threading.Condition(self._lock)
         self._waiting: deque[Job] = deque()
+        self._held: dict[str, deque[Job]] = {}  # by task: until one of that task has ended
         self._dispatched: dict[int, Job] = {}  # decided on, not ended
         self._ended: deque[Job] = deque()  # whose futures are not resolved yet
         self._unresolved = 0  # jobs in `_ended` or being resolved by some thread
+        self._deferred: set[DeferredCall] = set()  # that wait for arguments
+        self._released: deque[DeferredCall] = deque()  # whose arguments are there
+        self._draining = _Draining()
+        self._is_closed = False
         self._training_block: list[Job] = []
-        self._numbers = itertools.count()
+        self._numbers, self._job_numbers = itertools.count(), itertools.count()
         self._origin = time.perf_counter()
 
     @property
@@ -272,13 +318,44 @@ class Dispatcher:
         """Start the workers."""
         self.backend.listen(self._receive, self._reassign, self._reset_warm_up)
 
+    def create_job(self, task: TaskFunction, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Job:
+        """Return the job of a call that arrives now."""
+        return task.create_job(next(self._job_numbers), args, kwargs, self.now)
+
     def submit(self, job: Job) -> None:
         """Queue a job; it is decided on at once unless the devices have enough to do."""
+        self._enqueue(job)
+        self._drain()
+
+    def submit_deferred(self, call: DeferredCall) -> None:
+        """Submit a call when the futures that it waits for are done."""
         with self._lock:
+            self._deferred.add(call)
+        call.notify(self._release)
+
+    def _release(self, call: DeferredCall) -> None:
+        with self._lock:
+            if call not in self._deferred:
+                return  # it has failed
+            self._deferred.remove(call)
+            self._unresolved += 1
+            self._released.append(call)
+        self._drain()
+
+    def _enqueue(self, job: Job) -> None:
+        with self._lock:
+            if self._is_closed:
+                self._fail(job, self._abandonment(job.task.name))
+                return
+            if job.task.name in self._held:
+                self._held[job.task.name].append(job)
+                return
             self._waiting.append(job)
-            if self._is_urgent() or len(self._waiting) >= DECISION_BLOCK:
+            idle = self._queues.idle
+            # Where jobs are small, an answer that triggers the next decision is about to come.
+            is_urgent = idle == len(self.backend.devices) or (idle and self._limit == self._lookahead)
+            if is_urgent or len(self._waiting) >= DECISION_BLOCK:
                 self._decide_waiting()
-        self._resolve_ended()
 
     def run_on_device(self, job: Job, device: int) -> None:
         """Run a job on a device without asking the policy, for warm-up and calibration."""
@@ -287,27 +364,64 @@ class Dispatcher:
             self._dispatched[job.number] = job
             seconds = self.decider.predict([job])[0].tolist()
             self.backend.send(self._create_calls(job, Choice(RAN, ((device, 1.0),), seconds)))
-        self._resolve_ended()
+        self._drain()
+
+    @property
+    def is_resolving(self) -> bool:
+        """Whether the calling thread runs a callback of a future: it must not wait for others."""
+        return self._draining.active
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until every job has ended and its future is resolved."""
         with self._idle:
-            return self._idle.wait_for(lambda: not (self._dispatched or self._waiting or self._unresolved), timeout)
+            return self._idle.wait_for(lambda: not (self._has_work or self._deferred), timeout)
+
+    def finish(self) -> None:
+        """Wait as `wait` does, but not for ever for futures of others: what waits for these alone fails at last."""
+        since = time.monotonic()
+        with self._idle:
+            while self._has_work or self._deferred:
+                if self._has_work or any(call.is_awaiting_work for call in self._deferred):
+                    since = time.monotonic()
+                elif time.monotonic() - since > FOREIGN_GRACE:
+                    break
+                self._idle.wait(None if self._has_work else FOREIGN_TICK)
+        self._fail_deferred("waits for a future of another executor that has not ended: end that one first")
+
+    @property
+    def _has_work(self) -> bool:
+        return bool(self._dispatched or self._waiting or self._held or self._unresolved)
 
     def cancel_waiting(self) -> None:
         """Cancel jobs that have not begun."""
         with self._lock:
-            jobs = [*self._waiting, *self._dispatched.values()]
-        for job in jobs:
-            job.future.cancel()
+            self._release_held()
+            jobs, deferred = [*self._waiting, *self._dispatched.values()], list(self._deferred)
+            futures = [each.future for each in jobs] + [each.future for each in deferred]
+        for future in futures:
+            future.cancel()
+        for call in deferred:
+            self._release(call)
 
     def abandon(self) -> None:
-        """Fail all jobs that have not ended; called when the backend is closed."""
+        """Fail all jobs that have not ended, and those that are still to come; called when the backend is closed."""
         with self._lock:
+            self._is_closed = True
+            self._release_held()
             for job in [*self._dispatched.values(), *self._waiting]:
-                self._fail(job, WorkerLostError(f"task '{job.task.name}' was abandoned: the scheduler was shut down"))
+                self._fail(job, self._abandonment(job.task.name))
             self._waiting.clear()
-        self._resolve_ended()
+        self._fail_deferred("was abandoned: the scheduler was shut down")
+        self._drain()
+
+    def _abandonment(self, name: str) -> WorkerLostError:
+        return WorkerLostError(f"task '{name}' was abandoned: the scheduler was shut down")
+
+    def _fail_deferred(self, reason: str) -> None:
+        with self._lock:
+            calls, self._deferred = self._deferred, set()
+        for call in calls:
+            call.fail(WorkerLostError(f"a task with futures among its arguments {reason}"))
 
     def explain(self, job: Job) -> Explanation:
         """Explain where a job would run now."""
@@ -315,13 +429,6 @@ class Dispatcher:
             return self.decider.explain(job, self.now)
 
     # --- sending -----------------------------------------------------------------------------------------------
-
-    def _is_urgent(self) -> bool:
-        """Whether a new job should not wait for others to be decided on with it."""
-        if self._queues.all_idle:
-            return True
-        # Where jobs are small, an answer that triggers the next decision is about to come.
-        return bool(self._queues.idle) and self._limit == self._lookahead
 
     @property
     def _limit(self) -> int:
@@ -334,23 +441,22 @@ class Dispatcher:
 
     def _decide_waiting(self) -> None:
         while self._waiting and (room := self._limit - len(self._dispatched)) > 0:
-            if self._plans_batches and not self._queues.idle:
-                return  # batches are formed when a device runs out of work, a moment before it does
-            count = min(max(room, PLANNING_WINDOW) if self._plans_batches else room, len(self._waiting))
-            jobs = [self._waiting.popleft() for _ in range(count)]
-            self._dispatch([job for job in jobs if not self._end_if_cancelled(job)], room)
-
-    def _end_if_cancelled(self, job: Job) -> bool:
-        if not job.future.cancelled():
-            return False
-        job.status = LOST_STATUS
-        self._end(job)
-        return True
+            if self._decides_late and not self._queues.idle:
+                return  # a moment before a device runs out of work
+            count, jobs = max(room, PLANNING_WINDOW) if self._decides_late else room, list[Job]()
+            while self._waiting and len(jobs) < count:
+                job = self._waiting.popleft()
+                if job.future.cancelled():
+                    self._end(job, LOST_STATUS)
+                elif job.task.name in self._held:
+                    self._held[job.task.name].append(job)
+                else:
+                    jobs.append(job)
+            if jobs:
+                self._dispatch(jobs, room)
 
     def _dispatch(self, jobs: list[Job], room: int) -> None:
         """Let the policy decide and send the calls; jobs that it keeps for later wait again."""
-        if not jobs:
-            return
         try:
             choices = self.decider.decide(jobs, self.now, room)
         except Exception as error:  # noqa: BLE001  # an error of the policy belongs to the callers of these jobs
@@ -361,6 +467,9 @@ class Dispatcher:
             self._waiting.extendleft(job for job in reversed(jobs) if job not in choices)
         calls = list[Call]()
         for job, choice in choices.items():
+            if choice is HOLD:
+                self._held.setdefault(job.task.name, deque()).append(job)
+                continue
             self._dispatched[job.number] = job
             job.status = choice.status
             if choice.status in REASONS:
@@ -395,23 +504,22 @@ class Dispatcher:
         """Send jobs elsewhere, whole, whose device is gone."""
         with self._lock:
             for call in calls:
-                self._queues.end(call.device, call.number, self.now)
+                self._queues.remove(call.device, call.number, ended=self.now)
                 job, share = call.tag
-                if share in job.shares and job.number in self._dispatched:
-                    self.backend.send(self._create_calls_elsewhere(call, job, share))
+                if share not in job.shares or job.number not in self._dispatched:
+                    continue
+                seconds = self.decider.predict([job])[0].tolist()
+                parts = self.decider.place_whole(job, call.device, seconds)
+                elsewhere = parts if parts and parts[0][0] != call.device else ()
+                if elsewhere or self.backend.queues[call.device].is_gone:
+                    self.backend.send(self._create_calls(job, Choice(job.status, elsewhere, seconds)))
+                    continue
+                # No other device can run it, and its worker may come back: it keeps its place and its attempts.
+                needed = share.part * seconds[self.decider.class_index[call.device]]
+                self._queues.add(call.device, call.number, needed, self.now)
+                self.backend.send([call])
             self._decide_waiting()
-        self._resolve_ended()
-
-    def _create_calls_elsewhere(self, call: Call, job: Job, share: Share) -> list[Call]:
-        seconds = self.decider.predict([job])[0].tolist()
-        parts = self.decider.place_whole(job, call.device, seconds)
-        elsewhere = parts if parts and parts[0][0] != call.device else ()
-        if elsewhere or self.backend.is_gone(call.device):
-            return self._create_calls(job, Choice(job.status, elsewhere, seconds))
-        # No other device can run it, and its worker may come back: it keeps its place and its attempts.
-        needed = share.part * seconds[self.decider.class_index[call.device]]
-        self._queues.add(call.device, call.number, needed, self.now)
-        return [call]
+        self._drain()
 
     def _reset_warm_up(self, device: int) -> None:
         with self._lock:
@@ -428,11 +536,11 @@ class Dispatcher:
                 self._recall()
             if self._waiting and (self._queues.idle or 2 * len(self._dispatched) <= self._lookahead):
                 self._decide_waiting()
-        self._resolve_ended()
+        self._drain()
 
     def _record(self, call: Call, answer: Answer, now: float) -> None:
         """Record an answer; the last one of a job ends it, and may complete a block for training."""
-        self._queues.end(call.device, call.number, now)
+        self._queues.remove(call.device, call.number, ended=now)
         job, share = call.tag
         if share not in job.shares or job.number not in self._dispatched:
             return
@@ -440,18 +548,18 @@ class Dispatcher:
         share.start, share.end = answer.start - self._origin, answer.end - self._origin
         job.attempts = max(job.attempts, call.attempts + (answer.outcome != LOST))
         if answer.outcome == VALUE:
+            if job.trial >= 0:
+                self._take_back(lambda other: other.trial >= 0 and other.task.name == job.task.name)
             spec = self.backend.devices[share.device]
             seconds = (share.end - share.start) / share.part
             self.times.observe(job.task.name, spec.signature, spec.name, job.size, seconds)
-        if job.is_done:
+        if all(share.answer is not None for share in job.shares):
             self._finish(job)
 
     def _finish(self, job: Job) -> None:
         outcomes = {share.answer.outcome for share in job.shares if share.answer is not None}
         job.failed = ERROR in outcomes
-        if outcomes & {LOST, CANCELLED}:
-            job.status = LOST_STATUS
-        self._end(job)
+        self._end(job, LOST_STATUS if outcomes & {LOST, CANCELLED} else job.status)
         if outcomes == {VALUE} and self._policy.learn_every and job.trains_policy:
             self._training_block.append(job)
             if len(self._training_block) >= self._policy.learn_every:
@@ -460,53 +568,98 @@ class Dispatcher:
 
     def _recall(self) -> None:
         """Let the policy decide again on calls that no worker holds: a device runs dry, and no other job waits."""
-        if not self.decider.uses_times or self._limit > self._lookahead:
-            return  # small jobs end sooner than they are decided on again
+        if self.decider.uses_times and self._limit <= self._lookahead:  # small jobs end sooner than that
+            self._take_back(lambda _: True)
+
+    def _take_back(self, is_wanted: Callable[[Job], bool]) -> None:
+        """Take jobs back that no worker holds: they wait again, before the others."""
         jobs = []
-        for call in self.backend.recall(_is_movable):
+        for call in self.backend.recall(lambda call: _is_movable(call) and is_wanted(call.tag[0])):
             job, _ = call.tag
             self._queues.remove(call.device, call.number)
             del self._dispatched[job.number]
+            if job.trial >= 0:
+                self.decider.end_trial(job)
             jobs.append(job)
-        self._waiting.extend(sorted(jobs, key=lambda job: job.number))
+        self._waiting.extendleft(sorted(jobs, key=lambda job: -job.number))
+
+    def _release_held(self, *names: str) -> None:
+        """Let jobs wait again that were held because nothing was known of their task; all if no task is named."""
+        for name in names or list(self._held):
+            self._waiting.extendleft(reversed(self._held.pop(name)))
 
     def _fail(self, job: Job, error: BaseException) -> None:
         job.error = error
-        job.status = job.status if job.status in REASONS else LOST_STATUS
-        self._end(job)
+        self._end(job, job.status if job.status in REASONS else LOST_STATUS)
 
-    def _end(self, job: Job) -> None:
+    def _end(self, job: Job, status: int) -> None:
         """Note that a job has ended; its future is resolved when the lock is free."""
+        job.status = status
         self._dispatched.pop(job.number, None)
+        if job.trial >= 0:
+            self.decider.end_trial(job)
+        if job.task.name in self._held:
+            self._release_held(job.task.name)
         self._unresolved += 1
         self._ended.append(job)
 
-    def _resolve_ended(self) -> None:
-        """Resolve the futures of ended jobs, without the lock: their callbacks may do anything."""
+    def _drain(self) -> None:
+        """Resolve ended jobs and submit released calls, without the lock: callbacks of futures may do anything.
+
+        What a callback ends or releases is left to the loop that runs it, so that no chain is too long for the stack.
+        """
+        if self._draining.active:
+            return
+        self._draining.active = True
+        try:
+            while self._resolve_next() or self._submit_next():
+                pass
+        finally:
+            self._draining.active = False
+
+    def _resolve_next(self) -> bool:
+        """Resolve the futures of ended jobs; return whether there were any."""
         resolved = 0
-        while self._ended:
-            try:
-                job = self._ended.popleft()
-            except IndexError:
-                break  # another thread was quicker
-            resolved += 1
-            job.resolve()
-            if self._on_finished is not None:
-                self._on_finished(job)
-        if resolved:
+        try:
+            while self._ended:
+                try:
+                    job = self._ended.popleft()
+                except IndexError:
+                    break  # another thread was quicker
+                resolved += 1
+                job.resolve()
+                if self._on_finished is not None:
+                    self._on_finished(job)
+        finally:
+            self._note_resolved(resolved)
+        return resolved > 0
+
+    def _submit_next(self) -> bool:
+        """Submit a call whose arguments have come; return whether there was one."""
+        try:
+            call = self._released.popleft()
+        except IndexError:
+            return False
+        job = call.take_job()
+        if job is not None:
+            self._enqueue(job)
+        self._note_resolved(1)
+        return True
+
+    def _note_resolved(self, count: int) -> None:
+        if count:
             with self._idle:
-                self._unresolved -= resolved
+                self._unresolved -= count
                 self._idle.notify_all()
 
 
 def _is_movable(call: Call) -> bool:
-    """Whether a call is a whole job that was sent to its device for its time, not for a trial or warm-up."""
+    """Whether a call is a whole job that a policy sent to its device, not for warm-up, and that no worker had."""
     job, share = call.tag
-    known = not math.isnan(call.expected)
-    return bool(known and job.trains_policy and share.part == 1.0 and not call.attempts)
+    return bool(job.trains_policy and share.part == 1.0 and not call.attempts)
 
 
-def build_tasks(jobs: Sequence[Job], arrival: Floats | None = None) -> Tasks:
+def build_tasks(jobs: Sequence[Job], arrival: Floats | float) -> Tasks:
     """Return jobs as the tasks that policies see; their features were checked when they were submitted."""
     size = np.array([job.size for job in jobs])
     intensity = np.array([job.intensity for job in jobs])
@@ -514,7 +667,7 @@ def build_tasks(jobs: Sequence[Job], arrival: Floats | None = None) -> Tasks:
         size=size,
         compute_intensity=intensity,
         memory_required=np.array([job.memory for job in jobs]),
-        arrival_time=np.array([job.arrival for job in jobs]) if arrival is None else arrival,
+        arrival_time=np.broadcast_to(arrival, len(jobs)).astype(np.float64),
         task_id=np.array([job.number for job in jobs], np.int64),
         duration_estimate=base_duration(size, intensity),
         edges=no_edges(len(jobs)),
@@ -533,10 +686,7 @@ def build_placements(
     devices = np.full((2, count), -1, np.int32)
     starts = np.full((2, count), np.nan)
     for row, job in enumerate(jobs):
-        status[row] = job.status
-        if not job.shares:
-            continue
-        fraction[row] = job.gpu_fraction
+        status[row], fraction[row] = job.status, job.gpu_fraction
         for share in job.shares:
             side = 0 if share.on_gpu else 1
             devices[side, row], starts[side, row] = share.device, share.start - since

@@ -3,34 +3,48 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import os
-from collections.abc import Callable, Sequence
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future
+from functools import partial
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, TypeVar, overload
 
 from hybrid_scheduler import registry
 from hybrid_scheduler.errors import InputError, SchedulerError
 from hybrid_scheduler.runtime.backend import Backend
+from hybrid_scheduler.runtime.deferred import DeferredCall, find_futures
 from hybrid_scheduler.runtime.devices import DeviceSpec, build_cluster, normalise_devices, parse_devices
 from hybrid_scheduler.runtime.dispatcher import LOOKAHEAD, Dispatcher
-from hybrid_scheduler.runtime.jobs import Job, TaskFunction
+from hybrid_scheduler.runtime.jobs import TaskFunction
+from hybrid_scheduler.runtime.lifetime import Lifetime
 from hybrid_scheduler.runtime.measured_times import MeasuredTimes, load_times, save_times, times_path
 from hybrid_scheduler.schedulers.explain import Explanation
 from hybrid_scheduler.schedulers.learner import is_learner
 from hybrid_scheduler.schedulers.scheduler import Scheduler
 
+P = ParamSpec("P")
+T = TypeVar("T")
+DEFAULT_POLICY = "eft"
 WHEN_READY = -1  # delay of background training: updates are applied as soon as they are there
 LEARNER_NICE = "5"  # workers keep all cores busy: a trainer at the lowest priority would never come to an end
 
 
+class ShutDownError(SchedulerError, RuntimeError):
+    """A call for a scheduler that was shut down; a `RuntimeError` as of any executor."""
+
+
 class HybridScheduler(Executor):
-    """Runs functions where a policy says; futures, `map` and `shutdown` are those of `concurrent.futures`."""
+    """Runs functions where a policy says; futures, `map` and `shutdown` are those of `concurrent.futures`.
+
+    Times are learnt by type of task and class of device; the default policy sends each call where it ends first.
+    """
 
     def __init__(
         self,
-        policy: str | Scheduler = "hybrid_ml",
+        policy: str | Scheduler = DEFAULT_POLICY,
         backend: str | Backend = "local",
         devices: str | Sequence[DeviceSpec] = "auto",
         *,
@@ -41,13 +55,14 @@ class HybridScheduler(Executor):
     ) -> None:
         specs = parse_devices(devices) if isinstance(devices, str) else normalise_devices(devices)
         self.backend = create_backend(backend, specs, address)
-        self._path = times_path() if remember is True else Path(remember) if remember else None
-        times = load_times(self._path) if self._path else MeasuredTimes()
+        path = times_path() if remember is True else Path(remember) if remember else None
+        times = load_times(path) if path else MeasuredTimes()
         self.policy = create_policy(policy, self.backend, seed)
         self._dispatcher = Dispatcher(self.policy, self.backend, times, lookahead=ahead)
-        self._numbers = itertools.count()
         self._is_closed = False
         self._dispatcher.start()
+        self._lifetime = Lifetime(self._dispatcher, partial(_note_end, self.policy, times, path))
+        weakref.finalize(self, self._lifetime.finish_later).atexit = False
 
     @property
     def devices(self) -> tuple[DeviceSpec, ...]:
@@ -59,72 +74,95 @@ class HybridScheduler(Executor):
         """The times measured so far."""
         return self._dispatcher.times
 
+    @property
+    def _max_workers(self) -> int:
+        """How many calls run at once; read by libraries that are given an executor."""
+        return len(self.backend.devices)
+
+    # Futures stand for the arguments that they will hold; types can say so of the first three.
+    @overload
+    def submit(self, fn: Callable[..., T], first: Future[Any], /, *args: Any, **kwargs: Any) -> Future[T]: ...
+    @overload
+    def submit(
+        self, fn: Callable[..., T], first: Any, second: Future[Any], /, *args: Any, **kwargs: Any
+    ) -> Future[T]: ...
+    @overload
+    def submit(
+        self, fn: Callable[..., T], first: Any, second: Any, third: Future[Any], /, *args: Any, **kwargs: Any
+    ) -> Future[T]: ...
+    @overload
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]: ...
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Run a function, a `@task` or a `Command`; futures among its arguments are waited for."""
+        """Run a function, a `@task` or a `Command`; futures in its arguments are waited for."""
         if self._is_closed:
-            raise SchedulerError("this HybridScheduler is shut down: make another one")
-        awaited = [each for each in (*args, *kwargs.values()) if isinstance(each, Future)]
-        if awaited:
-            return self._submit_later(fn, args, kwargs, awaited)
-        job = self._create_job(fn, args, kwargs)
+            raise ShutDownError("this HybridScheduler is shut down: make another one")
+        task = _as_task(fn)
+        if awaited := find_futures(args, kwargs):
+            call = DeferredCall(partial(self._dispatcher.create_job, task), args, kwargs, awaited)
+            future = call.future
+            self._dispatcher.submit_deferred(call)
+            return future
+        job = self._dispatcher.create_job(task, args, kwargs)
         self._dispatcher.submit(job)
         return job.future
 
-    def _create_job(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Job:
-        function = fn if isinstance(fn, TaskFunction) else TaskFunction(fn)
-        return function.create_job(next(self._numbers), args, kwargs, self._dispatcher.now)
-
-    def _submit_later(
-        self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], awaited: list[Future[Any]]
-    ) -> Future[Any]:
-        """Submit when the awaited futures are done; if one of them has failed, its exception is the result."""
-        promise: Future[Any] = Future()
-        left = itertools.count(len(awaited) - 1, -1)
-
-        def submit_after_last(_: Future[Any]) -> None:
-            if next(left) > 0:
-                return
-            try:
-                values = {key: _wait_for_value(each) for key, each in kwargs.items()}
-                job = self._create_job(fn, tuple(map(_wait_for_value, args)), values)
-            except BaseException as error:  # noqa: BLE001  # an exception of an awaited call is that of this one too
-                if promise.set_running_or_notify_cancel():
-                    promise.set_exception(error)
-                return
-            job.future = promise
-            self._dispatcher.submit(job)
-
-        for each in awaited:
-            each.add_done_callback(submit_after_last)
-        return promise
-
-    async def run(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    async def run(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a function and await its result: `await s.run(fn, x)`."""
         return await asyncio.wrap_future(self.submit(fn, *args, **kwargs))
 
+    def map(
+        self, fn: Callable[..., T], *iterables: Iterable[Any], timeout: float | None = None, chunksize: int = 1
+    ) -> Iterator[T]:
+        """Yield the results of calls in order; plain functions run in chunks, as in a process pool."""
+        if chunksize < 1:
+            raise ValueError(f"chunksize is {chunksize}, expected a whole number above 0")
+        if chunksize == 1 or isinstance(fn, TaskFunction):
+            return super().map(fn, *iterables, timeout=timeout)
+        rows = zip(*iterables, strict=False)
+        chunks = iter(lambda: list(islice(rows, chunksize)), [])
+        task = TaskFunction(partial(_run_chunk, fn), size=len, name=f"{TaskFunction(fn).name} in chunks")
+        return chain.from_iterable(super().map(task, chunks, timeout=timeout))
+
     def explain(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Explanation:
         """Explain where a call would run now and what is expected of every device; nothing is run."""
-        return self._dispatcher.explain(self._create_job(fn, args, kwargs))
+        return self._dispatcher.explain(self._dispatcher.create_job(_as_task(fn), args, kwargs))
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Wait for submitted calls, then end the workers; times are saved if they are to be remembered."""
-        if self._is_closed:
-            return
+        """Take no more calls, wait for those there are, then end the workers; without `wait` all that happens later.
+
+        An interrupt while it waits ends the workers at once. Times are saved if they are to be remembered.
+        """
         self._is_closed = True
         if cancel_futures:
             self._dispatcher.cancel_waiting()
-        if wait:
-            self._dispatcher.wait()
-        self.backend.close()
-        self._dispatcher.abandon()
-        if is_learner(self.policy):
-            self.policy.close()
-        if self._path is not None:
-            save_times(self.times, self._path)
+        if wait and not self._dispatcher.is_resolving:  # a callback cannot wait for itself
+            self._lifetime.finish()
+        else:
+            self._lifetime.finish_later()
+
+    def kill_workers(self) -> None:
+        """End the workers at once, whatever they do; calls that have not ended fail."""
+        self._is_closed = True
+        self._lifetime.close()
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Shut down; after an interrupt only calls that run are waited for, until the next interrupt."""
+        self.shutdown(cancel_futures=kind is not None and issubclass(kind, KeyboardInterrupt))
 
 
-def _wait_for_value(argument: Any) -> Any:
-    return argument.result() if isinstance(argument, Future) else argument
+def _run_chunk(fn: Callable[..., T], rows: list[tuple[Any, ...]]) -> list[T]:
+    return [fn(*row) for row in rows]
+
+
+def _as_task(fn: Callable[..., Any]) -> TaskFunction:
+    return fn if isinstance(fn, TaskFunction) else TaskFunction(fn)
+
+
+def _note_end(policy: Scheduler, times: MeasuredTimes, path: Path | None) -> None:
+    if is_learner(policy):
+        policy.close()
+    if path is not None:
+        save_times(times, path)
 
 
 def create_backend(backend: str | Backend, devices: Sequence[DeviceSpec], address: str | None = None) -> Backend:

@@ -12,8 +12,12 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
-from types import BuiltinFunctionType, FunctionType
-from typing import Any
+from functools import lru_cache, partial
+from itertools import chain
+from numbers import Real
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary, ref
 
 from hybrid_scheduler.errors import InputError, SchedulerError
 
@@ -22,12 +26,16 @@ VALUE, ERROR, LOST, CANCELLED = 0, 1, 2, 3
 SMALL_SECONDS = 0.01  # calls expected to take less are sent in batches
 NAN = float("nan")
 KINDS = ("cpu", "gpu")
-FEATURES = {"size": "a number above 0", "intensity": "a number from 0 to 1", "memory": "megabytes, 0 or more"}
+EMPTY_SIZE = 0.5  # that stands for 0, such as the length of an empty list: sizes are compared by their ratio
+FEATURES = {"size": "a number from 0", "intensity": "a number from 0 to 1", "memory": "megabytes, 0 or more"}
 """Features of a task and what is expected of them."""
+PLAIN = (1.0, 0.5, 0.0)
+"""Features of a function that nothing is said of."""
 Feature = float | Callable[..., float]
 Function = Callable[..., Any]
 _PLAIN_TYPES = {bool, int, float, str, bytes, type(None)}
 _FUNCTION_TYPES = {FunctionType, BuiltinFunctionType}
+_EMPTY_CELL = CellType()
 
 
 class TaskFunction:
@@ -51,14 +59,18 @@ class TaskFunction:
         if only is not None and only not in KINDS:
             raise InputError(f"task '{function!r}': only is {only!r}, expected cpu or gpu")
         self.function = function
-        self.name = name or getattr(function, "task_name", "") or _find_name(function)  # for its measured times
+        inner = getattr(function, "func", function)  # functools.partial
+        own = f"{getattr(inner, '__module__', '') or ''}.{getattr(inner, '__qualname__', type(inner).__qualname__)}"
+        self.name = name or getattr(function, "task_name", "") or own.lstrip(".")  # for its measured times
         self._features = {"size": size, "intensity": intensity, "memory": memory}
-        self._constant: tuple[float, float, float] | None = None  # the features if no argument changes them
+        is_plain = (size, intensity, memory) == PLAIN
+        self._constant: list[float] | None = list(PLAIN) if is_plain else None  # features that no argument changes
         self.kinds = set(KINDS) if only is None else {only}  # of devices that can run it
         self._by_kind: dict[str, Function] = {}
         self._share: Function | None = None
+        self.can_split = False  # whether a GPU and a CPU can each run a part
         self.combine_parts: Function = lambda gpu_part, cpu_part: (gpu_part, cpu_part)
-        self._bytes: dict[Function, bytes] = {}
+        self._bytes: dict[Function, bytes] = {}  # of those that were marked; a plain function may change
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function itself, in this process."""
@@ -78,7 +90,7 @@ class TaskFunction:
 
     def share(self, function: Function) -> Function:
         """Mark the function `f(begin, end, *args)` that runs the part from `begin` to `end`, 0 to 1, of the work."""
-        self._share = function
+        self._share, self.can_split = function, True
         return function
 
     def combine(self, function: Function) -> Function:
@@ -86,31 +98,27 @@ class TaskFunction:
         self.combine_parts = function
         return function
 
-    @property
-    def can_split(self) -> bool:
-        """Whether a GPU and a CPU can each run a part."""
-        return self._share is not None
-
     def create_job(self, number: int, args: tuple[Any, ...], kwargs: dict[str, Any], arrival: float) -> Job:
         """Return the job of a call with these arguments."""
-        return Job(number, self, args, kwargs, *self.features(args, kwargs), arrival, arrival)
+        size, intensity, memory = self._evaluate_features(args, kwargs)
+        return Job(number, self, args, kwargs, size, intensity, memory, arrival, arrival)
 
-    def features(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[float, float, float]:
+    def _evaluate_features(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[float]:
         """Return size, intensity and memory of a call."""
         if self._constant is not None:
             return self._constant
-        size, intensity, memory = [self._evaluate(name, args, kwargs) for name in FEATURES]
+        values = []
+        for name, given in self._features.items():
+            value: Any = given(*args, **kwargs) if callable(given) else given
+            high = 1.0 if name == "intensity" else float("inf")
+            # Asked by type first: the abstract class, for the numbers of NumPy, takes as long as the rest of a job.
+            number = float(value) if type(value) in (float, int) or isinstance(value, Real) else NAN
+            if not 0.0 <= number <= high or number == float("inf"):
+                raise InputError(f"task '{self.name}': {name} is {value!r}, expected {FEATURES[name]}")
+            values.append(number or (EMPTY_SIZE if name == "size" else 0.0))
         if not any(map(callable, self._features.values())):
-            self._constant = size, intensity, memory
-        return size, intensity, memory
-
-    def _evaluate(self, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> float:
-        given = self._features[name]
-        value = given(*args, **kwargs) if callable(given) else given
-        low, high = (0.0, 1.0) if name == "intensity" else (0.0, float("inf"))
-        if not isinstance(value, int | float) or not low <= value <= high or (name == "size" and not value > 0):
-            raise InputError(f"task '{self.name}': {name} is {value!r}, expected {FEATURES[name]}")
-        return float(value)
+            self._constant = values
+        return values
 
     def serialize(self, kind: str, is_part: bool) -> bytes:
         """Return the pickled implementation for a kind of device, or the function that runs a part; pickled once."""
@@ -125,13 +133,6 @@ class TaskFunction:
         return self._bytes[function]
 
 
-def _find_name(function: Function) -> str:
-    """Return module and name of a function."""
-    inner = getattr(function, "func", function)  # functools.partial
-    name = getattr(inner, "__qualname__", type(inner).__qualname__)
-    return f"{getattr(inner, '__module__', '') or ''}.{name}".lstrip(".")
-
-
 class WorkerLostError(SchedulerError):
     """A task whose worker died every time it was tried, or for which no device is left."""
 
@@ -139,12 +140,8 @@ class WorkerLostError(SchedulerError):
 class RemoteTraceback(Exception):  # noqa: N818  # named as in concurrent.futures: it carries text, it is no error
     """The traceback of a worker, as the cause of the exception that reaches the caller."""
 
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
-        self.text = text
-
     def __str__(self) -> str:
-        return f'\n"""\n{self.text}"""'
+        return f'\n"""\n{self.args[0]}"""'
 
 
 @dataclass(slots=True)
@@ -172,29 +169,27 @@ class Answer:
 class Call:
     """A pickled function and its arguments for one device.
 
-    `begin` is called once, before the call is first sent; if it returns False, the call was cancelled.
+    `begin` is called once, before the call is first sent; if it returns False, the call was cancelled. Arguments are
+    pickled when the worker is about to take them: a call that waits costs nothing, and may still go elsewhere.
     """
 
     number: int
     device: int
     function: bytes
-    arguments: bytes
+    arguments: bytes | Callable[[], bytes]
     intensity: float
     expected: float  # seconds; NaN if unknown
     begin: Callable[[], bool] | None = None
     attempts: int = 0  # ended by the death of a worker
     batch: int = 0  # number of the batch in which it went to its worker
+    num_bytes: int = 0  # of its message
     tag: Any = field(default=None, repr=False)  # for the sender
 
-    @property
-    def num_bytes(self) -> int:
-        """Size of the message."""
-        return len(self.function) + len(self.arguments)
-
-    @property
-    def is_small(self) -> bool:
-        """Whether it is expected to take a moment only."""
-        return self.expected < SMALL_SECONDS
+    def pickle_arguments(self) -> bytes:
+        """Return the pickled arguments; they are pickled once."""
+        if not isinstance(self.arguments, bytes):
+            self.arguments = self.arguments()
+        return self.arguments
 
 
 @dataclass(slots=True, eq=False)
@@ -234,16 +229,8 @@ class Job:
     saved: dict[str, Any] = field(default_factory=dict)  # attributes that the policy needs again for training
     error: BaseException | None = None  # why it was not sent, or not completed
     began: bool | None = None  # None: not asked yet
-
-    @property
-    def finish(self) -> float:
-        """When the last share ended."""
-        return max(share.end for share in self.shares)
-
-    @property
-    def is_done(self) -> bool:
-        """Whether all shares are back."""
-        return all(share.answer is not None for share in self.shares)
+    trial: int = -1  # the class on which it runs although nothing is known of its task there
+    pickled: bytes | None = None  # arguments
 
     def begin(self) -> bool:
         """Mark the future as running; False if it was cancelled before."""
@@ -253,39 +240,60 @@ class Job:
 
     def create_call(self, share: Share, number: int, expected: float) -> Call:
         """Return the call that runs a share on its device."""
-        args, is_part = self.args, share.part < 1.0
-        if is_part:
-            bounds = (0.0, self.gpu_fraction) if share.on_gpu else (self.gpu_fraction, 1.0)
-            args = (*bounds, *args)
-        function = self.task.serialize("gpu" if share.on_gpu else "cpu", is_part)
-        arguments = serialize_arguments(args, self.kwargs)
+        function = self.task.serialize("gpu" if share.on_gpu else "cpu", share.part < 1.0)
         intensity = self.intensity if self.device_intensity is None else self.device_intensity
-        return Call(number, share.device, function, arguments, intensity, expected, self.begin, tag=(self, share))
+        pickle_arguments = self._pickle_whole if share.part == 1.0 else partial(self._pickle_part, share)
+        return Call(
+            number, share.device, function, pickle_arguments, intensity, expected, self.begin, tag=(self, share)
+        )
+
+    def _pickle_whole(self) -> bytes:
+        """Return the pickled arguments, which are kept: the job may be sent to several devices, one after another."""
+        if self.pickled is None:
+            self.pickled = serialize_arguments(self.args, self.kwargs)
+            if not self.task.can_split:
+                self.args, self.kwargs = (), {}
+        return self.pickled
+
+    def _pickle_part(self, share: Share) -> bytes:
+        bounds = (0.0, self.gpu_fraction) if share.on_gpu else (self.gpu_fraction, 1.0)
+        return serialize_arguments((*bounds, *self.args), self.kwargs)
 
     def resolve(self) -> None:
-        """Give the future its result; called once, when the job has ended."""
-        if not self.begin():
+        """Give the future its result and drop what is not needed any more; called when the job has ended."""
+        answers = [share.answer for share in self.shares if share.answer is not None]
+        self.args, self.kwargs, self.pickled = (), {}, None
+        for share in self.shares:
+            share.answer = None
+        if not self.begin() or self.future.done():
             return  # it was cancelled
-        if self.error is not None:
-            self.future.set_exception(self.error)
-            return
-        try:
-            self.future.set_result(self._result())
-        except BaseException as error:  # noqa: BLE001  # any exception belongs to the caller
+        error, value = self.error or self._find_error(answers), None
+        if error is None:
+            try:
+                value = _combine(self.task.combine_parts, answers)
+            except BaseException as raised:  # noqa: BLE001  # any exception belongs to the caller
+                # Without this frame, which holds the future: the two would keep each other in memory.
+                error = raised.with_traceback(raised.__traceback__ and raised.__traceback__.tb_next)
+        if error is None:
+            self.future.set_result(value)
+        else:
             self.future.set_exception(error)
 
-    def _result(self) -> Any:
-        answers = [share.answer for share in self.shares if share.answer is not None]
+    def _find_error(self, answers: Sequence[Answer]) -> BaseException | None:
         failed = next((each for each in answers if each.outcome != VALUE), None)
         if failed is None:
-            values = [each.value() for each in answers]
-            return values[0] if len(values) == 1 else self.task.combine_parts(*values)
+            return None
         if failed.outcome == ERROR:
-            raise failed.error()
-        raise WorkerLostError(
+            return failed.error()
+        return WorkerLostError(
             f"task '{self.task.name}' was tried {self.attempts} times and its worker died each time: "
             "run it by itself to see why"
         )
+
+
+def _combine(combine_parts: Function, answers: Sequence[Answer]) -> Any:
+    values = [each.value() for each in answers]
+    return values[0] if len(values) == 1 else combine_parts(*values)
 
 
 def serialize_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bytes:
@@ -301,21 +309,71 @@ def serialize(value: Any) -> bytes:
         return pickle.dumps(value, protocol=5)
     import cloudpickle
 
-    is_function = type(value) in _FUNCTION_TYPES
-    if is_function and value.__module__ != "__main__" and not cloudpickle.list_registry_pickle_by_value():
-        with suppress(pickle.PicklingError, AttributeError):  # a closure must be pickled by value
-            return pickle.dumps(value, protocol=5)  # by name, as cloudpickle would, but faster
+    if type(value) in _FUNCTION_TYPES:
+        if value.__module__ != "__main__" and not cloudpickle.list_registry_pickle_by_value():
+            with suppress(pickle.PicklingError, AttributeError):  # a closure must be pickled by value
+                return pickle.dumps(value, protocol=5)  # by name, as cloudpickle would, but faster
+        if type(value) is FunctionType:
+            return _serialize_by_value(value)
     blob: bytes = cloudpickle.dumps(value, protocol=5)
     return blob
+
+
+class _Serialized(NamedTuple):
+    """A function by value, and what it referred to when it was pickled."""
+
+    blob: bytes
+    referents: list[Any]
+
+
+_serialized: WeakKeyDictionary[FunctionType, _Serialized] = WeakKeyDictionary()
+
+
+def _serialize_by_value(function: FunctionType) -> bytes:
+    """Pickle a function with the globals that it names; again only if one of them is another object by now."""
+    known, referents = _serialized.get(function), _find_referents(function)
+    if known is None or not all(map(_is_same, known.referents, referents)):
+        import cloudpickle
+
+        known = _Serialized(cloudpickle.dumps(function, protocol=5), list(map(_refer_weakly, referents)))
+        _serialized[function] = known
+    return known.blob
+
+
+def _find_referents(function: FunctionType) -> list[Any]:
+    cells = [cell.cell_contents for cell in function.__closure__ or () if cell != _EMPTY_CELL]
+    names = [function.__globals__.get(name) for name in _find_names(function.__code__)]
+    return [*names, *cells, function.__code__, function.__defaults__, function.__kwdefaults__]
+
+
+@lru_cache(maxsize=1024)
+def _find_names(code: CodeType) -> tuple[str, ...]:
+    """Return the names of globals and attributes in a function and in those that it defines."""
+    inner = (_find_names(each) for each in code.co_consts if isinstance(each, CodeType))
+    return tuple(dict.fromkeys((*code.co_names, *chain.from_iterable(inner))))
+
+
+def _refer_weakly(value: Any) -> Any:
+    """Return a weak reference where possible: the cache must not keep anything alive."""
+    try:
+        return ref(value)
+    except TypeError:
+        return value
+
+
+def _is_same(known: Any, value: Any) -> bool:
+    return known is value or (type(known) is ref and known() is value)
 
 
 def serialize_error(error: BaseException) -> bytes:
     """Pickle an exception with its traceback; one that cannot be pickled is replaced by its name and message."""
     text = "".join(traceback.format_exception(error))
-    error.__traceback__ = None
     try:
+        error.__traceback__ = None
         blob = serialize((error, text))
-        pickle.loads(blob)  # noqa: S301  # our own bytes; an exception with its own constructor may not come back
-    except Exception:  # noqa: BLE001  # third-party reduce methods may raise anything
-        return serialize((SchedulerError(f"{type(error).__name__}: {error} (it cannot be pickled itself)"), text))
-    return blob
+        if isinstance(pickle.loads(blob)[0], BaseException):  # noqa: S301  # our own bytes
+            return blob
+    except BaseException:  # noqa: BLE001, S110  # methods of a third party may raise anything; what is sent says so
+        pass
+    message = "".join(traceback.format_exception_only(error)).strip()  # copes with a message that cannot be made
+    return serialize((SchedulerError(f"{message} (it cannot be pickled itself)"), text))

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import csv
 import heapq
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from io import StringIO
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from functools import partial
 from queue import Empty, SimpleQueue
 
 import numpy as np
 
 from hybrid_scheduler.bounds.makespan import lower_bound
-from hybrid_scheduler.core.metrics import device_utilisation, measure
 from hybrid_scheduler.core.physics import best_split_times
 from hybrid_scheduler.core.placements import NO_PARENT, RAN, Placements
 from hybrid_scheduler.core.tasks import Tasks
@@ -25,8 +24,11 @@ from hybrid_scheduler.runtime.measured_times import MeasuredTimes
 from hybrid_scheduler.runtime.tasks import MIN_EDGE, choose_kernel, create_kernel_job
 from hybrid_scheduler.schedulers.learner import is_learner
 from hybrid_scheduler.schedulers.scheduler import Scheduler
-from hybrid_scheduler.studies.compare import Comparison, Outcome, Progress, Result
+from hybrid_scheduler.studies.compare import Comparison, Outcome, Progress, Result, measure_outcome
+from hybrid_scheduler.studies.results import to_csv
 
+MIN_RUNS = 3  # of a scheduler from which a ranking makes sense
+MIN_LEAD = 0.01  # a lead that is smaller is none, even if the repeats agree
 KERNEL_SCALE = 0.1  # edge of a kernel's arrays per unit of a task's size
 PLACEMENTS_FILE, DEVICES_FILE = "placements.csv", "devices.txt"
 """Kept beside the measures: every placement, and the devices' names, emulated ones called so."""
@@ -58,24 +60,13 @@ class Pace:
 class ExecutionLane:
     """One scheduler on real devices: tasks in, placements out; the backend stays open for the next lane."""
 
-    measured = True
-
     def __init__(
-        self,
-        scheduler: Scheduler,
-        backend: Backend,
-        pace: Pace | None = None,
-        times: MeasuredTimes | None = None,
+        self, scheduler: Scheduler, backend: Backend, pace: Pace | None = None, times: MeasuredTimes | None = None
     ) -> None:
         self.scheduler, self.backend, self.pace = scheduler, backend, pace or Pace()
         self._finished: SimpleQueue[Job] = SimpleQueue()
         self.dispatcher = Dispatcher(scheduler, backend, times, self._finished.put)
         self.failed = 0  # tasks that raised
-
-    @property
-    def seconds(self) -> float:
-        """Wall time spent on decisions."""
-        return self.dispatcher.decider.seconds
 
     def __enter__(self) -> ExecutionLane:
         self.dispatcher.start()
@@ -168,7 +159,7 @@ class _Arrivals:
         for row in self._tasks.children.neighbours(job.number).tolist():
             child = self._jobs[row]
             self._missing[row] -= 1
-            child.ready = max(child.ready, job.finish if job.shares else child.ready)
+            child.ready = max([child.ready, *(share.end for share in job.shares)])
             if job.failed or job.status > RAN + 1 or child.status == NO_PARENT:
                 child.status = NO_PARENT
             if not self._missing[row]:
@@ -180,12 +171,24 @@ class _Arrivals:
 
 @dataclass(frozen=True)
 class SchedulerRun:
-    """One scheduler on one seed: placements, wall time of a decision, tasks that raised, workers that died."""
+    """One scheduler on one seed: the repeat with the median makespan, tasks that raised, workers that died."""
 
     placements: Placements
-    decision_seconds: float
     failed: int
     restarts: int
+    decision_seconds: float = 0.0
+    makespans: tuple[float, ...] = ()  # of all repeats
+
+
+def _choose_median(repeats: Sequence[SchedulerRun]) -> SchedulerRun:
+    """Return the run with the median makespan, with what happened in all of them."""
+    ordered = sorted(repeats, key=lambda run: run.placements.makespan)
+    return replace(
+        ordered[(len(ordered) - 1) // 2],
+        failed=sum(run.failed for run in repeats),
+        restarts=sum(run.restarts for run in repeats),
+        makespans=tuple(float(run.placements.makespan) for run in repeats),
+    )
 
 
 @dataclass
@@ -198,77 +201,74 @@ class MeasuredComparison:
     address: str | None = None
     pace: Pace = field(default_factory=Pace)
     times: MeasuredTimes | None = None  # known beforehand; None: every scheduler starts without any
+    repeats: int = 1
     runs: dict[tuple[int, str], SchedulerRun] = field(default_factory=dict)  # by seed and scheduler
 
     def run(self, progress: RunProgress | None = None) -> Result:
         """Run every scheduler on every seed."""
-        backend = create_backend(self.backend, self.devices, self.address)
-        try:
+        with closing(create_backend(self.backend, self.devices, self.address)) as backend:
             outcomes = [self._run_seed(backend, seed, progress) for seed in self.comparison.seeds]
-        finally:
-            backend.close()
         return Result(self.comparison, tuple(outcomes))
 
     def _run_seed(self, backend: Backend, seed: int, progress: RunProgress | None) -> Outcome:
-        comparison = self.comparison
+        comparison, repeats = self.comparison, dict[str, list[SchedulerRun]]()
         tasks = comparison.source.tasks(seed, comparison.cluster)
-        runs = {spec: self._run_scheduler(backend, spec, tasks, seed, progress) for spec in comparison.schedulers}
-        self.runs |= {(seed, spec): run for spec, run in runs.items()}
-        return measure_outcome(seed, comparison, runs)
+        for _ in range(self.repeats):  # in turns, so that a machine that becomes slower does so for all of them
+            for spec in comparison.schedulers:
+                repeats.setdefault(spec, []).append(self._run_once(backend, spec, seed, tasks, progress))
+        for spec, found in repeats.items():
+            self.runs[seed, spec] = _choose_median(found)
+        own = {spec: self.runs[seed, spec] for spec in comparison.schedulers}
+        runs = {spec: (run.placements, run.decision_seconds) for spec, run in own.items()}
+        oracle, paced = runs["oracle"][0] if "oracle" in runs else None, next(iter(runs.values()))[0].tasks
+        times = np.median([each.times for each, _ in runs.values()], axis=0)  # a bound for what all of them measured
+        bound = lower_bound(paced, comparison.cluster, times)
+        best = float(best_split_times(times, comparison.cluster).sum())
 
-    def _run_scheduler(
-        self, backend: Backend, spec: str, tasks: Tasks, seed: int, progress: RunProgress | None
+        def measure_regret(placements: Placements) -> float:
+            gap = placements.turnaround - oracle.turnaround if oracle is not None else np.full(1, np.nan)
+            return float(np.mean(gap[np.isfinite(gap)])) if np.isfinite(gap).any() else float("nan")
+
+        return measure_outcome(comparison, seed, paced, bound, best, runs, measure_regret)
+
+    def _run_once(
+        self, backend: Backend, spec: str, seed: int, tasks: Tasks, progress: RunProgress | None
     ) -> SchedulerRun:
         policy, restarts = create_policy(spec, backend, seed), backend.restarts
         with ExecutionLane(policy, backend, self.pace, self.times) as lane:
-            placements = lane.run(tasks, (lambda done, total: progress(spec, done, total)) if progress else None)
-        return SchedulerRun(placements, lane.seconds / max(1, len(tasks)), lane.failed, backend.restarts - restarts)
+            placed = lane.run(tasks, partial(progress, spec) if progress else None)
+        return SchedulerRun(placed, lane.failed, backend.restarts - restarts, lane.dispatcher.decider.seconds)
+
+    def measure_spread(self, spec: str) -> tuple[float, float]:
+        """Return the least and the largest makespan of a scheduler, each over the mean of all on the same seed."""
+        ratios = list[float]()
+        for seed in self.comparison.seeds:
+            every = [each for name in self.comparison.schedulers for each in self.runs[seed, name].makespans]
+            ratios += [each / float(np.mean(every)) for each in self.runs[seed, spec].makespans]
+        return min(ratios), max(ratios)
+
+    def describe_ranking(self, ranking: Sequence[str]) -> str:
+        """Return who is best in words; none is where repeats of the best overlap with those of others."""
+        best, *others = ranking
+        times = f"{self.repeats * len(self.comparison.seeds)} runs each"
+        if not others:
+            return f"{best} ran alone, {times}"
+        if self.repeats * len(self.comparison.seeds) < MIN_RUNS:
+            return f"no ranking: {times} cannot tell a difference from noise, use --repeats {MIN_RUNS} or more"
+        slowest = self.measure_spread(best)[1]
+        tied = [each for each in others if self.measure_spread(each)[0] <= slowest * (1.0 + MIN_LEAD)]
+        if tied:
+            return f"no ranking: within the noise of {times} {', '.join((best, *tied))} are equal"
+        lead = self.measure_spread(others[0])[0] / slowest - 1.0
+        return f"{best} is ahead of {others[0]} by {lead:.0%} at least, {times}"
 
     def files(self) -> dict[str, str]:
         """Return what is kept beside the measures, by file name."""
-        names = "".join(f"{each.label}\n" for each in self.devices)
-        return {PLACEMENTS_FILE: self._format_placements(), DEVICES_FILE: names}
-
-    def _format_placements(self) -> str:
-        """Return every measured placement as CSV."""
-        out = StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(PLACEMENT_COLUMNS)
+        rows = list[tuple[object, ...]]()
         for (seed, spec), run in self.runs.items():
-            writer.writerows([seed, spec, *row] for row in _placement_rows(run.placements))
-        return out.getvalue()
-
-
-def _placement_rows(placed: Placements) -> list[tuple[float, ...]]:
-    tasks, names = placed.tasks, PLACEMENT_COLUMNS[3:]
-    columns = [tasks.arrival_time if name == "arrival" else getattr(placed, name) for name in names]
-    columns.insert(0, tasks.task_id)
-    return list(zip(*(column.tolist() for column in columns), strict=True))
-
-
-def measure_outcome(seed: int, comparison: Comparison, runs: dict[str, SchedulerRun]) -> Outcome:
-    """Return the measures of all schedulers, against the bound for the median of their measured times."""
-    first = next(iter(runs.values())).placements
-    times = np.median([run.placements.times for run in runs.values()], axis=0)
-    bound = lower_bound(first.tasks, comparison.cluster, times)
-    best = float(best_split_times(times, comparison.cluster).sum())
-    oracle = runs["oracle"].placements if "oracle" in runs else None
-    measures = {}
-    for spec, run in runs.items():
-        figures = measure(run.placements, bound.makespan)
-        figures["execution_over_best"] = figures["total_time"] / best if best else float("nan")
-        gap = run.placements.turnaround - oracle.turnaround if oracle is not None else np.full(1, np.nan)
-        figures["regret"] = float(np.mean(gap[np.isfinite(gap)])) if np.isfinite(gap).any() else float("nan")
-        measures[spec] = figures
-    names = [device.name for device in comparison.cluster.devices]
-    return Outcome(
-        seed=seed,
-        workload=comparison.source.describe(first.tasks),
-        bound=bound,
-        measures=measures,
-        decision_seconds={spec: run.decision_seconds for spec, run in runs.items()},
-        utilisation={
-            spec: dict(zip(names, device_utilisation(run.placements).tolist(), strict=True))
-            for spec, run in runs.items()
-        },
-    )
+            placed, tasks = run.placements, run.placements.tasks
+            own = {"task_id": tasks.task_id, "arrival": tasks.arrival_time}
+            columns = [own[name] if name in own else getattr(placed, name) for name in PLACEMENT_COLUMNS[2:]]
+            rows += ((seed, spec, *row) for row in zip(*(column.tolist() for column in columns), strict=True))
+        names = "".join(f"{each.label}\n" for each in self.devices)
+        return {PLACEMENTS_FILE: to_csv(PLACEMENT_COLUMNS, rows), DEVICES_FILE: names}

@@ -1,8 +1,9 @@
 """Measured times of tasks by device class: predictions that improve while tasks run, kept in a file per machine.
 
 Robust by construction: medians and a Theil–Sen line in log-log space, so that an outlier moves nothing. The first
-call of a task on a new worker is warm-up and counts only while nothing better is known. A lasting change shows in the
-last observations lying on one side of the prediction; older ones are dropped then.
+call of a task on a new worker is warm-up and counts only while nothing better is known. The smallest and the largest
+sizes seen are kept when other observations grow too old. A lasting change shows in the last observations lying on one
+side of the prediction; older ones are dropped then, but for these, which are corrected by it.
 """
 
 from __future__ import annotations
@@ -29,8 +30,10 @@ from hybrid_scheduler.files import atomic_write
 from hybrid_scheduler.profiling.devices import cpu_name, memory_mb, system_name, usable_cores
 
 WINDOW = 64  # observations kept of a task on a class
+EXTREMES = 5  # of them with the smallest and as many with the largest sizes, however old: they carry the slope
 NEIGHBOURS = 9  # nearest sizes that correct the line
 MIN_SPREAD = 0.2  # of the logarithms of sizes from which a line is fitted
+MIN_FIT = 3  # observations from which a line is fitted
 MAX_SLOPE = 4.0
 RECENT = 8  # observations that can prove a change
 CHECK_INTERVAL = 4  # observations between two checks for a change
@@ -47,8 +50,8 @@ HINT = "remove it, and the times will be measured again"
 class TimeHistory:
     """Observations of one task on one class."""
 
-    log_size: deque[float] = field(default_factory=lambda: deque(maxlen=WINDOW))
-    log_seconds: deque[float] = field(default_factory=lambda: deque(maxlen=WINDOW))
+    log_size: deque[float] = field(default_factory=deque)  # oldest first
+    log_seconds: deque[float] = field(default_factory=deque)
     warm_up: float | None = None  # log of the seconds of the last warm-up call
     count: int = 0
     changes: int = 0
@@ -60,18 +63,44 @@ class TimeHistory:
         self.log_size.append(log_size)
         self.log_seconds.append(log_seconds)
         self.count += 1
-        if len(self.log_size) >= 2 * RECENT and self.count % CHECK_INTERVAL == 0 and self._has_changed():
-            for column in (self.log_size, self.log_seconds):
-                recent = list(column)[-RECENT:]
-                column.clear()
-                column.extend(recent)
-            self.changes += 1
-            self._line = None
+        if len(self.log_size) > WINDOW:
+            self._drop_oldest()
+        if len(self.log_size) >= 2 * RECENT and self.count % CHECK_INTERVAL == 0 and (shift := self._find_shift()):
+            self._forget(shift)
+
+    def _drop_oldest(self) -> None:
+        """Drop the oldest observation whose size is no extreme."""
+        row = next((row for row in range(len(self.log_size)) if not self._is_extreme(row)), 0)
+        del self.log_size[row], self.log_seconds[row]
+
+    def _is_extreme(self, row: int) -> bool:
+        """Whether few sizes among the others are as small, or as large; of equal sizes the later ones count."""
+        size, smaller, larger = self.log_size[row], 0, 0
+        for other, value in enumerate(self.log_size):
+            smaller += value < size or (value == size and other > row)
+            larger += value > size or (value == size and other > row)
+            if smaller >= EXTREMES and larger >= EXTREMES:
+                return False
+        return True
+
+    def _forget(self, shift: float) -> None:
+        """Drop what is older than the last few observations; extremes are kept as they would be now."""
+        old = [row for row in range(len(self.log_size) - RECENT) if self._is_extreme(row)]
+        recent = range(len(self.log_size) - RECENT, len(self.log_size))
+        spread = max(self.log_size) - min(self.log_size) > MIN_SPREAD  # equal sizes carry no slope
+        kept = [(self.log_size[row], self.log_seconds[row] + shift) for row in old if spread]
+        kept += [(self.log_size[row], self.log_seconds[row]) for row in recent]
+        self.log_size = deque(size for size, _ in kept)
+        self.log_seconds = deque(seconds for _, seconds in kept)
+        self.changes += 1
+        self._line = None
 
     def merge(self, other: TimeHistory) -> None:
         """Add the observations of another history, without looking for a change between them."""
         self.log_size.extend(other.log_size)
         self.log_seconds.extend(other.log_seconds)
+        while len(self.log_size) > WINDOW:
+            self._drop_oldest()
         self.count += other.count
         self._line = None
 
@@ -97,25 +126,25 @@ class TimeHistory:
         return self._line
 
     def _fit_slope(self) -> float:
-        """Return the Theil–Sen slope; 0 if sizes hardly differ."""
-        if len(self.log_size) < 5 or max(self.log_size) - min(self.log_size) <= MIN_SPREAD:
+        """Return the Theil–Sen slope; 0 if all sizes are nearly the same."""
+        if len(self.log_size) < MIN_FIT or max(self.log_size) - min(self.log_size) <= MIN_SPREAD:
             return 0.0
         x, y = np.array(self.log_size), np.array(self.log_seconds)
-        if np.subtract(*np.percentile(x, [90, 10])) <= MIN_SPREAD:
-            return 0.0
         first, second = np.triu_indices(len(x), 1)
         apart = np.abs(x[second] - x[first]) > MIN_SPREAD / 2
         slopes = (y[second] - y[first])[apart] / (x[second] - x[first])[apart]
         return float(np.clip(np.median(slopes), 0.0, MAX_SLOPE))
 
-    def _has_changed(self) -> bool:
+    def _find_shift(self) -> float:
+        """Return by how much the last few observations differ from those before; 0 if that proves no change."""
         rest = self._residuals(*self._fit_line())
         old, new = rest[:-RECENT], rest[-RECENT:]
         middle = median(old)
         noise = 1.4826 * median([abs(each - middle) for each in old])
         shift = [each - middle for each in new]
         one_sided = max(sum(each > 0 for each in shift), sum(each < 0 for each in shift)) >= RECENT - 1
-        return one_sided and abs(median(shift)) > max(MIN_CHANGE, 2.0 * noise)
+        found = median(shift)
+        return found if one_sided and abs(found) > max(MIN_CHANGE, 2.0 * noise) else 0.0
 
 
 class MeasuredTimes:
@@ -201,17 +230,23 @@ class MeasuredTimes:
 
     def find_trial(self, task: str, signatures: Sequence[str]) -> int:
         """Return the class on which a task should be timed next, -1 if enough is known; each trial is counted."""
-        for column, name in enumerate(signatures):
-            key = (task, name)
-            tried, history = self._tried.get(key, 0), self.histories.get(key)
-            is_known = history is not None and history.count + 1 >= self.trials
-            since_last = self._observed.get(task, 0) - self._last.get(key, 0)
-            is_stale = history is not None and since_last >= RETRY_AFTER
-            if is_stale or (tried < self.trials and not is_known):
-                self._tried[key] = tried + 1
-                self._last[key] = self._observed.get(task, 0)
-                return column
-        return -1
+        column = min(
+            (column for column, name in enumerate(signatures) if self._needs_trial(task, name)),
+            key=lambda column: self._tried.get((task, signatures[column]), 0),  # in turns
+            default=-1,
+        )
+        if column >= 0:
+            key = (task, signatures[column])
+            self._tried[key] = self._tried.get(key, 0) + 1
+            self._last[key] = self._observed.get(task, 0)
+        return column
+
+    def _needs_trial(self, task: str, signature: str) -> bool:
+        history = self.histories.get((task, signature))
+        if history is not None and self._observed.get(task, 0) - self._last.get((task, signature), 0) >= RETRY_AFTER:
+            return True
+        is_known = history is not None and history.count + 1 >= self.trials
+        return not is_known and self._tried.get((task, signature), 0) < self.trials
 
 
 def times_path() -> Path:
@@ -250,26 +285,22 @@ def load_times(path: str | Path) -> MeasuredTimes:
     except FileNotFoundError:
         return MeasuredTimes()
     except (ValueError, RecursionError):
-        raise InputError(f"measured times {path}: torn or no JSON; {HINT}") from None
+        raise InputError(f"measured times {path}: damaged or no JSON; {HINT}") from None
     except OSError as error:
         raise InputError(f"measured times {path} cannot be read ({error.strerror}): check the path") from None
     if not isinstance(data, dict) or data.get("kind") != KIND or data.get("schema") != SCHEMA:
         raise InputError(f'{path} holds no measured times ("kind": "{KIND}", "schema": {SCHEMA}): {HINT}')
     if data.get("machine") != describe_machine():
         return MeasuredTimes()
+    times = MeasuredTimes()
     try:
-        return _parse_times(data["tracks"])
+        for row in data["tracks"]:
+            history = TimeHistory(warm_up=None if row["cold"] is None else _parse_number(row["cold"]))
+            for size, seconds in zip(row["log_size"], row["log_seconds"], strict=True):
+                history.add(_parse_number(size), _parse_number(seconds))
+            times.histories[str(row["type"]), str(row["class"])] = history
     except (KeyError, TypeError, ValueError, AttributeError):
         raise InputError(f"measured times {path}: a track is not what it should be; {HINT}") from None
-
-
-def _parse_times(rows: list[dict[str, Any]]) -> MeasuredTimes:
-    times = MeasuredTimes()
-    for row in rows:
-        history = TimeHistory(warm_up=None if row["cold"] is None else _parse_number(row["cold"]))
-        for size, seconds in zip(row["log_size"], row["log_seconds"], strict=True):
-            history.add(_parse_number(size), _parse_number(seconds))
-        times.histories[str(row["type"]), str(row["class"])] = history
     return times
 
 

@@ -27,15 +27,13 @@ ENVIRONMENT = {
 }
 LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}  # a cluster of this machine alone accepts no other machine
 START_ATTEMPTS = 5  # of a local cluster: Ray gives a node 30 s to start, which a busy machine may exceed
-MAX_FAILED_STARTS = 5  # actors in a row: no other is created
 RETRY_SECONDS = 1.0  # before the next actor, longer each time: Ray notices a dead node only after a while
 TICK = 0.25  # seconds between two looks for devices that stay down
-SAME_CLOCK = 0.005  # seconds by which two clocks may differ and still be one: reading it takes that long
-CLOCK_TIMEOUT = 10.0  # seconds for an actor that is up to read its clock
+CLOCK_TIMEOUT = 60.0  # seconds for an actor that is up to read its clock
 JOB_RETRIES = 3  # of a job whose node died
 JOBS_PER_CORE = 2  # with the cluster at once: enough to keep it busy, few enough to stop soon
-Request = tuple[int, bytes, bytes, float]
-Reply = tuple[int, int, float, float, bytes]
+Request = tuple[int, tuple[int, bytes, bytes, float]]  # number of the call, and what its runner is called with
+Reply = tuple[int, tuple[int, float, float, bytes]]  # number, and outcome, start, end and payload
 
 
 def import_ray() -> Any:
@@ -89,10 +87,7 @@ class DeviceActor:
 
     def run(self, batch: list[Request]) -> list[Reply]:
         """Run calls one after another."""
-        return [
-            (number, *self._runner.run(function, arguments, intensity))
-            for number, function, arguments, intensity in batch
-        ]
+        return [(number, self._runner.run(*call)) for number, call in batch]
 
 
 class RayBackend(Backend):
@@ -100,6 +95,7 @@ class RayBackend(Backend):
 
     name: ClassVar[str] = "ray"
     answers_in_batches: ClassVar[bool] = True
+    max_failed_starts: ClassVar[int] = 5
 
     def __init__(
         self,
@@ -113,7 +109,7 @@ class RayBackend(Backend):
         self._clock_offsets = [0.0] * len(self.devices)  # to add to an actor's clock
         self._due: dict[int, float] = {}  # when the actor of a device is to be created again
         self._replies: SimpleQueue[tuple[DeviceQueue, Any, Any] | None] = SimpleQueue()
-        self._is_closing = self._started_ray = False
+        self._started_ray = False
         self._thread = threading.Thread(target=self._run, name="ray-backend", daemon=True)
 
     @property
@@ -143,7 +139,10 @@ class RayBackend(Backend):
     def _send_batch(self, queue: DeviceQueue, calls: list[Call]) -> None:
         actor = self._actors[queue.device]
         for _, together in groupby(calls, lambda call: call.batch):
-            batch = [(call.number, call.function, call.arguments, call.intensity) for call in together]
+            batch = [
+                (call.number, (*queue.functions.refer(call.function), call.pickle_arguments(), call.intensity))
+                for call in together
+            ]
             self._await_reply(queue, actor, actor.run.remote(batch))
 
     def _run(self) -> None:
@@ -154,7 +153,10 @@ class RayBackend(Backend):
                 reply = None
             if reply is not None and self._actors[reply[0].device] is reply[1]:
                 self._receive(*reply)
-            self._create_due_actors()
+            for device in [device for device, moment in self._due.items() if moment <= time.monotonic()]:
+                del self._due[device]
+                with self._lock:
+                    self._create_actor(self.queues[device])
             self._hand_back_stranded()
 
     def _receive(self, queue: DeviceQueue, actor: Any, future: Any) -> None:
@@ -166,7 +168,7 @@ class RayBackend(Backend):
             offset = self._clock_offsets[queue.device]
             answers = [
                 (number, Answer(outcome, start + offset, end + offset, payload))
-                for number, outcome, start, end, payload in future.result()
+                for number, (outcome, start, end, payload) in future.result()
             ]
             self._on_answers(queue, answers)
 
@@ -178,26 +180,15 @@ class RayBackend(Backend):
         except (ray.exceptions.RayError, TimeoutError):
             self._replace_actor(queue)
             return
-        offset = (before + time.perf_counter()) / 2 - theirs
-        self._clock_offsets[queue.device] = 0.0 if abs(offset) < SAME_CLOCK else offset
+        after = time.perf_counter()
+        # What was read between two readings of ours is the clock of this machine, however long the actor took.
+        self._clock_offsets[queue.device] = 0.0 if before <= theirs <= after else (before + after) / 2 - theirs
         self._on_ready(queue)
 
     def _replace_actor(self, queue: DeviceQueue) -> None:
         self._pids[queue.device] = 0
-        self._on_death(queue)
-        if self._is_closing:
-            return
-        if queue.failed_starts >= MAX_FAILED_STARTS:
-            self._give_up(queue)
-            return
-        self._due[queue.device] = time.monotonic() + RETRY_SECONDS * queue.failed_starts
-        self._create_due_actors()
-
-    def _create_due_actors(self) -> None:
-        for device in [device for device, moment in self._due.items() if moment <= time.monotonic()]:
-            del self._due[device]
-            with self._lock:
-                self._create_actor(self.queues[device])
+        if self._on_death(queue):
+            self._due[queue.device] = time.monotonic() + RETRY_SECONDS * queue.failed_starts
 
     def close(self) -> None:
         """End the actors, and the cluster if it was started here."""
@@ -224,32 +215,28 @@ def run_on_ray(address: str) -> Callable[[Callable[[Any], Any], Sequence[Any]], 
     def run_jobs(work: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[JobOutcome]:
         if not jobs:
             return
-        has_started = connect_ray(address)
+        has_started, ray = connect_ray(address), import_ray()
+        waiting, running = iter(enumerate(jobs)), dict[Any, int]()
         try:
-            yield from _run_jobs(import_ray(), work, jobs)
+            task = ray.remote(_run_job).options(num_cpus=1, max_retries=JOB_RETRIES)
+            limit = max(1, int(JOBS_PER_CORE * ray.cluster_resources().get("CPU", 1)))
+            while True:
+                while len(running) < limit and (following := next(waiting, None)) is not None:
+                    running[task.remote(pickle.dumps((work, following[1])), sys.path)] = following[0]
+                if not running:
+                    return
+                reference = ray.wait(list(running), num_returns=1)[0][0]
+                number = running.pop(reference)
+                try:
+                    yield JobOutcome(number, *ray.get(reference))
+                except ray.exceptions.RayError as error:
+                    reason = next(iter(str(error).strip().splitlines()), "")[:200]
+                    yield JobOutcome(number, problem=f"it failed on the cluster ({type(error).__name__}: {reason})")
         finally:
             if has_started:
-                import_ray().shutdown()
+                ray.shutdown()
 
     return run_jobs
-
-
-def _run_jobs(ray: Any, work: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[JobOutcome]:
-    task = ray.remote(_run_job).options(num_cpus=1, max_retries=JOB_RETRIES)
-    limit = max(1, int(JOBS_PER_CORE * ray.cluster_resources().get("CPU", 1)))
-    waiting, running = iter(enumerate(jobs)), dict[Any, int]()
-    while True:
-        while len(running) < limit and (following := next(waiting, None)) is not None:
-            running[task.remote(pickle.dumps((work, following[1])), sys.path)] = following[0]
-        if not running:
-            return
-        for reference in ray.wait(list(running), num_returns=1)[0]:
-            number = running.pop(reference)
-            try:
-                yield JobOutcome(number, *ray.get(reference))
-            except ray.exceptions.RayError as error:
-                reason = next(iter(str(error).strip().splitlines()), "")[:200]
-                yield JobOutcome(number, problem=f"it failed on the cluster ({type(error).__name__}: {reason})")
 
 
 def _run_job(message: bytes, paths: list[str]) -> tuple[Any, str]:

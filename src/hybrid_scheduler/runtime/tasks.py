@@ -69,23 +69,17 @@ class Command:
 
     def __call__(self, *arguments: object) -> str:
         """Run it without a shell; an exit code other than 0 is an error that quotes the end of standard error."""
-        line = [*self.words, *(str(each) for each in arguments)]
+        line, name = [*self.words, *(str(each) for each in arguments)], f"command '{self.words[0]}'"
         try:
             done = subprocess.run(  # noqa: S603  # words of the caller's own program, no shell
                 line, capture_output=True, text=True, timeout=self.timeout, env=self.environment, check=False
             )
         except subprocess.TimeoutExpired:
-            raise CommandError(
-                f"command '{self.words[0]}' took longer than {self.timeout:g} s: raise timeout"
-            ) from None
+            raise CommandError(f"{name} took longer than {self.timeout:g} s: raise timeout") from None
         except OSError as error:
-            raise CommandError(
-                f"command '{self.words[0]}' cannot be run ({error.strerror}): check its name"
-            ) from None
+            raise CommandError(f"{name} cannot be run ({error.strerror}): check its name") from None
         if done.returncode != 0:
-            raise CommandError(
-                f"command '{self.words[0]}' ended with {done.returncode}: {done.stderr.strip()[-300:]}"
-            )
+            raise CommandError(f"{name} ended with {done.returncode}: {done.stderr.strip()[-300:]}")
         return done.stdout
 
 
@@ -142,9 +136,6 @@ def create_kernel_job(
     arrival: float = 0.0,
 ) -> Job:
     """Return a job that runs a kernel on arrays of edge × edge; policies see `size`, `intensity` and `memory`."""
-    nominal = nominal_intensity(kernel)
+    nominal, task = nominal_intensity(kernel), kernel_task(kernel)
     seen = nominal if intensity is None else intensity
-    arguments = (kernel, edge)
-    return Job(
-        number, kernel_task(kernel), arguments, {}, size, seen, memory, arrival, arrival, device_intensity=nominal
-    )
+    return Job(number, task, (kernel, edge), {}, size, seen, memory, arrival, arrival, device_intensity=nominal)

@@ -39,14 +39,12 @@ class Calibration:
     backend: Backend
     tasks: Tasks
     pace: Pace
-    _jobs: int = 0
-    _is_warm: bool = False
+    _jobs: int = 0  # created so far
 
     def measure(self) -> MeasuredTimes:
         """Measure anew; the first time everything is run once before, because fresh memory is slow."""
-        if not self._is_warm:
+        if not self._jobs:
             self._measure(1)
-            self._is_warm = True
         return self._measure(ROUNDS)
 
     def _measure(self, rounds: int) -> MeasuredTimes:
@@ -93,8 +91,7 @@ class Validation:
     @property
     def turnaround_error(self) -> float:
         """Simulated over measured mean turnaround, minus 1."""
-        means = [float(np.nanmean(each.turnaround)) for each in (self.simulated, self.measured)]
-        return means[0] / means[1] - 1.0
+        return float(np.nanmean(self.simulated.turnaround)) / float(np.nanmean(self.measured.turnaround)) - 1.0
 
     @property
     def energy_error(self) -> float:
@@ -143,26 +140,20 @@ class Validator:
             start = self.meter.joules() if self.meter else None
             measured = lane.run(tasks, progress)
             end = self.meter.joules() if self.meter else None
-        simulated = _simulate(spec, seed, pace.scale_arrivals(tasks), before.merge(self.calibrate()), backend)
+        times, paced = before.merge(self.calibrate()), pace.scale_arrivals(tasks)
+        cluster = build_cluster(backend.devices)
+        signatures = class_signatures(backend.devices, cluster)
+        names = [kernel_task(choose_kernel(float(each))).name for each in paced.compute_intensity]
+        medians = [times.predict(name, signatures, float(size)) for name, size in zip(names, paced.size, strict=True)]
+        # Scaled, because a device works through the sum of its tasks, slow moments included, which medians leave out.
+        seconds = np.array(medians) * np.array([times.bias(each) for each in signatures])
+        simulated = Lane(load_or_train(spec, cluster, seed), VirtualMultiGPU(cluster=cluster)).run(paced, seconds)
         joules = end - start if start is not None and end is not None else None
         return Validation(spec, seed, simulated, measured, joules)
 
 
-def _simulate(spec: str, seed: int, tasks: Tasks, times: MeasuredTimes, backend: Backend) -> Placements:
-    """Simulate tasks with calibrated seconds: medians, scaled so that their sum is that of the measured times.
-
-    A device works through the sum of its tasks, slow moments included, which medians leave out.
-    """
-    cluster = build_cluster(backend.devices)
-    signatures = class_signatures(backend.devices, cluster)
-    names = [kernel_task(choose_kernel(float(each))).name for each in tasks.compute_intensity]
-    medians = [times.predict(name, signatures, float(size)) for name, size in zip(names, tasks.size, strict=True)]
-    seconds = np.array(medians) * np.array([times.bias(each) for each in signatures])
-    return Lane(load_or_train(spec, cluster, seed), VirtualMultiGPU(cluster=cluster)).run(tasks, seconds)
-
-
 def summarise(validations: Sequence[Validation]) -> list[dict[str, float | str]]:
-    """Return a line per scheduler: means over the seeds, and the worst makespan error."""
+    """Return a line per scheduler: medians over its runs, of which one may be spoilt by others, and the range."""
     lines: list[dict[str, float | str]] = []
     for spec in dict.fromkeys(each.scheduler for each in validations):
         own = [each for each in validations if each.scheduler == spec]
@@ -170,11 +161,14 @@ def summarise(validations: Sequence[Validation]) -> list[dict[str, float | str]]
         lines.append(
             {
                 "scheduler": spec,
-                "simulated_makespan": float(np.mean([each.simulated.makespan for each in own])),
-                "measured_makespan": float(np.mean([each.measured.makespan for each in own])),
-                "makespan_error": float(np.mean([each.makespan_error for each in own])),
+                "runs": float(len(own)),
+                "simulated_makespan": float(np.median([each.simulated.makespan for each in own])),
+                "measured_makespan": float(np.median([each.measured.makespan for each in own])),
+                "makespan_error": float(np.median([each.makespan_error for each in own])),
+                "least_makespan_error": min(each.makespan_error for each in own),
+                "most_makespan_error": max(each.makespan_error for each in own),
                 "worst_makespan_error": max((each.makespan_error for each in own), key=abs),
-                "turnaround_error": float(np.mean([each.turnaround_error for each in own])),
+                "turnaround_error": float(np.median([each.turnaround_error for each in own])),
                 "median_task_error": float(np.median(errors)) if len(errors) else float("nan"),
                 "p90_task_error": float(np.quantile(errors, 0.9)) if len(errors) else float("nan"),
                 "energy_error": float(np.mean([each.energy_error for each in own])),

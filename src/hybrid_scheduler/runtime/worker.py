@@ -10,14 +10,13 @@ import pickle
 import struct
 import time
 from collections.abc import Callable
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from hybrid_scheduler.processes import Channel
 from hybrid_scheduler.runtime.jobs import ERROR, VALUE, serialize, serialize_error
 
-REQUEST = struct.Struct("<qdI")  # number, intensity, length of the function
+REQUEST = struct.Struct("<qdHQ")  # number, intensity, slot and length of the function, 0 if the worker has it
 ANSWER = struct.Struct("<qBdd")  # number, outcome, start, end
 READY = -1  # number of the first message, sent when the worker can take calls
 SCHEDSTAT = Path("/proc/thread-self/schedstat")
@@ -38,9 +37,9 @@ def serve_calls(channel: Channel, cores: list[int], torch_device: str, slowdown:
     channel.send([ANSWER.pack(READY, VALUE, 0.0, 0.0)])
     head = REQUEST.size
     for message in channel.messages():
-        number, intensity, length = REQUEST.unpack_from(message)
-        function, arguments = message[head : head + length], message[head + length :]
-        outcome, start, end, payload = runner.run(function, arguments, intensity)
+        number, intensity, slot, length = REQUEST.unpack_from(message)
+        function, arguments = message[head : head + length], memoryview(message)[head + length :]
+        outcome, start, end, payload = runner.run(slot, function, arguments, intensity)
         channel.send([ANSWER.pack(number, outcome, start, end) + payload])
 
 
@@ -51,23 +50,37 @@ class CallRunner:
         self._slowdown, self._slope = slowdown, slope
         self._synchronize = _find_synchronize(torch_device)
         self._core_wait = 0.0  # at the start of the call
+        self._functions: dict[int, Callable[..., Any] | bytes] = {}  # by slot; bytes until they are first called
         _devices.append(torch_device)
 
-    def run(self, function: bytes, arguments: bytes, intensity: float) -> tuple[int, float, float, bytes]:
-        """Run a call; return outcome, start, end and the pickled value or exception."""
+    def run(
+        self, slot: int, function: bytes, arguments: bytes | memoryview, intensity: float
+    ) -> tuple[int, float, float, bytes]:
+        """Run a call; return outcome, start, end and the pickled value or exception.
+
+        A function comes once, and is called by its slot from then on, until another one takes that.
+        """
+        if function:
+            self._functions[slot] = function
         start = time.perf_counter()
         self._core_wait = _read_core_wait() if self._slowdown > 0 else 0.0
         try:
             args, kwargs = pickle.loads(arguments)  # noqa: S301  # from our own parent
-            value = _load_function(function)(*args, **kwargs)
+            value = self._load_function(slot)(*args, **kwargs)
             self._synchronize()
         except BaseException as error:  # noqa: BLE001  # anything that a task raises belongs to its caller
             return ERROR, start, self._finish(start, intensity), serialize_error(error)
         end = self._finish(start, intensity)
         try:
             return VALUE, start, end, serialize(value)
-        except Exception as error:  # noqa: BLE001  # third-party reduce methods may raise anything
+        except BaseException as error:  # noqa: BLE001  # third-party reduce methods may raise anything
             return ERROR, start, end, serialize_error(error)
+
+    def _load_function(self, slot: int) -> Callable[..., Any]:
+        function = self._functions[slot]
+        if isinstance(function, bytes):
+            self._functions[slot] = function = pickle.loads(function)  # noqa: S301  # from our own parent
+        return function
 
     def _finish(self, start: float, intensity: float) -> float:
         """Return the time; an emulated device sleeps before, until it has been slow enough."""
@@ -94,13 +107,6 @@ def _read_core_wait() -> float:
         return int(SCHEDSTAT.read_text(encoding="ascii").split()[1]) / 1e9
     except (OSError, ValueError, IndexError):
         return 0.0
-
-
-@lru_cache(maxsize=256)
-def _load_function(function: bytes) -> Callable[..., Any]:
-    """Unpickle a function once; the same bytes are the same function."""
-    loaded: Callable[..., Any] = pickle.loads(function)  # noqa: S301  # from our own parent
-    return loaded
 
 
 def _find_synchronize(torch_device: str) -> Callable[[], None]:
