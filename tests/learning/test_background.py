@@ -18,6 +18,7 @@ from hybrid_scheduler.schedulers.hybrid_ml import HybridML
 from hybrid_scheduler.schedulers.rl_agent import RLAgent
 from hybrid_scheduler.schedulers.scheduler import Scheduler
 from instances import workload
+from real_tasks import Counter
 
 
 def new_trainer() -> ForestTrainer:
@@ -36,13 +37,14 @@ def blocks(count: int) -> list[ShareObservation]:
 
 @pytest.fixture
 def background() -> Iterator[BackgroundProcess]:
-    process = BackgroundProcess(new_trainer())
+    process = BackgroundProcess(Counter())
     yield process
     process.close()
 
 
-def test_a_background_trainer_learns_what_one_in_the_foreground_does(background: BackgroundProcess) -> None:
+def test_a_background_trainer_learns_what_one_in_the_foreground_does() -> None:
     here, rows = new_trainer(), np.array([[1000.0, 0.5, 100.0, 0.1, 0.005]])
+    background = BackgroundProcess(new_trainer())
     for number, seen in enumerate(blocks(4), start=1):
         expected = here.train(seen)
         assert background.submit(seen) == number
@@ -50,44 +52,33 @@ def test_a_background_trainer_learns_what_one_in_the_foreground_does(background:
         assert isinstance(expected, ForestModels)
         assert learnt.retrains == number
         assert learnt.share.predict(rows) == expected.share.predict(rows)
+    background.close()
 
 
 def test_updates_are_collected_up_to_an_observation_even_if_more_are_there(background: BackgroundProcess) -> None:
-    for seen in blocks(3):
+    for seen in range(3):
         background.submit(seen)
     background.wait_for(0)
     while len(background._updates) < 3:
         time.sleep(0.01)
-    assert background.wait_for(2).retrains == 2
-    assert background.latest().retrains == 3
+    assert background.wait_for(2) == 2
+    assert background.latest() == 3
     assert background.latest() is None
 
 
 def test_a_trainer_that_dies_is_reported(background: BackgroundProcess) -> None:
     background._process.kill()
     with pytest.raises(SchedulerError, match="training process ended with code -9"):
-        background.wait_for(background.submit(blocks(1)[0]))
+        background.wait_for(background.submit(1))
     with pytest.raises(SchedulerError, match="background=0"):
-        background.submit(blocks(1)[0])
+        background.submit(1)
 
 
 def test_delayed_updates_come_after_exactly_so_many_tasks() -> None:
-    training = TrainingLoop(new_trainer(), delay=40)
-    updates = [training.train(seen, 20) for seen in blocks(5)]
+    training = TrainingLoop(Counter(), delay=40)
+    updates = [training.train(seen, 20) for seen in range(5)]
     training.close()
-    assert [None if each is None else each.retrains for each in updates] == [None, None, 1, 2, 3]
-
-
-@pytest.mark.parametrize("kind", [HybridML, RLAgent])
-def test_training_a_fixed_number_of_tasks_later_is_repeatable(kind: type[HybridML] | type[RLAgent]) -> None:
-    tasks = workload("mixed", 200, load=2.0)
-    finishes = []
-    for _ in range(2):
-        policy = kind(background=50, seed=3)
-        finishes.append(Lane(policy, VirtualMultiGPU()).run(tasks).finish)
-        policy.close()
-    assert np.array_equal(finishes[0], finishes[1])
-    assert not np.array_equal(finishes[0], Lane(kind(seed=3), VirtualMultiGPU()).run(tasks).finish)
+    assert updates == [None, None, 1, 2, 3]
 
 
 @pytest.mark.parametrize("kind", [HybridML, RLAgent])

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from hybrid_scheduler import registry
 from hybrid_scheduler.core import Cluster, DeviceClass, Node, Tasks
 from hybrid_scheduler.core.cluster import DEFAULT_CPU
-from hybrid_scheduler.learning.durations import DurationModel, DurationObservation, DurationTrainer, _optimal_shares
+from hybrid_scheduler.core.simulator import VirtualMultiGPU
+from hybrid_scheduler.learning.durations import (
+    DurationModel,
+    DurationObservation,
+    DurationTrainer,
+    UnfinishedTasks,
+    _optimal_shares,
+)
 from hybrid_scheduler.learning.features import FeatureTable
 
 CLUSTER = Cluster.default(gpus=1)
@@ -95,14 +105,31 @@ def test_the_same_seed_gives_the_same_trees() -> None:
     assert not np.array_equal(one, third)
 
 
-def test_nothing_is_learnt_from_tasks_that_have_not_ended() -> None:
-    seen = DurationObservation.from_tasks(kernels(40), CLUSTER)
-    running = seen._replace(finish=np.r_[np.zeros(10), np.full(30, 7.0)], now=5.0)
-    trainer = DurationTrainer(interval=10, seed=0)
-    assert trainer.train(running) is None  # ten have ended, the first fit takes twenty
-    later = trainer.train(running.take(slice(0, 0))._replace(now=7.0))
-    assert later is not None
-    assert np.isclose(later.typical, seen.times.min(axis=1).mean())
+def test_nothing_is_learnt_from_tasks_that_have_not_ended_and_waiting_ones_are_not_forgotten() -> None:
+    tasks = kernels(40).with_arrival_times(np.zeros(40))
+    placed = VirtualMultiGPU(cluster=CLUSTER).run(tasks, registry.schedulers.create("eft"))
+    placed.finish[:] = np.r_[np.zeros(10), np.full(29, 7.0), np.nan]  # the last one still waits
+    unfinished, trainer = UnfinishedTasks(), DurationTrainer(interval=10, seed=0)
+    ended = unfinished.exchange(placed)
+    assert ended is not None
+    assert np.array_equal(ended.times, placed.times[:10])
+    assert trainer.train(ended) is None  # the first fit takes twenty
+    later = placed.part(0, 0)
+    later = replace(later, tasks=kernels(1).with_arrival_times(np.array([8.0])), times=placed.times[:1],
+                    finish=np.full(1, 99.0), status=placed.status[:1])  # fmt: skip
+    placed.finish[39] = 7.5  # it has started since
+    model = trainer.train(unfinished.exchange(later))
+    assert model is not None
+    assert np.isclose(model.typical, placed.times.min(axis=1).mean())
+
+
+def test_a_model_that_still_fits_is_not_fitted_again() -> None:
+    seen, other = (DurationObservation.from_tasks(kernels(400, seed), CLUSTER) for seed in (0, 1))
+    trainer = DurationTrainer(interval=10, seed=0, tolerance=0.5)
+    assert trainer.pretrain([seen]) is not None
+    assert trainer.train(seen) is None
+    slower = other._replace(times=20.0 * other.times)
+    assert trainer.train(slower) is not None
 
 
 def test_a_class_without_a_price_gets_no_share_of_tasks_that_cannot_run_there() -> None:

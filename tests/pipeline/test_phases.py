@@ -53,6 +53,11 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def results_in(folder: Path) -> dict[str, bytes]:
+    """Return every file below a folder but the log, which grows with every command."""
+    return {name: data for name, data in files_in(folder).items() if not name.startswith("logs")}
+
+
 @pytest.fixture
 def copied(finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a copy of the finished folder, and stand in it."""
@@ -67,7 +72,7 @@ def results(folder: Path) -> dict[str, bytes]:
 
     A pickle's bytes depend on which of its strings happen to be one object; what the models decide is in the results.
     """
-    measured = ("data/profiles", "data/pipeline", "data/results/comparison/result.json", "models", "out.txt")
+    measured = ("data/profiles", "data/pipeline", "data/results/comparison/result.json", "models", "out.txt", "logs")
     return {name: data for name, data in files_in(folder).items() if not name.startswith(measured)}
 
 
@@ -135,11 +140,11 @@ def test_another_seed_gives_other_results_and_keeps_those_of_before(copied: Path
 
 
 def test_what_is_done_is_done(copied: Path) -> None:
-    before = files_in(copied)
+    before = results_in(copied)
     done = hms("pipeline")
     assert "nothing to do" in done.out
     assert done.out.count(" before ") == 5
-    assert files_in(copied) == before
+    assert results_in(copied) == before
 
 
 def test_a_changed_option_redoes_what_depends_on_it(copied: Path) -> None:
@@ -222,21 +227,21 @@ def test_a_profile_can_be_brought_along(copied: Path) -> None:
 
 
 def refused_unchanged(folder: Path, *says: str) -> None:
-    before = files_in(folder)
+    before = results_in(folder)
     finished = hms("pipeline")
     refused(Finished(finished.code, "", finished.err), *says)
-    assert files_in(folder) == before
+    assert results_in(folder) == before
 
 
 def test_a_torn_profile_is_told_and_nothing_is_overwritten(copied: Path) -> None:
     (copied / PLACES[0]).write_bytes((copied / PLACES[0]).read_bytes()[:100])
-    refused_unchanged(copied, "hardware_profile.json", "torn", "--from profiling")
+    refused_unchanged(copied, "hardware_profile.json", "damaged", "--from profiling")
 
 
 def test_a_torn_record_is_told_and_nothing_is_overwritten(copied: Path) -> None:
     path = copied / "data/pipeline/evaluation.json"
     path.write_bytes(path.read_bytes()[:100])
-    refused_unchanged(copied, "evaluation.json", "torn", "remove it")
+    refused_unchanged(copied, "evaluation.json", "damaged", "remove it")
 
 
 @pytest.mark.parametrize(
@@ -264,3 +269,38 @@ def test_without_its_package_main_says_what_to_do(tmp_path: Path) -> None:
     assert done.code == 1
     assert "make setup" in done.err
     assert len(done.err.splitlines()) == 1
+
+
+def test_the_log_of_the_pipeline_is_where_the_guide_looks_for_it(finished: Path) -> None:
+    text = (finished / "logs" / "app.log").read_text(encoding="utf-8")
+    assert "offline training" in text
+
+
+def test_tasks_put_in_place_of_the_written_ones_are_taken(copied: Path) -> None:
+    own = WorkloadGenerator(7)
+    own.generate_preset("cpu_friendly", 150, load=0.9)
+    own.save_workload(copied / "data/workload_traces/training_workload.csv")
+    done = hms("pipeline")
+    assert done.code == 0, done.err
+    assert "training_workload.csv is another one now: its tasks are taken" in done.out
+    record = json.loads((copied / "data/pipeline/workload.json").read_text())
+    assert record["facts"]["data/workload_traces/training_workload.csv"]["num_tasks"] == 150
+    assert "offline training    is run again" in done.out
+    (copied / "data/workload_traces/training_workload.csv").write_text("not,a\ntrace")
+    torn = hms("pipeline")
+    assert (torn.code, torn.err.count("\n")) == (2, 1)
+    assert "training_workload.csv" in torn.err
+
+
+def test_the_pipeline_takes_ones_own_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    own = WorkloadGenerator(7)
+    own.generate_preset("mixed", 200, load=0.9)
+    own.save_workload(tmp_path / "mine.csv")
+    write_small(tmp_path, test_tasks="trace: mine.csv, test_tasks")
+    done = hms("pipeline")
+    assert done.code == 0, done.err
+    result = load_result(tmp_path / "data/results/comparison")
+    assert result.outcomes[0].workload["num_tasks"] == 40  # the last fifth, which nobody was trained on
+    assert hms("pipeline", "--trace", "mine.csv").out.count("before") == 5
+    refused(hms("pipeline", "--trace", "yours.csv"), "yours.csv does not exist")

@@ -10,8 +10,7 @@ import pytest
 from helpers_cli import files_in
 from hybrid_scheduler.errors import InputError, UnknownNameError
 from hybrid_scheduler.pipeline.phases import Phase
-from hybrid_scheduler.pipeline.pipeline import Plan, SilentObserver, run
-from hybrid_scheduler.pipeline.workspace import Workspace
+from hybrid_scheduler.pipeline.pipeline import Plan, SilentObserver, Workspace, run
 from small_pipeline import Counted, options
 
 NAMES = ("profiling", "workload", "training", "scheduling", "evaluation")
@@ -152,24 +151,24 @@ def test_a_missing_result_is_made_again(tmp_path: Path, counted: Counted) -> Non
 
 def test_a_result_that_was_changed_is_an_error_until_its_phase_is_asked_for(tmp_path: Path, counted: Counted) -> None:
     run(Plan(options(), tmp_path), phases=counted.phases)
-    (tmp_path / "data/workload.txt").write_text("torn")
+    (tmp_path / "data/workload.txt").write_text("damaged")
     before = files_in(tmp_path)
-    with pytest.raises(InputError, match=r"workload.txt is torn or not the file.*--from workload"):
+    with pytest.raises(InputError, match=r"workload.txt is damaged or not the file.*--from workload"):
         run(Plan(options(), tmp_path), phases=counted.phases)
     assert files_in(tmp_path) == before
     run(Plan(options(), tmp_path, start="workload"), phases=counted.phases)
-    assert (tmp_path / "data/earlier/1/data/workload.txt").read_text() == "torn"
+    assert (tmp_path / "data/earlier/1/data/workload.txt").read_text() == "damaged"
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("{", "torn"),
-        ("[]", "torn"),
-        ('{"kind": "pipeline_phase", "schema": 1}', "torn"),
+        ("{", "damaged"),
+        ("[]", "damaged"),
+        ('{"kind": "pipeline_phase", "schema": 1}', "damaged"),
         ('{"kind": "pipeline_phase", "schema": 99}', "newer version .schema 99, known 1"),
-        ('{"kind": "other", "schema": 1}', "torn"),
-        ('{"kind": "pipeline_phase", "schema": 1, "phase": "training", "inputs": [], "outputs": {}}', "torn"),
+        ('{"kind": "other", "schema": 1}', "damaged"),
+        ('{"kind": "pipeline_phase", "schema": 1, "phase": "training", "inputs": [], "outputs": {}}', "damaged"),
     ],
 )
 def test_a_record_that_cannot_be_trusted_stops_the_run_before_any_work(

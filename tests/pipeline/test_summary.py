@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from hand_made import CLEAR, TIED, make_result
-from hybrid_scheduler.pipeline.evaluate import short_name
-from hybrid_scheduler.pipeline.summary import list_conclusions, list_rows
+from hybrid_scheduler.pipeline.evaluate import list_conclusions, list_rows, short_name
 
 
 def test_the_first_line_is_the_verdict() -> None:

@@ -47,6 +47,7 @@ def build_experiment_data(name: str) -> ExperimentData:
 
 EXPERIMENTS: dict[str, tuple[tuple[str, ...], str, tuple[float | str, ...]]] = {
     "load": (("makespan_over_bound", "mean_turnaround"), "offered load", (0.2, 0.8, 1.2, 1.6, 2.0)),
+    "turnaround": (("turnaround_over_bound",), "workload and load", ("long_tail, 0.9", "gpu_friendly, 0.9")),
     "learning": (("makespan_over_bound", "regret"), "tasks seen", (2000, 4000)),
     "pareto": (("mean_turnaround", "energy", "cost"), "energy weight", (0.0, 0.5, 1.0)),
     "capacity": (("capacity", "load"), "workload", ("mixed",)),

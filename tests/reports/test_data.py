@@ -27,10 +27,10 @@ def test_a_replay_is_the_kept_seed() -> None:
 
 
 SPOILT: dict[str, tuple[str, Callable[[str], str], str]] = {
-    "a torn manifest": ("manifest.json", lambda text: text[:200], "torn"),
-    "a torn result": ("result.json", lambda text: text[:200], "result.json is torn"),
-    "a result of something else": ("result.json", lambda _: "{}", "result.json is torn"),
-    "torn measures": ("measures.csv", lambda text: text[:-20], "SHA-256 differs"),
+    "a damaged manifest": ("manifest.json", lambda text: text[:200], "damaged"),
+    "a damaged result": ("result.json", lambda text: text[:200], "result.json is damaged"),
+    "a result of something else": ("result.json", lambda _: "{}", "result.json is damaged"),
+    "damaged measures": ("measures.csv", lambda text: text[:-20], "SHA-256 differs"),
     "a newer schema": ("manifest.json", lambda text: text.replace('"schema": 1', '"schema": 7'), "newer version"),
 }
 

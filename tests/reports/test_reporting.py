@@ -28,6 +28,7 @@ def test_every_scheduler_interval_and_the_command_are_in_the_report() -> None:
         assert format_interval(each, "×") in page
     assert "hms compare mixed -n 120\nhms repeat RUN" in page
     assert "Threats to validity" in page
+    assert "How short turnaround can be" in page
     assert "bit-identical to the kept ones" in page
 
 

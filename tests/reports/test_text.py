@@ -5,7 +5,7 @@ from __future__ import annotations
 from hand_made import CLEAR, TIED, make_result
 from hybrid_scheduler.core.formatting import format_percent
 from hybrid_scheduler.reports.style import label
-from hybrid_scheduler.reports.text import summarise
+from hybrid_scheduler.reports.text import describe_turnaround, summarise
 from reports.sample_runs import run_comparison
 
 
@@ -44,6 +44,19 @@ def test_a_clear_winner_has_the_lead_and_the_factor_of_the_verdict() -> None:
     assert "**eft came first of 3 policies**" in text
     assert f"Its lead over the next, `greedy`, is {format_percent(result.verdict.lead.mean)}" in text
     assert "`round_robin` takes 3.00 times as long as `eft`." in text
+
+
+def test_turnaround_is_set_against_what_no_schedule_can_reach() -> None:
+    result = make_result({"eft": (1.2, 1.2), "oracle": (1.5, 1.5)}, score="turnaround")
+    first, bound, *_ = summarise(result)
+    assert first.startswith("**eft came first of 2 policies**: 1.200 × the certified bound of mean turnaround")
+    assert "No schedule of whole tasks has a mean below the bound" in bound
+    assert "**at most 20.0 % longer on average than with the best there is**" in bound
+    text = " ".join(describe_turnaround(result))
+    assert "a task takes 1.20 s on average with `eft`" in text
+    assert "No schedule of whole tasks has a mean below 1.00 s" in text
+    assert "**at most 20.0 % is left to gain**" in text
+    assert "`oracle` split tasks, which only a weaker bound covers: 500 ms for any schedule." in text
 
 
 def test_where_all_tie_nobody_is_last() -> None:

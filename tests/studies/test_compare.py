@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from hybrid_scheduler.core.simulator import VirtualMultiGPU
 from hybrid_scheduler.core.view import TaskView, View
 from hybrid_scheduler.errors import InputError, UnknownNameError
 from hybrid_scheduler.schedulers.scheduler import Scheduler
-from hybrid_scheduler.studies.compare import Comparison, compare
+from hybrid_scheduler.studies.compare import ANY, WHOLE, Comparison, compare
 from hybrid_scheduler.workloads.source import Source
 from instances import workload
 
@@ -41,6 +42,59 @@ def test_regret_is_measured_against_the_oracle_even_if_it_is_not_compared() -> N
     assert alone.values("greedy", "regret")[0] > 0
 
 
+def test_a_policy_is_compared_with_the_bound_of_turnaround_that_covers_its_schedule() -> None:
+    result = compare(Comparison(Source.of("mixed", 80, load=0.9), ("least_increase", "oracle"), seeds=(0, 1)))
+    for outcome in result.outcomes:
+        assert all(each.verified for each in outcome.turnaround_bounds.values())
+        whole, some = (outcome.turnaround_bounds[each].mean for each in (WHOLE, ANY))
+        assert whole > some
+        for spec, bound in (("least_increase", whole), ("oracle", some)):
+            figures = outcome.measures[spec]
+            assert (figures["split"] > 0) is (spec == "oracle")
+            assert figures["turnaround_over_bound"] == figures["mean_turnaround"] / bound >= 1.0
+
+
+def test_the_bound_for_any_schedule_is_found_only_if_a_task_is_split() -> None:
+    result = compare(Comparison(Source.of("mixed", 40), ("eft",), seeds=(0,)))
+    assert set(result.outcomes[0].turnaround_bounds) == {WHOLE}
+    assert result.describe_bound().splitlines()[1].endswith("no mean is below it if no task is split")
+
+
+def test_turnaround_as_the_score_decides_ranking_verdict_and_table() -> None:
+    asked = Comparison(Source.of("mixed", 80, load=0.9), ("eft", "least_increase", "oracle"), seeds=(0, 1))
+    short, long = compare(asked), compare(Comparison.from_dict(asked.to_dict() | {"score": "turnaround"}))
+    assert (short.verdict.measure, long.verdict.measure) == ("makespan_over_bound", "turnaround_over_bound")
+    assert (short.verdict.winner, long.verdict.winner) == ("oracle", "least_increase")
+    assert long.ranking(long.score)[0] == long.table()[2].split()[0] == "least_increase"
+    assert long.turnaround_bound(WHOLE) > short.turnaround_bound(WHOLE)  # the score is worth a long search
+    assert "for those that split tasks: oracle" in long.remarks()[-1]
+    with pytest.raises(InputError, match="isolated tasks never wait"):
+        Comparison(asked.source, asked.schedulers, mode="isolated", score="turnaround")
+    with pytest.raises(UnknownNameError, match="did you mean 'turnaround'"):
+        Comparison(asked.source, asked.schedulers, score="turnarround")
+
+
+def test_a_table_shows_what_fits_into_the_terminal() -> None:
+    result = compare(Comparison(Source.of("mixed", 60), ("least_increase", "greedy"), seeds=(0, 1)))
+    titles = {width: re.split(" {2,}", result.table(width)[0]) for width in (50, 80, 90, 120)}
+    assert titles[50] == ["scheduler", "makespan / bound", "turnaround"]
+    assert titles[80] == [*titles[50], "/ bound", "p99", "energy"]
+    assert titles[90] == [*titles[80], "cost"]
+    assert titles[120] == [*titles[50], "turnaround / bound", "p99", "energy", "cost"]
+    for width in titles:
+        assert max(map(len, result.table(width))) <= width
+
+
+@pytest.mark.parametrize(("mode", "most"), [("isolated", 5000), ("queued", 79)])
+def test_turnaround_is_not_certified_without_queues_nor_for_very_many_tasks(
+    mode: str, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hybrid_scheduler.studies.compare.MAX_CERTIFIED_TASKS", most)
+    result = compare(Comparison(Source.of("mixed", 80), ("eft",), mode=mode, seeds=(0,)))
+    assert not result.has_turnaround_bounds
+    assert math.isnan(result.values("eft", "turnaround_over_bound")[0])
+
+
 def test_the_oracle_is_best_when_devices_are_always_free() -> None:
     names = ("round_robin", "random", "greedy", "oracle", "eft")
     result = compare(Comparison(Source.of("mixed", 500), names, mode="isolated", seeds=(0, 1)))
@@ -62,7 +116,7 @@ def test_ranking_puts_the_smallest_mean_first() -> None:
 )
 def test_a_comparison_of_nothing_is_refused(options: dict[str, tuple[str, ...]], words: str) -> None:
     with pytest.raises(InputError, match=words):
-        Comparison(Source.of("mixed", 10), **options)  # type: ignore[arg-type]
+        Comparison(Source.of("mixed", 10), **options)  # type: ignore[arg-type]  # wrong on purpose
 
 
 def test_an_unknown_scheduler_is_refused_before_any_work() -> None:

@@ -53,6 +53,16 @@ def test_the_picture_shows_every_series(places: tuple[float | str, ...], tmp_pat
     assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_turnaround_is_set_against_its_bound_in_every_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(experiments, "CELLS", (("mixed", 0.9), ("mixed", 2.0)))
+    monkeypatch.setattr(experiments, "ORDERED", ("eft", "least_increase", "oracle"))
+    monkeypatch.setattr(experiments, "TURNAROUND_TASKS", 60)
+    found = experiments.run_experiment("turnaround", (0,), Cluster.default())
+    assert [(row["series"], row["x"]) for row in found.rows[2:4]] == [("oracle", "mixed, 0.9"), ("eft", "mixed, 2")]
+    ratios = {name: found.points(name, "turnaround_over_bound")["mixed, 2"].mean for name in found.series}
+    assert 1.0 <= ratios["least_increase"] < ratios["eft"] < ratios["oracle"]
+
+
 def test_after_a_shift_the_online_forest_is_several_times_better_than_the_static_one() -> None:
     found = experiments.run_experiment("shift", (3,), Cluster.default())
     assert found.points("hybrid_ml", "static_over_this")["after the shift"].mean > 4

@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+import math
 import shutil
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,16 @@ from helpers_cli import Finished, files_in, hms, hms_process, refused
 from hybrid_scheduler import __version__
 from hybrid_scheduler.core import Cluster
 from hybrid_scheduler.studies.compare import Comparison, compare
-from hybrid_scheduler.studies.results import load_manifest, measures_to_csv, parse_comparison, save_result, to_json
+from hybrid_scheduler.studies.results import (
+    load_manifest,
+    load_result,
+    measures_to_csv,
+    parse_comparison,
+    repeat,
+    save_result,
+    to_csv,
+    to_json,
+)
 from hybrid_scheduler.workloads.source import Source
 
 COMPARE = ("compare", "mixed", "-n", "50", "-s", "eft,random,round_robin", "--seeds", "3")
@@ -127,6 +138,19 @@ def test_a_run_is_repeated_bit_for_bit(run: Path) -> None:
     assert files_in(run) == before
 
 
+def test_learners_of_a_run_that_version_1_0_kept_serve_tasks_as_they_come(tmp_path: Path) -> None:
+    asked = Comparison(Source.of("mixed", 120, None, 2.0), ("hybrid_ml:order=fifo", "eft"), seeds=(0,))
+    result = compare(asked)
+    folder = save_result(result, tmp_path / "kept", ["hms"])
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest |= {"version": "1.0.0", "comparison": {**manifest["comparison"], "schedulers": ["hybrid_ml", "eft"]}}
+    then = repeat(manifest)
+    assert then.comparison.schedulers == ("hybrid_ml", "eft")
+    assert then.values("hybrid_ml", "mean_turnaround") == result.values("hybrid_ml:order=fifo", "mean_turnaround")
+    now = repeat({**manifest, "version": "1.1.0"})
+    assert now.values("hybrid_ml", "mean_turnaround") < then.values("hybrid_ml", "mean_turnaround")
+
+
 def test_a_run_is_repeated_bit_for_bit_in_another_process_with_another_hash_seed(run: Path) -> None:
     finished = hms_process("repeat", str(run), env={"PYTHONHASHSEED": "77"})
     assert finished.code == 0, finished.err
@@ -138,7 +162,7 @@ def test_a_run_is_repeated_bit_for_bit_in_another_process_with_another_hash_seed
     [
         "compare cholesky -n 30 -s heft,eft --seeds 2 --out run",
         "compare mixed -n 30 -s oracle:step=0.25,greedy --seeds 5,3 --mode isolated --load 1.5 --out run",
-        "compare pareto -n 30 -s eft --seeds 1 --rate 12.5 --gpus 2 --out run",
+        "compare pareto -n 30 -s eft --seeds 1 --rate 12.5 --gpus 2 --score turnaround --plot bars.png --out run",
         "compare mixed -n 30 -s eft --seeds 1 --cluster cluster.yaml --out run",
     ],
 )
@@ -168,6 +192,54 @@ def test_a_run_with_an_own_policy_is_repeated_bit_for_bit(tmp_path: Path) -> Non
     assert _repeat(Path("run")).code == 0
     (tmp_path / "mine.py").write_text("def mine(task, view):\n    return 1.0, 1 + task.row % 3\n", encoding="utf-8")
     refused(_repeat(Path("run")), "mine.py")
+
+
+@pytest.fixture
+def run_of_1_0(run: Path) -> Path:
+    """Return a run directory as version 1.0 wrote it: without bounds of turnaround and what is measured by them."""
+    added, path = ("turnaround_over_bound", "split"), run / "measures.csv"
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = [{name: row[name] for name in row if name not in added} for row in csv.DictReader(file)]
+    path.write_text(to_csv(tuple(rows[0]), [tuple(row.values()) for row in rows]), encoding="utf-8")
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    _change(run, lambda manifest: manifest["sha256"].update({"measures.csv": digest}))
+    document = json.loads((run / "result.json").read_text(encoding="utf-8"))
+    del document["turnaround_bound"]
+    for figures in document["schedulers"].values():
+        for name in added:
+            del figures[name], figures["intervals"][name]
+    (run / "result.json").write_text(to_json(document), encoding="utf-8")
+    return run
+
+
+def test_a_run_that_version_1_0_kept_is_repeated_bit_for_bit_and_read(run_of_1_0: Path) -> None:
+    assert "turnaround_over_bound" not in (run_of_1_0 / "measures.csv").read_text(encoding="utf-8")
+    assert _repeat(run_of_1_0).out == "repeated bit for bit: 3 seeds, 3 schedulers\n"
+    result = load_result(run_of_1_0)
+    assert not result.has_turnaround_bounds
+    assert math.isnan(result.values("eft", "turnaround_over_bound")[0])
+    assert result.values("eft", "makespan_over_bound")[0] >= 1.0
+    assert hms("report", str(run_of_1_0), "-o", "old.html").code == 0
+    assert "How short turnaround can be" not in Path("old.html").read_text(encoding="utf-8")
+
+
+def test_a_run_with_a_measure_that_is_unknown_here_is_no_repetition(run: Path) -> None:
+    text = (run / "measures.csv").read_text(encoding="utf-8").replace("energy_delay", "energy_tomorrow")
+    (run / "measures.csv").write_text(text, encoding="utf-8")
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    _change(run, lambda manifest: manifest["sha256"].update({"measures.csv": digest}))
+    refused(_repeat(run), "not repeated bit for bit")
+
+
+def test_bounds_of_turnaround_are_kept_seed_by_seed(kept: Path) -> None:
+    document = json.loads((kept / "result.json").read_text(encoding="utf-8"))
+    again = load_result(kept)
+    for row, outcome in zip(document["turnaround_bound"]["by_seed"], again.outcomes, strict=True):
+        assert row["seed"] == outcome.seed
+        assert row["whole tasks"] == asdict(outcome.turnaround_bounds["whole tasks"])
+        assert row["any schedule"]["verified"] is True
+        eft = outcome.measures["eft"]
+        assert eft["turnaround_over_bound"] == eft["mean_turnaround"] / row["whole tasks"]["mean"]
 
 
 # --- refused -------------------------------------------------------------------------------------------------
@@ -226,7 +298,7 @@ def test_a_newer_schema_is_refused_with_an_upgrade_as_the_way_out(run: Path) -> 
 def test_a_torn_manifest_is_refused(share: float, run: Path) -> None:
     content = (run / "manifest.json").read_bytes()
     (run / "manifest.json").write_bytes(content[: int(share * len(content))])
-    refused(_repeat(run), "manifest.json", "torn", "hms compare --out")
+    refused(_repeat(run), "manifest.json", "damaged", "hms compare --out")
 
 
 @pytest.mark.parametrize(
@@ -270,7 +342,7 @@ def test_a_manifest_with_a_scheduler_that_is_gone_names_it(run: Path) -> None:
 
 def test_a_binary_manifest_is_refused(run: Path) -> None:
     (run / "manifest.json").write_bytes(bytes(range(256)))
-    refused(_repeat(run), "manifest.json", "torn")
+    refused(_repeat(run), "manifest.json", "damaged")
 
 
 def test_a_folder_without_a_manifest_is_no_run(tmp_path: Path) -> None:

@@ -71,3 +71,11 @@ def test_a_kept_scoreboard_is_read_back_and_a_changed_one_refused(tmp_path: Path
     (tmp_path / CSV).write_text("instance\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"scoreboard\.csv"):
         load_scoreboard(tmp_path)
+
+
+def test_a_policy_that_split_no_task_is_held_against_the_sharper_bound() -> None:
+    row = InstanceRow("a", "csv", 2, 0, 2, {}, "1 node: 1 cpu", bound=1.0, whole_bound=2.0)
+    scores = (Score("a", "eft", 0, makespan=2.0, split=0), Score("a", "oracle", 0, makespan=1.5, split=1))
+    board = Scoreboard((row,), ("eft", "oracle"), scores)
+    assert board.ratio("eft", row) == 1.0
+    assert board.ratio("oracle", row) == 1.5

@@ -11,9 +11,11 @@ import os
 import pickle
 import threading
 from collections import deque
+from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from queue import SimpleQueue
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from hybrid_scheduler.errors import SchedulerError
 from hybrid_scheduler.processes import Channel, ChildProcess
@@ -28,16 +30,28 @@ class Trainer(Protocol):
         """Train on an observation."""
 
 
+class _Request:
+    """Asks the process for its trainer."""
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """The trainer as it is in the process."""
+
+    trainer: Trainer
+
+
 class BackgroundProcess:
     """A trainer in another process, and its updates so far."""
 
-    def __init__(self, trainer: Trainer) -> None:
+    def __init__(self, trainer: Trainer, submitted: int = 0, updates: Sequence[Any] = ()) -> None:
         self._process = ChildProcess(_serve, nice=int(os.environ.get("HMS_LEARNER_NICE", NICENESS)))
         self._outbox: SimpleQueue[Any] = SimpleQueue()
-        self._updates: deque[Any] = deque()  # one for each observation, in order; None: no change
-        self._collected = 0
+        self._updates: deque[Any] = deque(updates)  # one for each observation, in order; None: no change
+        self._collected = submitted - len(updates)
+        self._trainer: Trainer | None = None  # as it came back from the process
         self._arrived, self._ended = threading.Condition(), False
-        self._submitted = 0
+        self._submitted = submitted
         self._threads = [
             threading.Thread(target=target, name=f"training-{target.__name__}", daemon=True)
             for target in (self._send, self._receive)
@@ -64,6 +78,16 @@ class BackgroundProcess:
         if self._collected + len(self._updates) < number:
             self._require_alive()
         return self._collect(number - self._collected)
+
+    def checkpoint(self) -> tuple[Trainer, int, list[Any]]:
+        """Return the trainer after all observations so far, their number, and the updates not collected yet."""
+        self._trainer = None
+        self._outbox.put(_Request())
+        with self._arrived:
+            self._arrived.wait_for(lambda: self._trainer is not None or self._ended)
+        if self._trainer is None:
+            self._require_alive()
+        return cast(Trainer, self._trainer), self._submitted, list(self._updates)
 
     def _collect(self, count: int) -> Any:
         newest = None
@@ -97,7 +121,10 @@ class BackgroundProcess:
         for message in self._process.channel.messages():
             update = pickle.loads(message)  # noqa: S301  # our own process wrote it
             with self._arrived:
-                self._updates.append(update)
+                if isinstance(update, _Answer):
+                    self._trainer = update.trainer
+                else:
+                    self._updates.append(update)
                 self._arrived.notify_all()
         with self._arrived:
             self._ended = True
@@ -114,13 +141,14 @@ class TrainingLoop:
             deque()
         )  # number of an observation, and the task count at which its update is due
         self._seen = 0
+        self._waiting: tuple[int, list[Any]] = (0, [])  # observations before this process, and their last updates
 
     def train(self, observation: Any, tasks: int) -> Any:
         """Train on an observation of so many tasks; return the update that is due now, if any."""
         if self._delay == 0:
             return self.trainer.train(observation)
         if self._process is None:
-            self._process = BackgroundProcess(self.trainer)
+            self._process = BackgroundProcess(self.trainer, *self._waiting)
         self._seen += tasks
         number = self._process.submit(observation)
         if self._delay < 0:
@@ -131,6 +159,22 @@ class TrainingLoop:
             due = self._due.popleft()[0]
         return self._process.wait_for(due) if due else None
 
+    def checkpoint(self) -> tuple[Trainer, int, int, list[Any], list[tuple[int, int]], int]:
+        """Return what `continued` takes; waits until all observations so far are trained on."""
+        if self._process is None:
+            return self.trainer, self._delay, *self._waiting, list(self._due), self._seen
+        trainer, submitted, updates = self._process.checkpoint()
+        return trainer, self._delay, submitted, updates, list(self._due), self._seen
+
+    @classmethod
+    def continued(
+        cls, trainer: Trainer, delay: int, submitted: int, updates: list[Any], due: list[tuple[int, int]], seen: int
+    ) -> TrainingLoop:
+        """Return a loop that goes on from a checkpoint."""
+        loop = cls(trainer, delay)
+        loop._waiting, loop._due, loop._seen = (submitted, updates), deque(due), seen
+        return loop
+
     @property
     def in_background(self) -> bool:
         """Whether training runs in another process."""
@@ -140,16 +184,23 @@ class TrainingLoop:
         """End the background process, if there is one."""
         if self._process is not None:
             self._process.close()
-            self._process = None
+            self._process, self._waiting = None, (0, [])
             self._due.clear()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_process": None, "_due": deque()}  # a copy starts a process of its own
+        return {
+            **self.__dict__,
+            "_process": None,
+            "_due": deque(),
+            "_waiting": (0, []),
+        }  # a copy starts a process of its own
 
 
 def _serve(channel: Channel) -> None:
     """Receive the trainer, then train it on each observation and send its update."""
     trainer: Trainer = pickle.loads(channel.receive_one())  # noqa: S301  # our parent wrote it
     for message in channel.messages():
-        update = trainer.train(pickle.loads(message))  # noqa: S301  # as above
-        channel.send([pickle.dumps(update, protocol=5)])
+        observation = pickle.loads(message)  # noqa: S301  # as above
+        is_request = isinstance(observation, _Request)
+        answer = _Answer(trainer) if is_request else trainer.train(observation)
+        channel.send([pickle.dumps(answer, protocol=5)])

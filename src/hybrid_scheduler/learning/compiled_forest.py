@@ -33,6 +33,8 @@ class CompiledForest(NamedTuple):
 
     def predict(self, rows: Floats) -> Floats:
         """Return the mean of the trees for every row: a column if there is one output, else a matrix."""
+        if rows.shape[1] != len(self.mean):  # machine code looks at no limits
+            raise ValueError(f"rows have {rows.shape[1]} features, the forest has {len(self.mean)}")
         predictions: Floats = _evaluate(*self[:-1], np.ascontiguousarray(rows, np.float64))
         return predictions[:, 0] if predictions.shape[1] == 1 else predictions
 
@@ -52,6 +54,34 @@ class CompiledForest(NamedTuple):
                 node = below
         mean: Floats = contributions / len(self.roots)
         return mean
+
+
+def check_forest(forest: CompiledForest) -> CompiledForest:
+    """Refuse arrays in which descending would leave them: a file can hold any numbers, machine code follows all."""
+    nodes, features = len(forest.child), len(forest.mean)
+    kinds = {"roots": "i8", "depth": "i8", "feature": "i4", "child": "i4", "leaf": "i4"}
+    arrays = {name: (array, kinds.get(name, "f8")) for name, array in forest._asdict().items()}
+    by_node = (forest.feature, forest.threshold, forest.leaf, forest.means)
+    last = np.where(forest.threshold == np.inf, nodes, nodes - 1)  # the right child stands behind the left one
+    whole = (
+        all(array.dtype == kind and array.flags.c_contiguous for array, kind in arrays.values())
+        and all(array.ndim == (2 if name == "values" else 1) for name, (array, _) in arrays.items())
+        and all(len(each) == nodes for each in by_node)
+        and 0 < len(forest.roots) == len(forest.depth)
+        and len(forest.scale) == features
+        and _within(forest.roots, nodes)
+        and _within(forest.depth, nodes)
+        and _within(forest.feature, features)
+        and _within(forest.leaf, len(forest.values))
+        and _within(forest.child, last)
+    )
+    if not whole:
+        raise ValueError("the arrays of the forest do not belong together")
+    return forest
+
+
+def _within(numbers: Ints | npt.NDArray[np.int32], limit: int | Ints) -> bool:
+    return bool(((numbers >= 0) & (numbers < limit)).all())
 
 
 def compile_forest(forest: Any, mean: Floats | None = None, scale: Floats | None = None) -> CompiledForest:

@@ -8,10 +8,10 @@ Q-learning (van Hasselt et al. 2016), dueling heads (Wang et al. 2016), experien
 et al. 2015); rewards are centred by their running mean (Naik et al. 2024), which keeps values small when the
 discount is near 1.
 
-The reward is −[(1 − w)·T + w·E/100]. With `reward="price"` T is the task's seconds times the price of the device they
-are spent on, with the prices that certify the bound of the last tasks: then the best action for this task is the best
-for the whole stream. A small factor for queues longer than the mean keeps the queues even. `reward="turnaround"` and
-`"execution"` use plain seconds.
+The reward is −T. With `reward="price"` T is the task's seconds times the price of the device they are spent on, with
+the prices that certify the bound of the last tasks: then the best action for this task is the best for the whole
+stream. A small factor for queues longer than the mean keeps the queues even. `reward="turnaround"` and `"execution"`
+use plain seconds. Energy counts when the agent decides, at its learnt durations.
 
 Decisions are made on NumPy copies of the weights by compiled code (`schedulers/rl_agent.py`).
 """
@@ -30,6 +30,7 @@ from torch import Tensor, nn
 
 from hybrid_scheduler.bounds.makespan import find_prices
 from hybrid_scheduler.core.tasks import Floats, Ints
+from hybrid_scheduler.learning.durations import DurationModel, DurationObservation, DurationTrainer
 
 Float32s = npt.NDArray[np.float32]
 Bools = npt.NDArray[np.bool_]
@@ -198,7 +199,10 @@ class DQNTrainer:
         if steps == 0:
             return self.weights
         torch.set_num_threads(1)  # the matrices are small: more threads only wait for each other
-        network, target, optimizer = self._setup()
+        if self._network is None or self._target is None or self._optimizer is None:
+            self._network, self._target = DQN(self.weights), DQN(self.weights)
+            self._optimizer = torch.optim.Adam(self._network.parameters(), self.learning_rate, fused=True)
+        network, target, optimizer = self._network, self._target, self._optimizer
         now, after = replay.sample(generator, steps * self.batch)  # at once: many small draws take longer
         columns = (
             now.state,
@@ -208,7 +212,9 @@ class DQNTrainer:
             after.possible,
         )
         with torch.inference_mode(), _flush_denormals():
-            for state, gradient, reward, *following in zip(*map(self._split, columns), strict=True):
+            # Copied: torch aligns its memory, and on memory that is not aligned the last bit of a product may vary.
+            batches = (torch.split(torch.from_numpy(column).clone(), self.batch) for column in columns)
+            for state, gradient, reward, *following in zip(*batches, strict=True):
                 goal = reward + self.gamma * _next_value(network, target, *following) if self.gamma > 0 else reward
                 error = _write_gradients(network, state, gradient, goal)
                 optimizer.step()
@@ -218,16 +224,6 @@ class DQNTrainer:
             self.losses.append(float(nn.functional.smooth_l1_loss(error, torch.zeros_like(error))))
         self.weights = network.to_weights()
         return self.weights
-
-    def _setup(self) -> tuple[DQN, DQN, torch.optim.Optimizer]:
-        if self._network is None or self._target is None or self._optimizer is None:
-            self._network, self._target = DQN(self.weights), DQN(self.weights)
-            self._optimizer = torch.optim.Adam(self._network.parameters(), self.learning_rate, fused=True)
-        return self._network, self._target, self._optimizer
-
-    def _split(self, column: npt.NDArray[Any]) -> tuple[Tensor, ...]:
-        # Copied: torch aligns its memory, and on memory that is not aligned the last bit of a product may vary.
-        return torch.split(torch.from_numpy(column).clone(), self.batch)
 
 
 def _next_value(network: DQN, target: DQN, state: Tensor, possible: Tensor) -> Tensor:
@@ -275,15 +271,14 @@ class Decisions(NamedTuple):
     times: Floats  # seconds by (decision, class), known when the task has ended
     execution: Floats
     turnaround: Floats
-    energy: Floats
     counts: Ints  # devices of every class
     queued: bool
-    energy_weight: float
+    ended: DurationObservation | None = None  # tasks that have ended since the last block, with their durations
     criticality: Floats | None = None  # in a graph, 0 … 1: length of the longest path through a task over the longest
 
     def take(self, rows: Bools | Ints) -> Decisions:
         """Return some of the decisions, or all in another order."""
-        columns = ("state", "possible", "wait", "action", "times", "execution", "turnaround", "energy")
+        columns = ("state", "possible", "wait", "action", "times", "execution", "turnaround")
         some = self._replace(**{name: getattr(self, name)[rows] for name in columns})
         return some if self.criticality is None else some._replace(criticality=self.criticality[rows])
 
@@ -297,6 +292,7 @@ class AgentUpdate(NamedTuple):
     steps: int  # gradient steps so far
     loss: float  # of the last gradient steps; NaN if there were none
     reward: float  # running mean, in units of time_scale
+    durations: DurationModel | None = None  # None: unchanged
 
 
 @dataclass
@@ -314,6 +310,7 @@ class AgentTrainer:
     epsilon_min: float
     decay: float
     seed: int
+    durations: DurationTrainer
     time_scale: float = 1.0
     _mean_reward: float = 0.0
     _bias: float = 0.0
@@ -342,9 +339,10 @@ class AgentTrainer:
         )
 
     def train(self, decisions: Decisions) -> AgentUpdate | None:
-        """Store a block as experience and take the gradient steps it is worth."""
+        """Store a block as experience and take the gradient steps it is worth; refit durations when that is due."""
+        durations = self.durations.train(decisions.ended)
         if not len(decisions.action):
-            return None
+            return None if durations is None else self.state._replace(weights=None, durations=durations)
         self._add_times(decisions.times)
         rewards = self.compute_rewards(decisions).astype(np.float32)
         self._detect_drift(decisions, rewards)
@@ -358,7 +356,8 @@ class AgentTrainer:
         self.epsilon = max(self.epsilon_min, self.epsilon * self.decay ** len(rewards))
         before = self.network.steps
         self._train_network(len(rewards))
-        return self.state if self.network.steps > before else self.state._replace(weights=None)
+        weights = self.network.weights if self.network.steps > before else None
+        return self.state._replace(weights=weights, durations=durations)
 
     def _add_times(self, times: Floats) -> None:
         same_classes = self._window is not None and self._window.shape[1] == times.shape[1]
@@ -412,9 +411,7 @@ class AgentTrainer:
                 # On the critical path it matters when a task ends, not what it takes from others.
                 critical = decisions.criticality
                 seconds = (1.0 - critical) * seconds + critical * decisions.turnaround
-        weight = decisions.energy_weight
-        cost = ((1.0 - weight) * seconds + weight * decisions.energy / 100.0) / self.time_scale
-        return -np.minimum(cost, MAX_COST)
+        return -np.minimum(seconds / self.time_scale, MAX_COST)
 
     def _current_prices(self, decisions: Decisions) -> Floats:
         """Return the price of a second of every class by the last tasks; 1 is the mean over devices."""

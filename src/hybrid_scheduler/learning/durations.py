@@ -20,12 +20,13 @@ from hybrid_scheduler.core.cluster import Cluster
 from hybrid_scheduler.core.physics import class_times, rejections
 from hybrid_scheduler.core.placements import RAN, Placements
 from hybrid_scheduler.core.tasks import Floats, Tasks
-from hybrid_scheduler.learning.compiled_forest import CompiledForest, compile_forest
+from hybrid_scheduler.learning.compiled_forest import CompiledForest, check_forest, compile_forest
 from hybrid_scheduler.learning.features import FeatureTable
+
+Bools = npt.NDArray[np.bool_]
 
 TREES = 60
 UNRUNNABLE = 10.0  # × the longest duration seen stands for a class that cannot run a task
-SCALARS = ("names", "classes", "shape", "work", "typical", "retrains")  # fields that a file of arrays holds as JSON
 WINDOW = 5000  # last tasks that are trained on: graphs of a family differ, so several have to fit in
 MIN_NEW_FRACTION = 20  # a fit costs as much as its window is long: at least 1/20 of it has to be new
 MIN_TASKS = 20  # tasks before the first fit
@@ -55,23 +56,39 @@ class DurationModel:
 
     @classmethod
     def fit(
-        cls, features: FeatureTable, times: Floats, cluster: Cluster, seed: int, retrains: int = 1
+        cls,
+        features: FeatureTable,
+        times: Floats,
+        cluster: Cluster,
+        seed: int,
+        retrains: int = 1,
+        trees: int = TREES,
     ) -> DurationModel:
         """Fit to tasks whose times are known."""
         from sklearn.ensemble import ExtraTreesRegressor
 
-        rows, names = _informative_columns(features)
+        values = np.nan_to_num(features.rows, nan=-1e9)
+        varying = np.flatnonzero(values.max(axis=0) > values.min(axis=0))
+        varying = varying if len(varying) else np.zeros(1, np.int64)  # the first column stands in if none varies
+        rows, names = features.rows[:, varying], tuple(features.names[number] for number in varying)
         unknown = np.nanmin(rows, axis=0) - 1.0
         seconds = np.where(np.isfinite(times), times, UNRUNNABLE * times[np.isfinite(times)].max())
-        trees = ExtraTreesRegressor(TREES, random_state=seed % 2**32, n_jobs=1)
-        inputs, target = _drop_duplicates(np.where(np.isnan(rows), unknown, rows), np.log(seconds))
-        trees.fit(inputs, target.ravel() if target.shape[1] == 1 else target)  # one class: a plain column is wanted
+        regressor = ExtraTreesRegressor(trees, random_state=seed % 2**32, n_jobs=1)
+        inputs, target = np.where(np.isnan(rows), unknown, rows), np.log(seconds)
+        # Trees that split down to single tasks learn nothing more from repeated ones.
+        unique = np.sort(np.unique(np.hstack([inputs, target]), axis=0, return_index=True)[1])
+        inputs, target = inputs[unique], target[unique]
+        regressor.fit(inputs, target.ravel() if target.shape[1] == 1 else target)  # one class: a plain column
+        forest = compile_forest(regressor)
+        # Leaves answer in seconds and squares of seconds, so that the mean over trees gives both moments.
+        leaves = np.exp(forest.values)
+        forest = forest._replace(values=np.ascontiguousarray(np.hstack([leaves, leaves**2])))
         share, work = _optimal_shares(times, cluster)
         return cls(
             names=names,
-            forest=_with_second_moments(compile_forest(trees)),
+            forest=forest,
             unknown=unknown,
-            importances=np.asarray(trees.feature_importances_, np.float64),
+            importances=np.asarray(regressor.feature_importances_, np.float64),
             classes=tuple(each.name for each in cluster.classes),
             shape=cluster.shape,
             share=share,
@@ -87,16 +104,16 @@ class DurationModel:
         count = len(self.classes)
         return Moments(np.ascontiguousarray(moments[:, :count]), np.ascontiguousarray(moments[:, count:]))
 
-    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return everything as arrays, for files that hold nothing else."""
-        scalars = json.dumps({name: getattr(self, name) for name in SCALARS})
-        arrays = {name: getattr(self, name) for name in ("unknown", "importances", "share")}
-        return {**self.forest._asdict(), **arrays, "told": np.frombuffer(scalars.encode(), np.uint8)}
+    def check(self) -> None:
+        """Predict something: arrays from a file that do not belong together fail here and not in a race."""
+        moments = self.forest.predict(self.unknown[None, :])
+        if moments.shape != (1, 2 * len(self.classes)) or len(self.names) != len(self.unknown):
+            raise ValueError("features or classes of the durations are not those that it names")
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, npt.NDArray[Any]]) -> DurationModel:
-        """Build the model that `to_arrays` took apart."""
-        forest = CompiledForest(*(arrays[name] for name in CompiledForest._fields))
+        """Build the model that a file of version 1.0 holds as arrays."""
+        forest = check_forest(CompiledForest(*(arrays[name] for name in CompiledForest._fields)))
         values: dict[str, Any] = json.loads(arrays["told"].tobytes())
         values |= {name: tuple(values[name]) for name in ("names", "classes")}
         values |= {name: arrays[name] for name in ("unknown", "importances", "share")}
@@ -106,27 +123,6 @@ class DurationModel:
         """Return how much each feature matters, largest first; they add up to 1."""
         pairs = zip(self.names, self.importances.tolist(), strict=True)
         return dict(sorted(pairs, key=lambda pair: -pair[1]))
-
-
-def _informative_columns(features: FeatureTable) -> tuple[Floats, tuple[str, ...]]:
-    """Return the columns that vary; the first one stands in if none does."""
-    values = np.nan_to_num(features.rows, nan=-1e9)
-    varying = np.flatnonzero(values.max(axis=0) > values.min(axis=0))
-    varying = varying if len(varying) else np.zeros(1, np.int64)
-    return features.rows[:, varying], tuple(features.names[number] for number in varying)
-
-
-def _drop_duplicates(rows: Floats, logarithms: Floats) -> tuple[Floats, Floats]:
-    """Drop repeated samples: trees that split down to single tasks learn nothing more from them."""
-    _, first = np.unique(np.hstack([rows, logarithms]), axis=0, return_index=True)
-    unique = np.sort(first)
-    return rows[unique], logarithms[unique]
-
-
-def _with_second_moments(forest: CompiledForest) -> CompiledForest:
-    """Let leaves answer in seconds and squares of seconds, so that the mean over trees gives both moments."""
-    seconds = np.exp(forest.values)
-    return forest._replace(values=np.ascontiguousarray(np.hstack([seconds, seconds**2])))
 
 
 def _optimal_shares(times: Floats, cluster: Cluster) -> tuple[Floats, float]:
@@ -140,34 +136,22 @@ def _optimal_shares(times: Floats, cluster: Cluster) -> tuple[Floats, float]:
 
 
 class DurationObservation(NamedTuple):
-    """Tasks with custom features and the times they took."""
+    """Features of tasks and the times they took."""
 
     features: FeatureTable
     times: Floats
-    finish: Floats
-    now: float  # the times of tasks that end later are not known yet
     cluster: Cluster
 
     @classmethod
-    def from_placements(cls, placements: Placements) -> DurationObservation:
-        """Take the tasks that ran."""
-        ran, tasks = placements.ran, placements.tasks
-        # A graph is trained on when all of it is done; a stream goes on, and its last arrival is the present.
-        now = np.inf if tasks.has_edges else float(tasks.arrival_time.max(initial=0.0))
-        features = FeatureTable.from_tasks(tasks).take(ran)
-        return cls(features, placements.times[ran], placements.finish[ran], now, placements.cluster)
-
-    @classmethod
     def from_tasks(cls, tasks: Tasks, cluster: Cluster) -> DurationObservation:
-        """Take the tasks with measured times that the cluster can run; nothing has to run."""
+        """Take the tasks that the cluster can run; nothing has to run."""
         times = class_times(tasks, cluster)
         runs = rejections(tasks, times, cluster) == RAN
-        features = FeatureTable.from_tasks(tasks).take(runs)
-        return cls(features, times[runs], np.zeros(int(runs.sum())), np.inf, cluster)
+        return cls(FeatureTable.from_tasks(tasks).take(runs), times[runs], cluster)
 
-    def take(self, rows: npt.NDArray[np.bool_] | slice) -> DurationObservation:
+    def take(self, rows: Bools | slice) -> DurationObservation:
         """Return some of the tasks."""
-        return self._replace(features=self.features.take(rows), times=self.times[rows], finish=self.finish[rows])
+        return self._replace(features=self.features.take(rows), times=self.times[rows])
 
     def append_to(self, before: DurationObservation | None) -> DurationObservation:
         """Return these tasks behind earlier ones; alone if those have other columns or classes."""
@@ -178,8 +162,35 @@ class DurationObservation(NamedTuple):
         ):
             return self
         rows = np.concatenate([before.features.rows, self.features.rows])
-        times, finish = np.concatenate([before.times, self.times]), np.concatenate([before.finish, self.finish])
-        return self._replace(features=FeatureTable(self.features.names, rows), times=times, finish=finish)
+        times = np.concatenate([before.times, self.times])
+        return self._replace(features=FeatureTable(self.features.names, rows), times=times)
+
+
+@dataclass
+class UnfinishedTasks:
+    """Holds placements back until their tasks have ended: before that nobody knows how long they take.
+
+    Placements whose tasks still wait have no finish yet; it is filled in when they start, so blocks are kept and not
+    copied.
+    """
+
+    _blocks: list[tuple[DurationObservation, Placements, Bools]] = field(default_factory=list)
+
+    def exchange(self, placements: Placements) -> DurationObservation | None:
+        """Add a block; return all tasks that have ended by its last arrival, None if there is none."""
+        tasks = placements.tasks
+        # A graph is trained on when all of it is done; a stream goes on, and its last arrival is the present.
+        now = np.inf if tasks.has_edges else float(tasks.arrival_time.max(initial=0.0))
+        new = DurationObservation(FeatureTable.from_tasks(tasks), placements.times, placements.cluster)
+        self._blocks.append((new, placements, placements.ran.copy()))
+        ended: DurationObservation | None = None
+        for observation, block, unfinished in self._blocks:
+            done = unfinished & (block.finish <= now)
+            if done.any():
+                ended = observation.take(done).append_to(ended)
+                unfinished &= ~done
+        self._blocks = [block for block in self._blocks if block[2].any()][-WINDOW:]
+        return ended
 
 
 @dataclass
@@ -188,33 +199,51 @@ class DurationTrainer:
 
     interval: int
     seed: int
+    trees: int = TREES
+    window: int = WINDOW
+    tolerance: float = 0.0  # mean error of the logarithms on new tasks up to which no refit is due
+    model: DurationModel | None = None
     retrains: int = 0
     _since_fit: int = 0
-    _running: DurationObservation | None = None
     _window: DurationObservation | None = None
 
     def pretrain(self, observations: Iterable[DurationObservation]) -> DurationModel | None:
         """Fit once to whole workloads; None if no task of them can run."""
         for observation in observations:
             if len(observation.times):
-                self._window = observation.append_to(self._window).take(slice(-WINDOW, None))
+                self._add(observation)
         return None if self._window is None else self.fit()
 
-    def train(self, observation: DurationObservation) -> DurationModel | None:
-        """Add the tasks that have ended to the window; refit when enough of it is new."""
-        waiting = observation.append_to(self._running)
-        ended = waiting.finish <= observation.now
-        self._running = waiting.take(~ended)
-        if not ended.any():
+    def train(self, observation: DurationObservation | None) -> DurationModel | None:
+        """Add tasks that have ended to the window; refit when enough of it is new."""
+        if observation is None:
             return None
-        self._window = waiting.take(ended).append_to(self._window).take(slice(-WINDOW, None))
-        self._since_fit += int(ended.sum())
-        needed = max(self.interval, len(self._window.times) // MIN_NEW_FRACTION) if self.retrains else MIN_TASKS
-        return self.fit() if self._since_fit >= needed else None
+        window = self._add(observation)
+        self._since_fit += len(observation.times)
+        needed = max(self.interval, len(window.times) // MIN_NEW_FRACTION) if self.model else MIN_TASKS
+        if self._since_fit < needed or self._error(window.take(slice(-needed, None))) <= self.tolerance:
+            return None
+        return self.fit()
+
+    def _add(self, observation: DurationObservation) -> DurationObservation:
+        self._window = observation.append_to(self._window).take(slice(-self.window, None))
+        return self._window
+
+    def _error(self, new: DurationObservation) -> float:
+        """Return the mean error of the model on tasks, as a difference of logarithms; inf if it cannot read them."""
+        if not self.tolerance or self.model is None or len(self.model.classes) != new.times.shape[1]:
+            return np.inf
+        if not set(self.model.names) <= set(new.features.names):
+            return np.inf
+        runs = np.isfinite(new.times)
+        gaps = np.log(self.model.predict(new.features).mean[runs]) - np.log(new.times[runs])
+        return float(np.abs(gaps).mean())
 
     def fit(self) -> DurationModel:
         """Fit on the window."""
         assert self._window is not None  # noqa: S101  # filled by both callers
         self.retrains, self._since_fit = self.retrains + 1, 0
         seed = self.seed * 1_000_003 + self.retrains
-        return DurationModel.fit(self._window.features, self._window.times, self._window.cluster, seed, self.retrains)
+        window = self._window
+        self.model = DurationModel.fit(window.features, window.times, window.cluster, seed, self.retrains, self.trees)
+        return self.model

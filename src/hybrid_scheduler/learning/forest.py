@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hybrid_scheduler.core.cluster import Cluster
-from hybrid_scheduler.core.placements import Placements
+from hybrid_scheduler.core import Cluster, Placements
 from hybrid_scheduler.core.tasks import Floats
+from hybrid_scheduler.learning.compiled_forest import CompiledForest
 from hybrid_scheduler.learning.durations import DurationModel, DurationObservation, DurationTrainer
 from hybrid_scheduler.learning.features import FEATURES, task_features
 from hybrid_scheduler.learning.insight import NAN, Reason, Retrain, mae_and_r2
 from hybrid_scheduler.learning.labels import label_isolated, label_queued
-from hybrid_scheduler.learning.predictors import Predictor, RandomForestPredictor
+from hybrid_scheduler.learning.predictors import Predictor, RandomForestPredictor, create_predictor
 
 DURATION_TREES, DURATION_DEPTH = 20, 12
 CHECK_INTERVAL = 5  # tasks between two checks whether the forest still fits
@@ -35,14 +35,13 @@ class ShareObservation(NamedTuple):
     times: Floats
     cluster: Cluster
     queued: bool
-    energy_bias: float = 0.0  # 0 … 1: how much energy counts in the labels of queued tasks
 
     @classmethod
-    def from_placements(cls, placements: Placements, energy_bias: float = 0.0) -> ShareObservation:
+    def from_placements(cls, placements: Placements) -> ShareObservation:
         """Take the tasks that ran."""
         ran = placements.ran
         rows = task_features(placements.tasks)[ran]
-        return cls(rows, placements.times[ran], placements.cluster, placements.queued, energy_bias)
+        return cls(rows, placements.times[ran], placements.cluster, placements.queued)
 
 
 @dataclass
@@ -57,6 +56,34 @@ class ForestModels:
     retrains: int = 0
     last_fit: Retrain | None = None  # its wall time has no place in a file
     durations: DurationModel | None = None  # in a file: the model for tasks with custom features
+    _expected: CompiledForest | None = None  # `seconds` with leaves in seconds, made when first asked for
+
+    def median_seconds(self, rows: Floats) -> Floats:
+        """Return seconds by class: the mean of the logarithms that the trees give."""
+        assert self.seconds is not None  # noqa: S101  # asked only with a model of durations
+        seconds: Floats = np.exp(self.seconds.predict(rows)).reshape(len(rows), -1)
+        return seconds
+
+    def expected_seconds(self, rows: Floats) -> Floats:
+        """Return expected seconds by class: the mean of the seconds; where trees disagree it is above the median."""
+        if self._expected is None:
+            assert self.seconds is not None  # noqa: S101  # as above
+            assert self.seconds.compiled_ is not None  # noqa: S101  # a forest that predicts is compiled
+            forest = self.seconds.compiled_
+            self._expected = forest._replace(values=np.exp(forest.values))
+        return self._expected.predict(rows).reshape(len(rows), -1)
+
+    def check(self) -> None:
+        """Predict something: models from a file that do not belong together fail here and not in a race."""
+        rows = np.zeros((1, len(FEATURES)))
+        self.share.predict(rows)
+        if self.seconds is not None and self.median_seconds(rows).shape[1] != len(self.classes):
+            raise ValueError("durations of other classes than it names")
+        if self.durations is not None:
+            self.durations.check()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_expected": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         for old, new in (("lesson", "last_fit"), ("more", "durations")):  # files of version 1.0
@@ -75,6 +102,7 @@ class ForestTrainer:
     max_depth: int
     tolerance: float
     seed: int
+    model_type: str = RandomForestPredictor.kind
     models: ForestModels | None = None
     retrains: int = 0
     _since_fit: int = 0
@@ -85,25 +113,28 @@ class ForestTrainer:
     def __post_init__(self) -> None:
         self.durations = DurationTrainer(max(1, self.interval // 2), self.seed)  # for tasks with custom features
 
-    def train(self, observation: ShareObservation | DurationObservation) -> ForestModels | DurationModel | None:
+    def train(
+        self, observation: ShareObservation | DurationObservation | None
+    ) -> ForestModels | DurationModel | None:
         """Add tasks to the window; refit when it is due and worth it, and at once after drift."""
-        if isinstance(observation, DurationObservation):
+        if observation is None or isinstance(observation, DurationObservation):
             return self.durations.train(observation)
         if not len(observation.rows):
             return None
         rows, times = self._extend_window(observation)
         if self._unchecked < CHECK_INTERVAL:
             return None
-        if observation.queued:
-            labels = label_queued(times, observation.cluster, observation.energy_bias)
-        else:
-            labels = label_isolated(times, observation.cluster)
+        labels = (label_queued if observation.queued else label_isolated)(times, observation.cluster)
         tolerance = self.tolerance * (1.0 if observation.queued else ISOLATED_TOLERANCE)
         new, self._unchecked = self._unchecked, 0
         reason = self._retrain_reason(rows, labels, new, tolerance)
         if reason is None:
             return None
-        mae, r2, tested = self._test_models(rows, labels)
+        mae, r2, tested = NAN, NAN, 0
+        if self.models is not None:  # tested on the tasks since the last fit, which the models have not seen
+            unseen = rows[-self._since_fit :]
+            mae, r2 = mae_and_r2(self.models.share.predict(unseen), labels[-len(unseen) :])
+            tested = len(unseen)
         begin = time.perf_counter()
         models = self.fit(rows, times, labels, observation.cluster)
         seconds = time.perf_counter() - begin
@@ -137,17 +168,12 @@ class ForestTrainer:
         rows = rows[-last:]
         return float(np.abs(models.share.predict(rows) - labels[-len(rows) :]).mean())
 
-    def _test_models(self, rows: Floats, labels: Floats) -> tuple[float, float, int]:
-        """Return MAE, R² and count of the tasks since the last fit, which the models have not seen."""
-        if self.models is None:
-            return NAN, NAN, 0
-        rows = rows[-self._since_fit :]
-        return *mae_and_r2(self.models.share.predict(rows), labels[-len(rows) :]), len(rows)
-
     def fit(self, rows: Floats, times: Floats, labels: Floats, cluster: Cluster) -> ForestModels:
         """Fit both forests on features, times by class and labels."""
         random_state = (self.seed * 1_000_003 + self.retrains) % 2**32
-        share = RandomForestPredictor(self.n_estimators, self.max_depth, random_state=random_state)
+        share = create_predictor(
+            self.model_type, n_estimators=self.n_estimators, max_depth=self.max_depth, random_state=random_state
+        )
         self.retrains += 1
         models = add_duration_forest(share.fit_all(rows, labels, FEATURES), rows, times, cluster, random_state)
         return replace(models, retrains=self.retrains)

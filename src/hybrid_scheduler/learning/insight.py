@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -47,6 +47,16 @@ class AgentPoint:
     loss: FloatOrNaN
     reward: FloatOrNaN
     """Running mean, in typical tasks."""
+
+
+class CurvePoint(NamedTuple):
+    """A point of the learning curve."""
+
+    tasks: int
+    steps: int
+    loss: float
+    epsilon: float
+    reward: float  # running mean, in units of the mean task
 
 
 @dataclass(frozen=True)

@@ -24,22 +24,17 @@ def label_isolated(times: Floats, cluster: Cluster, steps: int = STEPS) -> Float
     return best
 
 
-def label_queued(times: Floats, cluster: Cluster, energy_weight: float = 0.0) -> Floats:
+def label_queued(times: Floats, cluster: Cluster) -> Floats:
     """Return the share that the best use of the whole cluster gives every task of a window.
 
     That is the LP optimum: a task goes to the class with the smallest price · time, and those at the cut are
-    split. `energy_weight` adds the energy of the task, in units of the window's mean, to its price.
+    split.
     """
     on_cpu, on_gpu = best_times(times, cluster)
     if not (np.isfinite(on_cpu) & np.isfinite(on_gpu)).any():
         return np.isfinite(on_gpu).astype(np.float64)  # no task has a choice, whatever the prices
     prices = find_prices(times, cluster.counts)
-    watts = np.array([each.watts for each in cluster.classes])
     priced = np.where(cluster.counts > 0, times * prices, np.inf)
-    if energy_weight > 0:
-        energy = np.where(cluster.counts > 0, times * watts, np.inf)
-        scale = _mean_minimum(priced) / max(_mean_minimum(energy), 1e-300)
-        priced = (1.0 - energy_weight) * priced + energy_weight * scale * energy
     cpu_price, gpu_price = best_times(priced, cluster)
     labels = (gpu_price < cpu_price).astype(np.float64)
     # Bisection stops beside the cut, never on it: tasks this close are the ones that the optimum splits.
@@ -66,8 +61,3 @@ def best_times(times: Floats, cluster: Cluster) -> tuple[Floats, Floats]:
     cpu = times[:, present & ~is_gpu].min(axis=1, initial=np.inf)
     gpu = times[:, present & is_gpu].min(axis=1, initial=np.inf)
     return cpu, gpu
-
-
-def _mean_minimum(values: Floats) -> float:
-    best = values.min(axis=1)
-    return float(best[np.isfinite(best)].mean()) if len(best) else 1.0

@@ -1,8 +1,8 @@
-"""Model files that keep loading: a pickle, and beside it a manifest that says what it is and its SHA-256.
+"""Model files that keep loading: arrays (`model_arrays.py`), and beside them a manifest with kind and SHA-256.
 
-A pickle can run any code when it is read. It is therefore read only if its digest is the one in the manifest
-written with it, or if the caller says that the file is trusted. That protects against a file that was exchanged or
-damaged, not against someone who can write both files.
+Version 1.0 wrote pickles, which can run any code when they are read. They are still read, but only the parts of
+models in `PARTS` are looked up: a file that names anything more is refused, whatever its manifest says, unless the
+caller trusts it.
 """
 
 from __future__ import annotations
@@ -16,14 +16,29 @@ from pathlib import Path
 from typing import Any
 
 from hybrid_scheduler import __version__
-from hybrid_scheduler.errors import InputError
+from hybrid_scheduler.errors import InputError, SchedulerError
 from hybrid_scheduler.files import atomic_write, sha256
+from hybrid_scheduler.learning.model_arrays import MAGIC, pack, unpack
 
-FORMAT = 1
+FORMAT = 2  # 1: pickles
 LEARNING = "hybrid_scheduler.learning"
 RENAMED_CLASSES = {  # in files of version 1.0
     (f"{LEARNING}.forest_lessons", "Models"): (f"{LEARNING}.forest", "ForestModels"),
     (f"{LEARNING}.learnt_times", "LearntTimes"): (f"{LEARNING}.durations", "DurationModel"),
+}
+PARTS = {  # what a model of version 1.0 may consist of: none of these does anything but hold values
+    f"{LEARNING}.forest": {"ForestModels"},
+    f"{LEARNING}.durations": {"DurationModel"},
+    f"{LEARNING}.predictors": {"RandomForestPredictor", "XGBoostPredictor"},
+    f"{LEARNING}.compiled_forest": {"CompiledForest"},
+    f"{LEARNING}.insight": {"Retrain"},
+    "numpy": {"dtype", "ndarray"},
+    **{key: {"_reconstruct", "scalar"} for key in ("numpy.core.multiarray", "numpy._core.multiarray")},
+    **{key: {"_frombuffer"} for key in ("numpy.core.numeric", "numpy._core.numeric")},
+    "xgboost.sklearn": {"XGBRegressor"},
+    "xgboost.core": {"Booster"},
+    "builtins": {"bytearray"},
+    "collections": {"deque", "OrderedDict"},
 }
 LIBRARIES = ("numpy", "scikit-learn", "torch", "xgboost-cpu")
 
@@ -44,7 +59,7 @@ def save_model(
 ) -> None:
     """Write a model and its manifest."""
     with atomic_write(path) as scratch:
-        scratch.write_bytes(pickle.dumps(model, protocol=5))
+        scratch.write_bytes(pack(model))
     write_manifest(path, kind=kind, features=features, training=training, cluster=cluster)
 
 
@@ -62,7 +77,7 @@ def write_manifest(
         "version": __version__,
         "kind": kind,
         "features": list(features),
-        "libraries": _versions(),
+        "libraries": installed_versions(),
         "training": training,
         "cluster": cluster or {},
         "sha256": sha256(path),
@@ -80,26 +95,53 @@ def load_model(path: str | Path, *, kind: str, trusted: bool = False) -> Any:
     if not trusted:
         check_manifest(read_manifest(path), path, kind, content)
     try:
-        return _Unpickler(BytesIO(content)).load()  # its digest was checked, or the caller vouches
+        return unpack(content) if content.startswith(MAGIC) else _Unpickler(BytesIO(content), trusted).load()
+    except ForeignPartError as error:
+        raise InputError(
+            f"model file {path} names {error}, which is no part of a model and might run code: train it again, "
+            "or pass trusted=True if you made it"
+        ) from None
+    except SchedulerError:  # such as a library that is not installed
+        raise
     except Exception as error:
         raise InputError(f"model file {path} cannot be read ({type(error).__name__}): train it again") from error
 
 
+class ForeignPartError(pickle.UnpicklingError):
+    """A model file that names something else than parts of a model."""
+
+
 class _Unpickler(pickle.Unpickler):
-    """Finds the classes that files of version 1.0 name."""
+    """Finds parts of models, also by the names of version 1.0, and nothing else in a file that is not trusted."""
+
+    def __init__(self, file: BytesIO, trusted: bool) -> None:
+        super().__init__(file)
+        self._trusted = trusted
 
     def find_class(self, module: str, name: str) -> Any:
-        return super().find_class(*RENAMED_CLASSES.get((module, name), (module, name)))
+        module, name = RENAMED_CLASSES.get((module, name), (module, name))
+        if not self._trusted and name not in PARTS.get(module, ()):
+            raise ForeignPartError(f"{module}.{name}")
+        return super().find_class(module, name)
 
 
-def list_models(directory: str | Path) -> list[dict[str, Any]]:
-    """Return name, kind, version, training and whether it is intact of every model in a folder."""
+def list_models(directory: str | Path, problems: list[str] | None = None) -> list[dict[str, Any]]:
+    """Return name, kind, version, training and whether it is intact of every model in a folder.
+
+    With a list of `problems`, what is wrong with one model is added there and hides no other.
+    """
     found = []
     for beside in sorted(Path(directory).glob("*.json")):
         file = beside.with_suffix("")
         if not file.is_file():
             continue
-        manifest = read_manifest(file)
+        try:
+            manifest = read_manifest(file)
+        except InputError as error:
+            if problems is None:
+                raise
+            problems.append(str(error))
+            continue
         found.append(
             {
                 "file": file.name,
@@ -123,7 +165,7 @@ def read_manifest(path: str | Path) -> dict[str, Any]:
             "or pass trusted=True if you made it"
         ) from None
     except (ValueError, OSError):
-        raise InputError(f"manifest {beside} is torn: train the model again with hms train") from None
+        raise InputError(f"manifest {beside} is damaged: train the model again with hms train") from None
     if not isinstance(manifest, dict) or not isinstance(manifest.get("format"), int):
         raise InputError(f"{beside} is no manifest of a model: train the model again with hms train")
     return manifest
@@ -141,7 +183,8 @@ def check_manifest(manifest: dict[str, Any], path: str | Path, kind: str, conten
         )
 
 
-def _versions() -> dict[str, str]:
+def installed_versions() -> dict[str, str]:
+    """Return the versions of the libraries that models depend on."""
     found = {}
     for name in LIBRARIES:
         try:

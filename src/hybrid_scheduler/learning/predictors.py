@@ -7,6 +7,7 @@ quality of a fit from `fit`, as the project's guide shows.
 from __future__ import annotations
 
 import hashlib
+import inspect
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self
@@ -22,7 +23,9 @@ from hybrid_scheduler.errors import InputError, SchedulerError, unknown_name
 from hybrid_scheduler.learning.compiled_forest import CompiledForest, compile_forest
 from hybrid_scheduler.learning.features import FEATURES, task_features
 from hybrid_scheduler.learning.labels import label_isolated, label_queued
+from hybrid_scheduler.learning.model_arrays import is_plain
 from hybrid_scheduler.learning.model_files import load_model, save_model
+from hybrid_scheduler.registry import how_to_install, is_installed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -103,8 +106,22 @@ class Predictor:
 
         scaler = StandardScaler().fit(rows)
         self.mean_, self.scale_ = scaler.mean_, scaler.scale_
-        self.model_ = self._new_estimator().fit((rows - self.mean_) / self.scale_, target)
-        self.importances_ = np.asarray(self.model_.feature_importances_, np.float64)
+        scaled = (rows - self.mean_) / self.scale_
+        self.model_ = self._new_estimator().fit(scaled, target)
+        known = getattr(self.model_, "feature_importances_", None)
+        self.importances_ = np.asarray(self._shuffle(scaled, target) if known is None else known, np.float64)
+
+    def _shuffle(self, scaled: Floats, target: Floats) -> Floats:
+        """Return how much worse the fit gets if a feature is shuffled, for models that count no importances."""
+        from sklearn.inspection import permutation_importance
+
+        few = slice(0, 500)
+        found = permutation_importance(
+            self.model_, scaled[few], target[few], n_repeats=2, random_state=self.random_state
+        )
+        worse = np.maximum(found.importances_mean, 0.0)
+        shares: Floats = worse / worse.sum() if worse.sum() > 0 else np.full(len(worse), 1.0 / len(worse))
+        return shares
 
     def _cross_validate(self, rows: Floats, target: Floats, folds: int) -> dict[str, float]:
         if folds < 2:
@@ -137,6 +154,23 @@ class Predictor:
             raise SchedulerError("feature importances exist once the model has been fitted: call fit first")
         pairs = zip(self.feature_names_, self.importances_, strict=True)
         return dict(sorted(((name, float(value)) for name, value in pairs), key=lambda pair: -pair[1]))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "model_": None if self.model_ is None else self._estimator_state()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if isinstance(self.model_, dict | bytearray):  # else it is one of version 1.0
+            self.model_ = self._restore_estimator(self.model_)
+
+    def _estimator_state(self) -> Any:
+        """Return what predicting takes of the estimator: its plain values, without generators and optimisers."""
+        return {name: value for name, value in vars(self.model_).items() if is_plain(value)}
+
+    def _restore_estimator(self, state: Any) -> Any:
+        estimator = self._new_estimator()
+        vars(estimator).update(state)
+        return estimator
 
     def save(self, path: str | Path, training: dict[str, Any] | None = None) -> None:
         """Write the model and, beside it, its manifest."""
@@ -182,6 +216,9 @@ class RandomForestPredictor(Predictor):
         self.model_ = None
         return self
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "model_": None}  # the flat arrays are all that predicting takes
+
     def _predict_rows(self, rows: Floats) -> Floats:
         if self.compiled_ is None:
             raise SchedulerError("this forest has not been fitted: call fit or load first")
@@ -223,6 +260,61 @@ class XGBoostPredictor(Predictor):
             n_jobs=1,
         )
 
+    def _estimator_state(self) -> bytearray:
+        raw: bytearray = self.model_.get_booster().save_raw("ubj")
+        return raw
+
+    def _restore_estimator(self, state: Any) -> Any:
+        estimator = self._new_estimator()
+        estimator.load_model(state)
+        return estimator
+
+
+class SVMPredictor(Predictor):
+    """Support vector regression by scikit-learn."""
+
+    kind = "svm"
+
+    def __init__(self, C: float = 10.0, epsilon: float = 0.02, random_state: int = 0) -> None:  # noqa: N803  # the field's name
+        super().__init__(random_state)
+        self.C = C
+        self.epsilon = epsilon
+
+    def _new_estimator(self) -> Any:
+        from sklearn.svm import SVR
+
+        return SVR(C=self.C, epsilon=self.epsilon)
+
+    def _restore_estimator(self, state: Any) -> Any:
+        count, features = np.shape(state["support_vectors_"])  # libsvm looks at no limits
+        if np.shape(state["support_"]) != (count,) or np.shape(state["_dual_coef_"]) != (1, count):
+            raise ValueError("the arrays of the support vectors do not belong together")
+        if features != len(self.mean_) or np.shape(state["_intercept_"]) != (1,):
+            raise ValueError("the support vectors have other features than the model")
+        return super()._restore_estimator(state)
+
+
+class NeuralNetworkPredictor(Predictor):
+    """A network of two hidden layers by scikit-learn, trained by Adam."""
+
+    kind = "neural_network"
+
+    def __init__(self, hidden: int = 64, max_iter: int = 300, random_state: int = 0) -> None:
+        super().__init__(random_state)
+        self.hidden = hidden
+        self.max_iter = max_iter
+
+    def _new_estimator(self) -> Any:
+        from sklearn.neural_network import MLPRegressor
+
+        # Stops by itself: iterations that are not enough would be a warning at every fit.
+        return MLPRegressor(
+            hidden_layer_sizes=(self.hidden, self.hidden),
+            max_iter=self.max_iter,
+            early_stopping=True,
+            random_state=self.random_state,
+        )
+
 
 def _matrix(X: npt.ArrayLike | pd.DataFrame) -> Floats:  # noqa: N803
     rows = np.asarray(X, np.float64)
@@ -247,7 +339,44 @@ def _check_rows(rows: Floats, target: Floats, test_size: float) -> None:
         raise InputError("features and targets must be finite numbers: drop rows with NaN or inf")
 
 
-MODEL_TYPES: dict[str, type[Predictor]] = {"random_forest": RandomForestPredictor, "xgboost": XGBoostPredictor}
+MODEL_TYPES: dict[str, type[Predictor]] = {
+    each.kind: each for each in (RandomForestPredictor, XGBoostPredictor, SVMPredictor, NeuralNetworkPredictor)
+}
+
+
+def create_predictor(model_type: str, **options: Any) -> Predictor:
+    """Return a model of a type; of the options it gets those that it has, since trees have others than networks."""
+    if model_type not in MODEL_TYPES:
+        raise unknown_name("model type", model_type, MODEL_TYPES)
+    if model_type == XGBoostPredictor.kind and not is_installed("xgboost"):
+        raise SchedulerError(f"XGBoost is not installed: {how_to_install('xgboost')}, or use random_forest")
+    accepted = inspect.signature(MODEL_TYPES[model_type]).parameters
+    return MODEL_TYPES[model_type](**{name: value for name, value in options.items() if name in accepted})
+
+
+def require_shares(model: Predictor, name: str = "this model") -> None:
+    """Refuse a model that predicts no GPU shares of tasks, such as one of durations: it would decide nonsense."""
+    unknown = [each for each in model.feature_names_ if each not in (*FEATURES, "task_size")]
+    if unknown:
+        raise InputError(f"{name} was fitted on {', '.join(unknown)}, which tasks do not have: fit it on {FEATURES}")
+    predicted = model.predict(task_features(_typical_tasks(), model.feature_names_))
+    low, high = float(predicted.min()), float(predicted.max())
+    if low < -SHARE_SLACK or high > 1.0 + SHARE_SLACK:
+        raise InputError(
+            f"{name} predicts {low:.3g} to {high:.3g} for usual tasks, a GPU share is from 0 to 1: it is a model of "
+            "something else, such as durations; train one of shares with OfflineTrainer or hms train hybrid_ml"
+        )
+
+
+SHARE_SLACK = 0.25
+"""How far beyond 0 and 1 a model of shares may go: networks and boosted trees overshoot a little."""
+
+
+def _typical_tasks() -> Tasks:
+    sizes, intensities, memories = (
+        axis.ravel() for axis in np.meshgrid((200.0, 1000.0, 4000.0), (0.1, 0.5, 0.9), (20.0, 200.0, 480.0))
+    )
+    return Tasks.build(size=sizes, compute_intensity=intensities, memory_required=memories)
 
 
 class HasTasks(Protocol):
@@ -267,17 +396,18 @@ class OfflineTrainer:
         cluster: Cluster | None = None,
         **options: Any,
     ) -> None:
-        if model_type not in MODEL_TYPES:
-            raise unknown_name("model type", model_type, MODEL_TYPES)
         if mode not in ("isolated", "queued"):
             raise InputError(f"mode is '{mode}', expected isolated or queued")
         self.mode = mode
         self.cluster = cluster or Cluster.default()
-        self.model: Predictor = MODEL_TYPES[model_type](**options)
+        self.model = create_predictor(model_type, **options)
 
     def prepare_data(self, workload: HasTasks | Tasks | Iterable[Task]) -> tuple[Floats, Floats]:
         """Return features and labels of the tasks that fit the cluster."""
-        tasks = _extract_tasks(workload)
+        held: Any = getattr(workload, "tasks", workload)
+        if held is None:
+            raise InputError("the generator holds no workload yet: call generate_workload or load first")
+        tasks = Tasks.from_iterable(held)
         times = class_times(tasks, self.cluster)
         runs = rejections(tasks, times, self.cluster) == RAN
         label = label_isolated if self.mode == "isolated" else label_queued
@@ -302,10 +432,3 @@ class OfflineTrainer:
             }
             self.model.save(model_output_path, training)
         return results
-
-
-def _extract_tasks(workload: HasTasks | Tasks | Iterable[Task]) -> Tasks:
-    tasks: Any = getattr(workload, "tasks", workload)
-    if tasks is None:
-        raise InputError("the generator holds no workload yet: call generate_workload or load first")
-    return Tasks.from_iterable(tasks)

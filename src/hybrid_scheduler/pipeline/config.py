@@ -8,13 +8,16 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+from loguru import logger
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, Strict, ValidationError
 
 from hybrid_scheduler import registry
+from hybrid_scheduler.core import Cluster
 from hybrid_scheduler.errors import InputError, unknown_name
 from hybrid_scheduler.profiling.profiler import QUICK_SIZES, SIZES
 from hybrid_scheduler.settings import CONFIG_FILE, PIPELINE, AppSettings, read_yaml
-from hybrid_scheduler.workloads.generator import find_preset
+from hybrid_scheduler.workloads.generator import PRESETS, find_preset
+from hybrid_scheduler.workloads.source import Source
 
 Whole = Annotated[int, Strict()]  # without it, `true` would be the number 1
 Words = tuple[str, ...]
@@ -49,6 +52,9 @@ class Workload(Section):
     """Phase 2: the tasks to train on, and those to schedule online."""
 
     preset: str = option("mixed", "kind of workload, for training, scheduling and evaluation")
+    trace: str | None = option(
+        None, "your own tasks instead: a file that hms compare takes; its last fifth is kept to judge by"
+    )
     load: float = option(1.0, "offered load; 1 is all that the cluster can do at best", gt=0, le=1000)
     num_tasks: Whole = option(10_000, "tasks to train on", quick=2000, ge=100, le=1_000_000)
     test_tasks: Whole = option(1000, "tasks that phase 4 schedules", ge=1, le=1_000_000)
@@ -57,7 +63,9 @@ class Workload(Section):
 class Training(Section):
     """Phase 3: the model of the best GPU share."""
 
-    model: Literal["random_forest", "xgboost"] = option("random_forest", "random_forest or xgboost")
+    model: Literal["random_forest", "xgboost", "svm", "neural_network"] = option(
+        "random_forest", "random_forest, xgboost, svm or neural_network"
+    )
     n_estimators: Whole = option(100, "trees", quick=40, ge=1, le=10_000)
     max_depth: Whole = option(15, "depth of the trees", ge=1, le=1000)
 
@@ -65,7 +73,7 @@ class Training(Section):
 class Scheduling(Section):
     """Phase 4: tasks are scheduled online, and the agent is pretrained."""
 
-    energy_weight: float = option(0.5, "weight of energy against time, 0 to 1", ge=0, le=1)
+    energy_weight: float = option(0.0, "weight of energy against time, 0 (time only) to 1", ge=0, le=1)
     agent_tasks: Whole = option(6000, "tasks that the agent is pretrained on; 0 leaves it out", quick=600, ge=0)
 
 
@@ -131,7 +139,9 @@ def shrink(options: Any) -> Any:
 WIDTH = 118
 
 
-def read_options(path: Path | None = None, *, quick: bool = False, seed: int | None = None) -> Options:
+def read_options(
+    path: Path | None = None, *, quick: bool = False, seed: int | None = None, trace: Path | None = None
+) -> Options:
     """Read the options of a file, `config.yaml` if there is one; a wrong option is an error before any work."""
     if path is not None and not path.is_file():
         raise InputError(f"{path} does not exist: check the path, or leave --config out to take the defaults")
@@ -140,19 +150,35 @@ def read_options(path: Path | None = None, *, quick: bool = False, seed: int | N
     options = shrink(options) if quick else options
     if seed is not None:
         options = _validate({**options.model_dump(), "seed": seed}, "--seed")
-    if find_preset(options.workload.preset).graph is not None:
+    options = _choose_trace(options, str(trace) if trace else None)
+    if options.workload.trace is None and find_preset(options.workload.preset).graph is not None:
         raise InputError(f"preset '{options.workload.preset}' is a graph: the pipeline learns from independent tasks")
-    for name in options.evaluation.schedulers:
-        if name != OFFLINE:
-            _check_scheduler(name)
+    known = [*registry.schedulers.table, OFFLINE]
+    kept = registry.schedulers.leave_out_missing(options.evaluation.schedulers)
+    if kept != options.evaluation.schedulers:  # then no agent is trained either; with torch the phases are run again
+        logger.warning(registry.schedulers.describe_missing(options.evaluation.schedulers))
+        evaluation = options.evaluation.model_copy(update={"schedulers": kept})
+        scheduling = options.scheduling.model_copy(update={"agent_tasks": 0})
+        options = options.model_copy(update={"evaluation": evaluation, "scheduling": scheduling})
+    for spec in options.evaluation.schedulers:
+        if spec.partition(":")[0] not in known and ".py" not in spec:
+            raise unknown_name("scheduler", spec, known)
+        if spec != OFFLINE:
+            registry.schedulers.create(spec)
     return options
 
 
-def _check_scheduler(spec: str) -> None:
-    known = [*registry.schedulers.table, OFFLINE]
-    if spec.partition(":")[0] not in known and ".py" not in spec:
-        raise unknown_name("scheduler", spec, known)
-    registry.schedulers.create(spec)
+def _choose_trace(options: Options, given: str | None) -> Options:
+    """Return the options with the user's own tasks, if there are any: given here, as `trace` or as `preset`."""
+    workload = options.workload
+    is_path = workload.preset not in PRESETS and ("." in workload.preset or "/" in workload.preset)
+    trace = given or workload.trace or (workload.preset if is_path else None)
+    if trace is None:
+        return options
+    if Source.of(trace).tasks(0, Cluster.default()).has_edges:
+        raise InputError(f"the tasks of {trace} depend on each other: the pipeline learns from independent tasks")
+    preset = Workload().preset if is_path else workload.preset
+    return options.model_copy(update={"workload": workload.model_copy(update={"trace": trace, "preset": preset})})
 
 
 def _parse(data: dict[str, Any], file: Path) -> Options:
@@ -185,11 +211,9 @@ def _validate(given: Mapping[str, Any], file: str) -> Options:
         return Options.model_validate(values)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        name = ".".join(str(part) for part in first["loc"])
-        message = str(first["msg"])
-        raise InputError(
-            f"{file}: {PIPELINE}.{name} is {first['input']!r}: {message[0].lower()}{message[1:]}"
-        ) from None
+        name, message = ".".join(map(str, first["loc"])), str(first["msg"])
+        reason = f"{message[0].lower()}{message[1:]}"
+        raise InputError(f"{file}: {PIPELINE}.{name} is {first['input']!r}: {reason}") from None
 
 
 # --- the file ------------------------------------------------------------------------------------------------
@@ -208,14 +232,11 @@ MIDDLE = f"""
 
 def render_config() -> str:
     """Return a file with every option at its default; those of the service are commented out."""
-    service = [line for name, field in AppSettings.model_fields.items() for line in _service_lines(name, field)]
+    service = list[str]()
+    for name, field in AppSettings.model_fields.items():
+        value = field.default.get_secret_value() if isinstance(field.default, SecretStr) else field.default
+        service += _with_comment(f"# {name}: {_yaml(value)}", str(field.description))
     return HEAD + "\n".join(service) + "\n" + MIDDLE + "\n".join(_lines(Options(), "  ")) + "\n"
-
-
-def _service_lines(name: str, field: Any) -> Iterator[str]:
-    secret = isinstance(field.default, SecretStr)
-    value = field.default.get_secret_value() if secret else field.default
-    yield from _with_comment(f"# {name}: {_yaml(value)}", str(field.description))
 
 
 def _lines(section: Section, indent: str) -> Iterator[str]:

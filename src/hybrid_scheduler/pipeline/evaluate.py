@@ -1,9 +1,15 @@
-"""Phase 5 of the pipeline: compare all policies on new tasks over several seeds, with figures and a report."""
+"""Phase 5 of the pipeline: compare all policies on new tasks over several seeds, with figures and a report.
+
+The table of the policies and the verdict are what the pipeline prints at its end.
+"""
 
 from __future__ import annotations
 
-from pathlib import Path
+import math
+from dataclasses import astuple
+from statistics import median_high
 
+from hybrid_scheduler.core.formatting import format_interval
 from hybrid_scheduler.files import new_directory
 from hybrid_scheduler.pipeline.config import OFFLINE, Options
 from hybrid_scheduler.pipeline.phases import (
@@ -13,6 +19,7 @@ from hybrid_scheduler.pipeline.phases import (
     FOREST,
     PROFILE,
     RESULTS,
+    TEST_TRACE,
     Phase,
     PhaseContext,
     PhaseOutput,
@@ -28,6 +35,7 @@ FACTS = (
     "makespan",
     "total_time",
     "mean_turnaround",
+    "turnaround_over_bound",
     "load_balance",
     "energy",
     "cost",
@@ -37,33 +45,42 @@ FACTS = (
 def evaluate(context: PhaseContext) -> PhaseOutput:
     """Compare, then draw and write what the options ask for."""
     options = context.options.evaluation
-    progress = SplitProgress(context.progress, options.seeds + options.shift_seeds + 2)
+    whole = options.seeds + options.shift_seeds + 2
+    shares = (options.seeds, options.shift_seeds, int(options.figures), 1)  # of the whole, one after another
+
+    def split_off(part: int) -> Progress:
+        before, share = sum(shares[:part]), shares[part]
+        return lambda done, total: context.progress(before + share * done // max(1, total), whole)
+
     comparison = build_comparison(context)
-    result = compare(comparison, progress.take(options.seeds))
+    result = compare(comparison, split_off(0))
     folder = results.save_result(result, context.output_path(COMPARISON), build_command(context, comparison))
     ranking = result.ranking(result.score)
     facts = {
         "seeds": len(comparison.seeds),
-        "schedulers": {short_name(spec): _list_intervals(result, spec) for spec in ranking},
-        "lead": _measure_lead(result, ranking),
+        "schedulers": {short_name(spec): _list_facts(result, spec) for spec in ranking},
+        "lead": list(astuple(result.difference(ranking[0], ranking[1], result.score))) if len(ranking) > 1 else [],
     }
     if options.shift_seeds:
-        facts["shift"] = _run_shift(context, progress.take(options.shift_seeds))
-    _illustrate(context, folder, progress)
-    return PhaseOutput(facts, {"decision_seconds": _median_latencies(result)})
+        facts["shift"] = _run_shift(context, split_off(1))
+    from hybrid_scheduler.reports import gallery, reporting  # matplotlib only where something is drawn
+
+    if options.figures:
+        gallery.plot(folder, "all", context.output_path(FIGURES), "png", split_off(2))
+    if options.report != "none":
+        kind = "" if options.report == "both" else options.report  # "": as many as this install can write
+        reporting.report(folder, context.output_path(REPORT), kind, split_off(3))
+    latencies = {
+        short_name(spec): median_high(each.decision_seconds[spec] for each in result.outcomes)
+        for spec in comparison.schedulers
+    }
+    return PhaseOutput(facts, {"decision_seconds": latencies})
 
 
-class SplitProgress:
-    """One progress for several parts, each with its own number of steps."""
-
-    def __init__(self, progress: Progress, total: int) -> None:
-        self._progress, self._total, self._before = progress, total, 0
-
-    def take(self, share: int) -> Progress:
-        """Return the progress of the next part, which is this share of the total."""
-        before = self._before
-        self._before += share
-        return lambda done, total: self._progress(before + share * done // max(1, total), self._total)
+def _list_facts(result: Result, spec: str) -> dict[str, list[float]]:
+    """Return mean and interval of every measure that is defined: isolated tasks have no bound of turnaround."""
+    intervals = {name: result.interval(spec, name) for name in FACTS}
+    return {name: list(astuple(each)) for name, each in intervals.items() if not math.isnan(each.mean)}
 
 
 def build_comparison(context: PhaseContext) -> Comparison:
@@ -80,7 +97,7 @@ def build_comparison(context: PhaseContext) -> Comparison:
 
 def _build_spec(name: str, context: PhaseContext) -> str:
     """Return the spec of a scheduler; a learner named without options gets the model of an earlier phase."""
-    forest, agent = context.input_path(FOREST), context.input_path(AGENT)
+    forest, agent = context.root / FOREST, context.root / AGENT
     models = {
         OFFLINE: f"hybrid_ml:online=false:model={forest}",
         "hybrid_ml": f"hybrid_ml:model={forest}",
@@ -104,34 +121,15 @@ def short_name(spec: str) -> str:
 def build_command(context: PhaseContext, comparison: Comparison) -> list[str]:
     """Return the command that makes the same comparison from the same models."""
     source = comparison.source
-    words = ["hms", "compare", source.name, "--tasks", str(source.num_tasks), "--load", f"{source.load:g}"]
+    words = ["hms", "compare", source.name]
+    if source.load is not None:
+        words += ["--tasks", str(source.num_tasks), "--load", f"{source.load:g}"]
     words += ["--mode", comparison.mode, "--seeds", ",".join(map(str, comparison.seeds)) + ","]
     if context.options.gpus is not None:
         words += ["--gpus", str(context.options.gpus)]
     if source.profile:
-        words += ["--profile", str(context.input_path(PROFILE))]
+        words += ["--profile", str(context.root / PROFILE)]
     return [*words, "-s", ",".join(comparison.schedulers)]
-
-
-def _list_intervals(result: Result, spec: str) -> dict[str, list[float]]:
-    intervals = {name: result.interval(spec, name) for name in FACTS}
-    return {name: [each.mean, each.low, each.high] for name, each in intervals.items()}
-
-
-def _measure_lead(result: Result, ranking: list[str]) -> list[float]:
-    """Return the paired difference between the best two with its interval; empty if there is only one."""
-    if len(ranking) < 2:
-        return []
-    each = result.difference(ranking[0], ranking[1], result.score)
-    return [each.mean, each.low, each.high]
-
-
-def _median_latencies(result: Result) -> dict[str, float]:
-    outcomes = result.outcomes
-    return {
-        short_name(spec): sorted(each.decision_seconds[spec] for each in outcomes)[len(outcomes) // 2]
-        for spec in result.comparison.schedulers
-    }
 
 
 def _run_shift(context: PhaseContext, progress: Progress) -> dict[str, float]:
@@ -144,16 +142,6 @@ def _run_shift(context: PhaseContext, progress: Progress) -> dict[str, float]:
     return {name: next(iter(shift.points(name, "over_optimum").values())).mean for name in shift.series}
 
 
-def _illustrate(context: PhaseContext, folder: Path, progress: SplitProgress) -> None:
-    from hybrid_scheduler.reports import gallery, reporting  # matplotlib only where something is drawn
-
-    options = context.options.evaluation
-    if options.figures:
-        gallery.plot(folder, "all", context.output_path(FIGURES), "png", progress.take(1))
-    if options.report != "none":
-        reporting.report(folder, context.output_path(REPORT), options.report, progress.take(1))
-
-
 def _list_policy_files(options: Options) -> tuple[str, ...]:
     names = (spec.partition(":")[0] for spec in options.evaluation.schedulers)
     return tuple(dict.fromkeys(name for name in names if name.endswith(".py")))
@@ -162,9 +150,41 @@ def _list_policy_files(options: Options) -> tuple[str, ...]:
 EVALUATE_PHASE = Phase(
     "evaluation",
     "evaluation",
-    (*COMMON, "workload.preset", "workload.load", "scheduling.energy_weight", "evaluation"),
+    (*COMMON, "workload.preset", "workload.load", "workload.trace", "scheduling.energy_weight", "evaluation"),
     (COMPARISON, SHIFT, FIGURES, f"{REPORT}.html", f"{REPORT}.pdf"),
     evaluate,
-    inputs=(FOREST, AGENT),
+    inputs=(FOREST, AGENT, TEST_TRACE),
     user_files=_list_policy_files,
 )
+
+
+# --- what is printed -----------------------------------------------------------------------------------------
+
+
+def list_rows(result: Result) -> list[tuple[str, ...]]:
+    """Return the rows of the final table: policy, score, speed-up over either baseline, balance of the GPUs."""
+    baselines = [name if name in result.comparison.schedulers else "" for name in ("round_robin", "greedy")]
+    return [
+        (
+            short_name(spec),
+            format_interval(result.interval(spec, result.score), "×"),
+            *(f"{result.speedup(spec, name).mean:.2f}×" if name else "–" for name in baselines),
+            f"{result.interval(spec, 'load_balance').mean:.2f}",
+        )
+        for spec in result.ranking(result.score)
+    ]
+
+
+def list_conclusions(result: Result, shift: dict[str, float] | None) -> list[str]:
+    """Return the verdict, and how a shift of the workload hurts a model that is never retrained."""
+    names = [short_name(spec) for spec in result.comparison.schedulers]
+    lines = [result.verdict.describe(short_name)]
+    if shift:
+        learners = ", ".join(f"{name} {shift[name]:.1f}×" for name in ("hybrid_ml", "rl_agent") if name in shift)
+        lines.append(
+            f"after the shift to tasks that suit CPUs: a forest that is not retrained takes "
+            f"{shift['static forest']:.1f}× the optimum, {learners}"
+        )
+    if OFFLINE in names and "hybrid_ml" in names:
+        lines.append(f"{OFFLINE} is the model of phase 3; hybrid_ml starts from it and learns on")
+    return lines

@@ -6,17 +6,16 @@ writes, and the function that does the work.
 
 from __future__ import annotations
 
-import csv
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import astuple, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from hybrid_scheduler.core.cluster import Cluster
+from hybrid_scheduler.core import Cluster, Tasks
 from hybrid_scheduler.core.physics import class_times, rejections
 from hybrid_scheduler.core.placements import RAN
-from hybrid_scheduler.core.tasks import Task, Tasks
+from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.learning.features import task_features
 from hybrid_scheduler.learning.forest import ForestModels, add_duration_forest
 from hybrid_scheduler.learning.predictors import MODEL_TYPES, OfflineTrainer
@@ -26,9 +25,9 @@ from hybrid_scheduler.profiling.profile import Profile
 from hybrid_scheduler.profiling.profile_file import load_profile, save_profile
 from hybrid_scheduler.profiling.profiler import HardwareProfiler, silent
 from hybrid_scheduler.schedulers.hybrid_ml import HybridML
-from hybrid_scheduler.schedulers.rl_agent import NONE, RLAgent
 from hybrid_scheduler.studies.compare import Progress, track
 from hybrid_scheduler.studies.online_scheduler import OnlineScheduler, SchedulingDecision
+from hybrid_scheduler.studies.results import to_csv
 from hybrid_scheduler.workloads.formats import csv as csv_format
 from hybrid_scheduler.workloads.formats import reader
 from hybrid_scheduler.workloads.generator import WorkloadGenerator
@@ -43,10 +42,11 @@ RESULTS = "data/results"
 DECISIONS, COMPARISON = f"{RESULTS}/scheduling_results.csv", f"{RESULTS}/comparison"
 TRAINING_SEED, TEST_SEED = 1000, 2000
 """Added to the seed of the pipeline, so that no policy is judged on tasks that it was trained on."""
+LEAST_TRACE = 100  # tasks of the user's own
 RETRAIN_INTERVAL = 50  # tasks between two retrainings of `hybrid_ml`
 COMMON = ("seed", "machine", "gpus", "mode")
-DECISION_COLUMNS = ("task_id", "gpu_fraction", "gpu_id", "start", "finish", "energy", "cost")
 TASK_COLUMNS = ("arrival_time", "size", "compute_intensity", "memory_required", "duration_estimate")
+"""What the table of decisions says of each task, besides its decision and its simulated placement."""
 
 
 @dataclass(frozen=True)
@@ -54,13 +54,9 @@ class PhaseContext:
     """What a phase gets: its options, results of earlier phases to read, and an empty folder to write to."""
 
     options: Options
-    root: Path
+    root: Path  # with the results of earlier phases
     scratch: Path
     progress: Progress = lambda _done, _total: None
-
-    def input_path(self, place: str) -> Path:
-        """Return the path of a result of an earlier phase."""
-        return self.root / place
 
     def output_path(self, place: str) -> Path:
         """Return the path to which a result is written."""
@@ -71,9 +67,11 @@ class PhaseContext:
     @property
     def cluster(self) -> Cluster:
         """The cluster that is simulated."""
-        gpus = self.options.gpus
+        gpus, trace = self.options.gpus, self.options.workload.trace
         if self.options.machine == "profile":
-            return build_cluster(load_profile(self.input_path(PROFILE)), gpus)
+            return build_cluster(load_profile(self.root / PROFILE), gpus)
+        if trace is not None and gpus is None and (own := Source.of(trace).cluster()):
+            return own
         return Cluster.default(4 if gpus is None else gpus)
 
 
@@ -96,11 +94,7 @@ class Phase:
     run: Callable[[PhaseContext], PhaseOutput]
     inputs: tuple[str, ...] = ()  # results of earlier phases
     user_files: Callable[[Options], tuple[str, ...]] = lambda _options: ()  # files of the user that it reads
-
-    def list_inputs(self, options: Options) -> tuple[str, ...]:
-        """Return the results of earlier phases that are read with these options."""
-        profiled = options.machine == "profile" and "machine" in self.options
-        return (*self.inputs, PROFILE) if profiled else self.inputs
+    replaceable: bool = False  # whether its files are tasks, in whose place the user may put others
 
 
 # --- 1: profile ----------------------------------------------------------------------------------------------
@@ -153,6 +147,11 @@ def generate_workloads(context: PhaseContext) -> PhaseOutput:
     """Write the tasks to train on and the tasks to schedule."""
     options = context.options
     facts = {}
+    if options.workload.trace is not None:
+        for place, tasks in split_trace(context, options.workload.trace).items():
+            csv_format.write(tasks, context.output_path(place))
+            facts[place] = summarise(tasks)
+        return PhaseOutput(facts)
     traces = {
         TRAINING_TRACE: (options.workload.num_tasks, TRAINING_SEED),
         TEST_TRACE: (options.workload.test_tasks, TEST_SEED),
@@ -164,10 +163,28 @@ def generate_workloads(context: PhaseContext) -> PhaseOutput:
     return PhaseOutput(facts)
 
 
+def split_trace(context: PhaseContext, trace: str) -> dict[str, Tasks]:
+    """Return the user's tasks to train on and those to judge by: the last fifth, `test_tasks` at most."""
+    options = context.options.workload
+    tasks = Source.of(trace).tasks(context.options.seed, context.cluster)
+    if len(tasks) < LEAST_TRACE:
+        raise InputError(
+            f"{trace} holds {len(tasks)} tasks, too few to train and judge by: give {LEAST_TRACE} or more"
+        )
+    cut = len(tasks) - min(options.test_tasks, len(tasks) // 5)
+    test = tasks.part(cut, len(tasks))
+    return {
+        TRAINING_TRACE: tasks.part(max(0, cut - options.num_tasks), cut),
+        TEST_TRACE: test.with_arrival_times(test.arrival_time - test.arrival_time[0]),
+    }
+
+
 def build_source(context: PhaseContext, num_tasks: int) -> Source:
-    """Return the source of tasks of the preset, on the profiled machine if that is simulated."""
+    """Return the source of tasks of the preset, on the profiled machine if that is simulated; or the user's own."""
     options = context.options
-    profile = context.input_path(PROFILE) if options.machine == "profile" else None
+    if options.workload.trace is not None:
+        return Source.of(str(context.root / TEST_TRACE))
+    profile = context.root / PROFILE if options.machine == "profile" else None
     return Source.of(options.workload.preset, num_tasks, None, options.workload.load, profile)
 
 
@@ -177,6 +194,8 @@ GENERATE_PHASE = Phase(
     (*COMMON, "workload"),
     (TRAINING_TRACE, TEST_TRACE),
     generate_workloads,
+    user_files=lambda options: (options.workload.trace,) if options.workload.trace else (),
+    replaceable=True,
 )
 
 
@@ -194,7 +213,7 @@ def train_model(context: PhaseContext) -> PhaseOutput:
         max_depth=options.max_depth,
         random_state=context.options.seed,
     )
-    workload = WorkloadGenerator.load(context.input_path(TRAINING_TRACE))
+    workload = WorkloadGenerator.load(context.root / TRAINING_TRACE)
     metrics = trainer.run_full_pipeline(workload, context.output_path(MODEL))
     policy = HybridML()
     policy.set_model(_build_start(trainer, workload.tasks, context.options.seed))
@@ -235,23 +254,27 @@ def schedule_online(context: PhaseContext) -> PhaseOutput:
     context.progress(0, 2)
     facts = _schedule_tasks(context)
     context.progress(1, 2)
-    facts["agent_tasks"] = _pretrain_agent(context)
-    return PhaseOutput(facts)
+    return PhaseOutput({**facts, "agent_tasks": _pretrain_agent(context)})
 
 
 def _schedule_tasks(context: PhaseContext) -> dict[str, Any]:
     options = context.options
     scheduler = OnlineScheduler(
-        MODEL_TYPES[options.training.model].load(context.input_path(MODEL)),
+        MODEL_TYPES[options.training.model].load(context.root / MODEL),
         cluster=context.cluster,
         mode=options.mode,
         energy_weight=options.scheduling.energy_weight,
     )
-    tasks = reader.read(context.input_path(TEST_TRACE))
+    tasks = reader.read(context.root / TEST_TRACE)
     for task in tasks:
         scheduler.submit_task(task)
     decisions = scheduler.process_queue()
-    _write_decisions(decisions, tasks, context.output_path(DECISIONS))
+    header = (*(each.name for each in fields(SchedulingDecision)), *TASK_COLUMNS)
+    rows = [
+        (*astuple(each), *(getattr(task, name) for name in TASK_COLUMNS))
+        for task, each in zip(tasks, decisions, strict=True)
+    ]
+    context.output_path(DECISIONS).write_text(to_csv(header, rows), encoding="utf-8")
     ran = [each for each in decisions if math.isfinite(each.finish)]
     return {
         "tasks": len(decisions),
@@ -262,21 +285,13 @@ def _schedule_tasks(context: PhaseContext) -> dict[str, Any]:
     }
 
 
-def _write_decisions(decisions: Sequence[SchedulingDecision], tasks: Iterable[Task], path: Path) -> None:
-    """Write one row per task: the decision, its simulated placement, and the task; floats read back exactly."""
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow((*DECISION_COLUMNS, *TASK_COLUMNS))
-        for task, each in zip(tasks, decisions, strict=True):
-            decided = [getattr(each, name) for name in DECISION_COLUMNS]
-            writer.writerow([*decided, *(getattr(task, name) for name in TASK_COLUMNS)])
-
-
 def _pretrain_agent(context: PhaseContext) -> int:
     wanted = context.options.scheduling.agent_tasks
     if not wanted:
         return 0
-    tasks = reader.read(context.input_path(TRAINING_TRACE))
+    from hybrid_scheduler.schedulers.rl_agent import NONE, RLAgent  # needs torch
+
+    tasks = reader.read(context.root / TRAINING_TRACE)
     first = tasks.part(0, min(wanted, len(tasks)))
     agent = RLAgent(model=NONE, seed=context.options.seed, energy_weight=context.options.scheduling.energy_weight)
     agent.pretrain(first, context.cluster, mode=context.options.mode)

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from string import Formatter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hybrid_scheduler.core.cluster import Cluster
 from hybrid_scheduler.core.formatting import format_count, format_quantity
@@ -17,15 +17,18 @@ from hybrid_scheduler.reports.figures.bars import bars_height, find_baseline
 from hybrid_scheduler.reports.figures.comparisons import collect_points, find_front
 from hybrid_scheduler.reports.figures.learning import describe_accuracy
 from hybrid_scheduler.reports.figures.placements import share_in_longest_tenth
-from hybrid_scheduler.reports.style import apply_style, create_figure, label, render_svg
-from hybrid_scheduler.reports.text import bound_name, count_policies, join_names, quote_name, summarise
-from hybrid_scheduler.studies.compare import Progress, Result
+from hybrid_scheduler.reports.style import apply_style, get_axes, label, render_svg
+from hybrid_scheduler.reports.text import (
+    bound_name,
+    count_policies,
+    describe_turnaround,
+    join_names,
+    quote_name,
+    summarise,
+)
+from hybrid_scheduler.studies.compare import ANY, WHOLE, Progress, Result
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-PAIRS = (("makespan", "speed_up"), ("energy", "cost"))
-"""Figures side by side."""
+PAIRS = (("makespan", "speed_up"), ("energy", "cost"))  # figures side by side
 HALF_WIDTH, HALF_BARS, HALF_LETTERS = 3.2, 14, 14
 """Inches of a figure beside another; more bars or longer names need the whole width."""
 
@@ -43,25 +46,34 @@ def build(data: RunData, progress: Progress) -> Document:
         f"{result.comparison.mode}, {format_count(len(result.outcomes), 'seed')}. **{origin}.**"
     )
     images, pairs = _draw_images(data, progress)
-    leading = _pick_leading_figures(result)
-    blocks: list[Block] = [
+    # Two figures stand beside the results; all others follow in their own section.
+    leading = "time_over_best" if result.score == "execution_over_best" else result.score
+    scores, differences = images.pop(leading, None), images.pop("differences", None)
+    turnarounds, front = images.pop("turnaround_over_bound", None), images.pop("certified_front", None)
+    check = ("hms repeat RUN", "checks that every bit comes out the same")
+    if data.measured:
+        check = ("hms report RUN", "writes this report again; another run will measure other times")
+    blocks: list[Block | None] = [
         Heading("In short"),
         Bullets(summarise(result)),
-        *_build_results(result, images),
+        Heading("Results"),
+        result_tables.build_results(result),
+        scores,
+        result_tables.build_tests(result),
+        differences,
+        result_tables.build_seeds(result),
+        *(_build_turnaround(result) if result.has_turnaround_bounds else ()),
+        turnarounds,
+        front,
         *_build_strengths(data),
         Heading("Figures"),
-        *_pair_images({name: image for name, image in images.items() if name not in leading}, pairs),
+        *_pair_images(images, pairs),
         *_build_setup(result),
         *build_threats(_find_threats(data), MEASURED if data.measured else SIMULATED),
-        *build_repetition(data.manifest, *(MEASURED_CHECK if data.measured else SIMULATED_CHECK)),
+        *build_repetition(data.manifest, *check),
     ]
-    return Document(f"{Path(source.title).stem}{load}: {policies}", subtitle, tuple(blocks))
-
-
-def _pick_leading_figures(result: Result) -> tuple[str, str]:
-    """Return the figures that stand beside the results; all others follow in their own section."""
-    first = "makespan_over_bound" if result.score == "makespan_over_bound" else "time_over_best"
-    return first, "differences"
+    title = f"{Path(source.title).stem}{load}: {policies}"
+    return Document(title, subtitle, tuple(block for block in blocks if block is not None))
 
 
 def _draw_images(data: RunData, progress: Progress) -> tuple[dict[str, Image], list[tuple[str, str]]]:
@@ -74,15 +86,10 @@ def _draw_images(data: RunData, progress: Progress) -> tuple[dict[str, Image], l
     for number, each in enumerate(figures):
         progress(number, len(figures))
         is_half = any(each.name in pair for pair in pairs)
-        ax = gallery.draw(each.name, data, _half_axes(len(specs)) if is_half else None)
+        axes = apply_style(get_axes)(None, bars_height(len(specs)), HALF_WIDTH) if is_half else None
+        ax = gallery.draw(each.name, data, axes)
         images[each.name] = Image(each.name, render_svg(ax), format_caption(each, data))
     return images, pairs
-
-
-@apply_style
-def _half_axes(bars: int) -> Axes:
-    axes: Axes = create_figure(bars_height(bars), HALF_WIDTH).subplots()
-    return axes
 
 
 def format_caption(figure: gallery.FigureEntry, data: RunData) -> str:
@@ -110,6 +117,7 @@ FIELDS: dict[str, Callable[[RunData], str]] = {
     "baseline": lambda data: quote_name(find_baseline(data.result)),
     "seed": _describe_seed,
     "front": _describe_front,
+    "time": lambda data: data.result.time.replace("_", " ").capitalize(),
     "longest_tenth": lambda data: f"{share_in_longest_tenth(data.replay.tasks.duration_estimate):.0%}",
     "training_tasks": lambda data: format_count(data.forests[0].training_tasks, "other task"),
     "accuracy": lambda data: describe_accuracy(data.forests),
@@ -130,39 +138,27 @@ def _pair_images(images: dict[str, Image], pairs: Sequence[tuple[str, str]]) -> 
     return blocks
 
 
-def _build_results(result: Result, images: dict[str, Image]) -> list[Block]:
-    first, second = _pick_leading_figures(result)
-    blocks: list[Block | None] = [
-        Heading("Results"),
-        result_tables.build_results(result),
-        images.get(first),
-        result_tables.build_tests(result),
-        images.get(second),
-        result_tables.build_seeds(result),
-    ]
-    return [block for block in blocks if block is not None]
+def _build_turnaround(result: Result) -> list[Block]:
+    return [Heading("How short turnaround can be"), Paragraph(" ".join(describe_turnaround(result)))]
 
 
-def _build_strengths(data: RunData) -> list[Block]:
+def _build_strengths(data: RunData) -> list[Block | None]:
+    """Build the section on the measures in which each policy is first, and those in which it is last."""
     result = data.result
     if len(result.comparison.schedulers) < 2:
         return []
-    ranks = result_tables.rank_all(result)
-    kinds = result_tables.build_kinds(data.replay)
+    ranks, lines = result_tables.rank_all(result), []
+    for spec in result.ranking(result.score):
+        first = [name.replace("_", " ") for name, places in ranks.items() if places[spec] == 1]
+        last = [name.replace("_", " ") for name, places in ranks.items() if 1 < places[spec] == max(places.values())]
+        wins = f"first in {', '.join(first)}" if first else "first in no measure"
+        lines.append(f"{quote_name(spec)}: {wins}" + (f"; last in {', '.join(last)}." if last else "."))
     return [
         Heading("Where each policy wins and loses"),
-        Bullets(tuple(_describe_strengths(spec, ranks) for spec in result.ranking(result.score))),
+        Bullets(tuple(lines)),
         result_tables.build_ranks(result, ranks),
-        *([kinds] if kinds else []),
+        result_tables.build_kinds(data.replay),
     ]
-
-
-def _describe_strengths(spec: str, ranks: dict[str, dict[str, int]]) -> str:
-    """Return in which measures a policy is first, and in which last."""
-    first = [name.replace("_", " ") for name, places in ranks.items() if places[spec] == 1]
-    last = [name.replace("_", " ") for name, places in ranks.items() if 1 < places[spec] == max(places.values())]
-    wins = f"first in {', '.join(first)}" if first else "first in no measure"
-    return f"{quote_name(spec)}: {wins}" + (f"; last in {', '.join(last)}." if last else ".")
 
 
 def _build_setup(result: Result) -> list[Block]:
@@ -179,15 +175,29 @@ def _build_setup(result: Result) -> list[Block]:
         ("sizes", f"{workload['min_size']:.4g} to {workload['max_size']:.4g}, mean {workload['avg_size']:.4g}"),
         *([] if comparison.measured else [("mean base duration", format_quantity(workload["avg_duration"], "s"))]),
         ("race", "isolated: every device is always free" if is_isolated
-         else "queued: devices are first-come servers, tasks wait"),
+         else "queued: tasks wait for devices"),
         ("seeds", ", ".join(map(str, comparison.seeds)) + "; every policy gets the same tasks"),
         (bound_name(result).removeprefix("the "),
          f"{format_quantity(mean, 's')} (mean); seed {result.outcomes[0].seed}: {bounds[0].kind}"
          + (f", prices {prices}" if prices else "")),
+        *(_list_turnaround_bounds(result) if result.has_turnaround_bounds else ()),
     )  # fmt: skip
     facts = Table("What was compared; shape of the first seed's tasks.", ("setting", "value"), rows, text_columns=2)
     # The model's speeds and links say nothing about the devices of a measured run.
     return [Heading("Setup"), facts, *([] if comparison.measured else [_build_cluster_table(comparison.cluster)])]
+
+
+def _list_turnaround_bounds(result: Result) -> list[tuple[str, str]]:
+    first = result.outcomes[0]
+    return [
+        (
+            f"bound of mean turnaround, {covered}",
+            f"{format_quantity(result.turnaround_bound(covered), 's')} (mean); seed {first.seed}: "
+            f"{first.turnaround_bounds[covered].kind}",
+        )
+        for covered in (WHOLE, ANY)
+        if covered in first.turnaround_bounds
+    ]
 
 
 def _build_cluster_table(cluster: Cluster) -> Table:
@@ -218,21 +228,19 @@ def _find_threats(data: RunData) -> list[str]:
         race = "Isolated race: no queues, so nothing here speaks of waiting, capacity or makespan under load."
     else:
         race = "Queued race: no preemption, no failures, transfer time inside the GPU share, no contention on links."
-    workload = (
-        "The tasks come from one file: seeds differ in the policies' own random choices only, so intervals say "
-        "nothing about other workloads."
-        if comparison.source.is_file
-        else "Tasks are drawn from one family of distributions; another workload may rank the policies otherwise."
-    )
-    return [race, workload, *_describe_chance(len(data.result.outcomes)), _describe_replay(data)]
-
-
-def _describe_chance(seeds: int) -> list[str]:
+    workload = "Tasks are drawn from one family of distributions; another workload may rank the policies otherwise."
+    if comparison.source.is_file:
+        workload = (
+            "The tasks come from one file: seeds differ in the policies' own random choices only, so intervals say "
+            "nothing about other workloads."
+        )
+    seeds = len(data.result.outcomes)
+    chance = ["Tests are not corrected for their number: of twenty true ties one is expected to look clear."]
     if seeds == 1:
-        return ["One seed: no interval, no test."]
-    few = f"{format_count(seeds, 'seed')}: bootstrap intervals of fewer than ten values are too narrow."
-    many = "Tests are not corrected for their number: of twenty true ties one is expected to look clear."
-    return [few, many] if seeds < 10 else [many]
+        chance = ["One seed: no interval, no test."]
+    elif seeds < 10:
+        chance.insert(0, f"{seeds} seeds: bootstrap intervals of fewer than ten values are too narrow.")
+    return [race, workload, *chance, _describe_replay(data)]
 
 
 def _describe_replay(data: RunData) -> str:
@@ -254,7 +262,7 @@ def _describe_replay(data: RunData) -> str:
 SIMULATED = (
     "**Everything here is simulated.** Times follow the model (base k·N^1.5/(I + 0.5), speed-up 1 + slope·I, "
     "transfer M/bandwidth) or those given with the tasks or a hardware profile; no task ran on a GPU.",
-    "The bound is proved for that model, not for a real machine.",
+    "Bounds are proved for that model, not for a real machine.",
     "Decisions cost no simulated time; a slow policy is not penalised.",
 )
 MEASURED = (
@@ -262,9 +270,6 @@ MEASURED = (
     "A device called emulated is a CPU that sleeps until it has been slow enough; it stands for no real accelerator.",
     "The bound is made of measured and learnt times: it is a yardstick, not a proof.",
 )
-
-SIMULATED_CHECK = ("hms repeat RUN", "checks that every bit comes out the same")
-MEASURED_CHECK = ("hms report RUN", "writes this report again; another run will measure other times")
 
 
 def build_threats(own: list[str], always: tuple[str, ...] = SIMULATED) -> list[Block]:

@@ -63,14 +63,9 @@ def replay(result: Result, seed: int | None = None) -> Replay:
     tasks = tasks if whole else tasks.part(0, MAX_REPLAY_TASKS)
     raced = run_lanes(tasks, comparison.schedulers, comparison.cluster, comparison.mode, number)
     placements = {spec: each[0] for spec, each in raced.items()}
-    return Replay(number, tasks, placements, whole, whole and _matches_kept(result, number, placements))
-
-
-def _matches_kept(result: Result, seed: int, placements: dict[str, Placements]) -> bool:
-    kept = next((each for each in result.outcomes if each.seed == seed), None)
-    return kept is not None and all(
-        each.makespan == kept.measures[spec]["makespan"] for spec, each in placements.items()
-    )
+    kept = next((each.measures for each in result.outcomes if each.seed == number), None)
+    same = kept is not None and all(each.makespan == kept[spec]["makespan"] for spec, each in placements.items())
+    return Replay(number, tasks, placements, whole, whole and same)
 
 
 def ensure_replay(found: Result | Replay) -> Replay:
@@ -78,41 +73,27 @@ def ensure_replay(found: Result | Replay) -> Replay:
     return found if isinstance(found, Replay) else replay(found)
 
 
-def load_measured_replay(result: Result, directory: str | Path) -> Replay:
+def _load_measured_replay(result: Result, directory: Path) -> Replay:
     """Return the measured placements of the first seed."""
-    seed = result.comparison.seeds[0]
-    table = _read_rows(Path(directory) / PLACEMENTS_FILE)
-    tasks = result.comparison.source.tasks(seed, result.comparison.cluster)
-    placements = {}
-    for spec in result.comparison.schedulers:
-        rows = [row for row in table if row["seed"] == str(seed) and row["scheduler"] == spec]
-        if [row["task_id"] for row in rows] != [str(each) for each in tasks.task_id.tolist()]:
-            raise InputError(
-                f"{directory}/{PLACEMENTS_FILE} has other tasks of {spec} than this run: take the whole folder"
-            )
-        columns = {name: np.array([float(row[name]) for row in rows]) for name in PLACEMENT_COLUMNS[2:]}
-        placements[spec] = _build_placements(columns, tasks, result)
-    arrived = next(iter(placements.values())).tasks
-    return Replay(seed, arrived, placements, whole=True, same=True, measured=True)
-
-
-def load_device_names(directory: str | Path) -> list[str]:
-    """Return the labels of a measured run's devices; emulated ones are labelled so."""
-    try:
-        return (Path(directory) / DEVICES_FILE).read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise InputError(f"{directory}/{DEVICES_FILE} cannot be read ({error.strerror}): run it again") from None
-
-
-def _read_rows(path: Path) -> list[dict[str, str]]:
+    seed, path = result.comparison.seeds[0], directory / PLACEMENTS_FILE
     try:
         with path.open(encoding="utf-8", newline="") as file:
             reader = csv.DictReader(file)
             if tuple(reader.fieldnames or ()) != PLACEMENT_COLUMNS:
                 raise InputError(f"{path} has other columns than hms run writes: run it again")
-            return list(reader)
+            table = list(reader)
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror}): run it again with --out") from None
+    tasks = result.comparison.source.tasks(seed, result.comparison.cluster)
+    placements = {}
+    for spec in result.comparison.schedulers:
+        rows = [row for row in table if row["seed"] == str(seed) and row["scheduler"] == spec]
+        if [row["task_id"] for row in rows] != [str(each) for each in tasks.task_id.tolist()]:
+            raise InputError(f"{path} has other tasks of {spec} than this run: take the whole folder")
+        columns = {name: np.array([float(row[name]) for row in rows]) for name in PLACEMENT_COLUMNS[2:]}
+        placements[spec] = _build_placements(columns, tasks, result)
+    arrived = next(iter(placements.values())).tasks
+    return Replay(seed, arrived, placements, whole=True, same=True, measured=True)
 
 
 def _build_placements(columns: dict[str, Floats], tasks: Tasks, result: Result) -> Placements:
@@ -221,7 +202,7 @@ class RunData:
     @cached_property
     def replay(self) -> Replay:
         """One seed, simulated again; of a measured run, as it was measured."""
-        return load_measured_replay(self.result, self.directory) if self.measured else replay(self.result)
+        return _load_measured_replay(self.result, self.directory) if self.measured else replay(self.result)
 
     @property
     def measured(self) -> bool:
@@ -230,8 +211,12 @@ class RunData:
 
     @cached_property
     def devices(self) -> list[str]:
-        """Labels of the devices of a measured run."""
-        return load_device_names(self.directory)
+        """Labels of the devices of a measured run; emulated ones are labelled so."""
+        try:
+            return (self.directory / DEVICES_FILE).read_text(encoding="utf-8").splitlines()
+        except OSError as error:
+            path = f"{self.directory}/{DEVICES_FILE}"
+            raise InputError(f"{path} cannot be read ({error.strerror}): run it again") from None
 
     @cached_property
     def forests(self) -> Forests:

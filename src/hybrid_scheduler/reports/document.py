@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 
@@ -67,6 +67,7 @@ class Code:
     text: str
 
 
+Style = Literal["plain", "code", "strong"]
 Block = Heading | Paragraph | Bullets | Table | Image | Pair | Code
 
 
@@ -76,10 +77,7 @@ class Document:
 
     title: str
     subtitle: str
-    blocks: tuple[Block, ...] = field(default=())
-
-
-Style = Literal["plain", "code", "strong"]
+    blocks: tuple[Block, ...] = ()
 
 
 def spans(text: str) -> Iterator[tuple[Style, str]]:

@@ -49,15 +49,25 @@ def summarise(experiment: ExperimentResult) -> tuple[str, ...]:
     ends = list(dict.fromkeys((places[0], places[-1])))
     if len(experiment.series) > 1:
         return tuple(_describe_best(experiment, name, x) for name in experiment.measures for x in ends)
-    return tuple(_describe_course(experiment, name, ends) for name in experiment.measures)
+    only, lines = experiment.series[0], []
+    for name in experiment.measures:
+        points, unit = experiment.points(only, name), find_unit(name)
+        texts = [f"{format_interval(points[x], unit)} at {_format_place(experiment, x)}" for x in ends]
+        lines.append(f"{_title(name)} of {quote_name(only)}: {', then '.join(texts)}.")
+    return tuple(lines)
 
 
 def _describe_best(experiment: ExperimentResult, name: str, x: object) -> str:
     (best, first), (second, next_), *_ = ranking = rank_series(experiment, name, x)
     unit = find_unit(name)
+    values = [
+        {row["seed"]: row[name] for row in experiment.rows if row["series"] == series and row["x"] == x}
+        for series in (best, second)
+    ]
+    shared = sorted(set(values[0]) & set(values[1]))
     if len({row["seed"] for row in experiment.rows}) < 2:
         clear = "one seed says nothing about chance"
-    elif compute_difference(experiment, name, x, best, second).excludes_zero():
+    elif bootstrap_paired(*([each[seed] for seed in shared] for each in values)).excludes_zero():
         clear = "a clear difference"
     else:
         clear = "the paired interval holds 0, no clear difference"
@@ -69,12 +79,6 @@ def _describe_best(experiment: ExperimentResult, name: str, x: object) -> str:
     )
 
 
-def _describe_course(experiment: ExperimentResult, name: str, ends: list[object]) -> str:
-    points, unit = experiment.points(experiment.series[0], name), find_unit(name)
-    texts = [f"{format_interval(points[x], unit)} at {_format_place(experiment, x)}" for x in ends]
-    return f"{_title(name)} of {quote_name(experiment.series[0])}: {', then '.join(texts)}."
-
-
 def rank_series(experiment: ExperimentResult, name: str, x: object) -> list[tuple[str, Interval]]:
     """Return the series that have this x, best first."""
     points = [(series, experiment.points(series, name).get(x)) for series in experiment.series]
@@ -83,34 +87,20 @@ def rank_series(experiment: ExperimentResult, name: str, x: object) -> list[tupl
     return sorted(((series, each) for series, each in points if each), key=lambda pair: sign * pair[1].mean)
 
 
-def compute_difference(experiment: ExperimentResult, name: str, x: object, one: str, other: str) -> Interval:
-    """Return the difference between two series at one x, paired by seed."""
-    values = {
-        series: {row["seed"]: row[name] for row in experiment.rows if row["series"] == series and row["x"] == x}
-        for series in (one, other)
-    }
-    seeds = sorted(set(values[one]) & set(values[other]))
-    return bootstrap_paired([values[one][seed] for seed in seeds], [values[other][seed] for seed in seeds])
-
-
 def build_tables(experiment: ExperimentResult) -> list[Table]:
     """Build a table for every measure, a row per series and at most four places across; one for a single series."""
     places = _list_places(experiment)
     if len(experiment.series) == 1:
-        return [_build_single_table(experiment, places)]
+        series, names = experiment.series[0], experiment.measures
+        points = {name: experiment.points(series, name) for name in names}
+        rows = tuple((str(x), *(format_interval(points[name][x], find_unit(name)) for name in names)) for x in places)
+        head = (experiment.x_name, *(name.replace("_", " ") for name in names))
+        return [Table(f"{quote_name(series)}: every measure at every {experiment.x_name}.", head, rows)]
     return [
         _build_table(experiment, name, places[first : first + TABLE_COLUMNS])
         for name in experiment.measures
         for first in range(0, len(places), TABLE_COLUMNS)
     ]
-
-
-def _build_single_table(experiment: ExperimentResult, places: list[object]) -> Table:
-    series, names = experiment.series[0], experiment.measures
-    points = {name: experiment.points(series, name) for name in names}
-    rows = tuple((str(x), *(format_interval(points[name][x], find_unit(name)) for name in names)) for x in places)
-    head = (experiment.x_name, *(name.replace("_", " ") for name in names))
-    return Table(f"{quote_name(series)}: every measure at every {experiment.x_name}.", head, rows)
 
 
 def _build_table(experiment: ExperimentResult, name: str, places: list[object]) -> Table:

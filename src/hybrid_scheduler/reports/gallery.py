@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 NEEDS = {
     "comparison": "a run of hms compare or run",
     "replay": "a run of hms compare or run; one seed is run again",
+    "certificate": "a run of hms compare that certified turnaround",
+    "front": "a run that certified turnaround; a seed is run again",
     "forests": "a run of hms compare with GPUs and 40 tasks or more",
     "either": "a run of hms compare, or of hms experiment pareto",
     "load": "a run of hms experiment load",
@@ -45,6 +47,7 @@ IN_REPORT: dict[str, Callable[[Result], bool]] = {
     "queued": lambda result: result.comparison.mode != "isolated",  # about queues: nothing to see without any
     "isolated": lambda result: result.comparison.mode == "isolated",
     "several": lambda result: len(result.comparison.schedulers) > 1,
+    "uncertified": lambda result: len(result.comparison.schedulers) > 1 and not result.has_turnaround_bounds,
     "gpus": lambda result: bool(result.comparison.cluster.is_gpu.any()),
     "forest": lambda result: any(spec.partition(":")[0] == "hybrid_ml" for spec in result.comparison.schedulers),
 }
@@ -77,6 +80,8 @@ class FigureEntry(Entry):
             return self.needs == "study" or data.experiment.name in EXPERIMENTS.get(self.needs, ())
         if data.measured and not self.of_measured:
             return False
+        if self.needs in ("certificate", "front"):
+            return data.result.has_turnaround_bounds
         return self.needs in ("comparison", "replay", "either") or (
             self.needs == "forests" and can_fit_forests(data.result)
         )
@@ -109,12 +114,23 @@ figures = Registry(
             f"Time of all tasks over that of the best splits. {WHISKERS} {HATCHES}", in_report="isolated",
         ),
         _figure(
+            "bars:plot_turnaround_over_bound", "certificate", "mean turnaround over its certified bound",
+            "Mean turnaround over the bound that covers the policy: for whole tasks, or for any schedule where it "
+            f"split some. {WHISKERS} {HATCHES}",
+        ),
+        _figure(
+            "fronts:plot_certified_front", "front", "time against energy and cost, and where no policy can be",
+            "Mean turnaround against energy and cost of a task, idle devices left out. It is proved for these very "
+            "tasks that no schedule is in the dark area, and none of whole tasks in the light one; hollow marks have "
+            "split tasks. {seed}",
+        ),
+        _figure(
             "bars:plot_makespan", "comparison", "when the last task ended",
             f"When the last task ended. {WHISKERS} {HATCHES}", in_report="queued",
         ),
         _figure(
             "bars:plot_speed_up", "comparison", "times faster than round robin",
-            "Makespan of {baseline} divided by that of each policy, seed by seed.", in_report="several",
+            "{time} of {baseline} divided by that of each policy, seed by seed.", in_report="several",
         ),
         _figure(
             "comparisons:plot_average_duration", "comparison",
@@ -137,7 +153,7 @@ figures = Registry(
         ),
         _figure(
             "comparisons:plot_pareto", "either", "energy against time, and the front",
-            "Energy against time. {front}", in_report="several",
+            "Energy against time. {front}", in_report="uncertified",
         ),
         _figure(
             "heatmaps:plot_win_matrix", "comparison", "who beat whom on how many seeds",
@@ -223,22 +239,24 @@ def draw(name: str, data: ReportData, ax: Axes | None = None) -> Axes:
     if not figure.suits(data):
         suitable = ", ".join(each.name for each in list_suitable(data))
         raise InputError(f"figure '{name}' needs {figure.requirement}: from this run there are {suitable}")
-    axes: Axes = figure.load()(_select_input(figure, data), ax=ax)
-    return axes
-
-
-def _select_input(figure: FigureEntry, data: ReportData) -> Any:
+    given: Any
     if not isinstance(data, RunData):
-        return data.experiment
-    if figure.needs == "replay":
-        return data.replay
-    return data.forests if figure.needs == "forests" else data.result
+        given = data.experiment
+    elif figure.needs in ("replay", "front"):
+        given = data.replay
+    else:
+        given = data.forests if figure.needs == "forests" else data.result
+    axes: Axes = figure.load()(given, ax=ax)
+    return axes
 
 
 def plot(directory: Path, figure: str, out: Path | None, kind: str, progress: Progress) -> list[Path]:
     """Draw a figure of a run directory, or all that suit, and return the files."""
     names = [] if figure == "all" else [find(figure).name]
-    _check_format(kind, out)
+    if kind and kind not in FORMATS:
+        raise unknown_name("format", kind, FORMATS)
+    if kind and out and out.suffix not in ("", f".{kind}"):
+        raise InputError(f"--out is {out} and --format is {kind}: let them say the same, or leave one out")
     data = load_report_data(directory)
     paths = _target_paths(names or [each.name for each in list_suitable(data)], out or directory / "figures", kind)
     for path in paths.values():
@@ -250,14 +268,6 @@ def plot(directory: Path, figure: str, out: Path | None, kind: str, progress: Pr
             add_title(ax, data.result.describe())
         save_figure(ax, path)
     return list(paths.values())
-
-
-def _check_format(kind: str, out: Path | None) -> None:
-    if kind and kind not in FORMATS:
-        raise unknown_name("format", kind, FORMATS)
-    suffix = out.suffix.lstrip(".") if out else ""
-    if kind and suffix and suffix != kind:
-        raise InputError(f"--out is {out} and --format is {kind}: let them say the same, or leave one out")
 
 
 def _target_paths(names: list[str], out: Path, kind: str) -> dict[str, Path]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 from hybrid_scheduler.errors import SchedulerError
+from hybrid_scheduler.registry import how_to_install
 from hybrid_scheduler.reports import document as doc
 
 TEMPLATE = Path(__file__).with_name("report.typ")
@@ -17,24 +17,21 @@ def to_pdf(document: doc.Document) -> bytes:
     try:
         import typst
     except ImportError:
-        raise SchedulerError("Typst is not installed: pip install typst, or write the report as HTML") from None
+        raise SchedulerError(
+            f"Typst is not installed: {how_to_install('pdf')}, or write the report as HTML"
+        ) from None
     with tempfile.TemporaryDirectory(prefix="hms-report-") as name:
         folder = Path(name)
-        for image in _iterate_images(document):
-            (folder / f"{image.name}.svg").write_bytes(image.svg)
+        for block in document.blocks:
+            images = (block.left, block.right) if isinstance(block, doc.Pair) else (block,)
+            for image in images:
+                if isinstance(image, doc.Image):
+                    (folder / f"{image.name}.svg").write_bytes(image.svg)
         source = folder / "report.typ"
         source.write_text(to_typst(document), encoding="utf-8")
         # Fonts of the system would make the bytes depend on the machine.
         content: bytes = typst.compile(source, format="pdf", ignore_system_fonts=True)
     return content
-
-
-def _iterate_images(document: doc.Document) -> Iterator[doc.Image]:
-    for block in document.blocks:
-        if isinstance(block, doc.Image):
-            yield block
-        elif isinstance(block, doc.Pair):
-            yield from (block.left, block.right)
 
 
 def to_typst(document: doc.Document) -> str:
@@ -70,32 +67,23 @@ def _render_image(image: doc.Image) -> str:
 
 def _render_table(table: doc.Table) -> str:
     head = ", ".join(_render_text(text) for text in table.head)
-    rows = ",\n  ".join(
-        ", ".join(_render_cell(table, row, column, text) for column, text in enumerate(texts))
-        for row, texts in enumerate(table.rows)
-    )
+    cells = [[_render_text(text) for text in texts] for texts in table.rows]
+    for row, column in table.emphasis:
+        cells[row][column] = f"best({cells[row][column]})"
+    rows = ",\n  ".join(map(", ".join, cells))
     if not table.rows:
         return ""
-    widths = ", ".join(f"{width:g}" for width in _column_widths(table))
+    # A share of the line for every column: the longest text, of the head the longest word.
+    widths = ", ".join(
+        f"{max(6.0, *map(_text_width, first.split(' ')), *map(_text_width, texts)):g}"
+        for first, *texts in zip(table.head, *table.rows, strict=True)
+    )
     return f"#data({_render_text(table.caption)}, ({widths},), {table.text_columns}, ({head},), (\n  {rows},\n))"
-
-
-def _column_widths(table: doc.Table) -> list[float]:
-    """Return a share of the line for every column: the longest text, of the head the longest word."""
-    columns = zip(table.head, *table.rows, strict=True)
-    return [
-        max(6.0, *(_text_width(word) for word in head.split(" ")), *(_text_width(text) for text in texts))
-        for head, *texts in columns
-    ]
 
 
 def _text_width(text: str) -> float:
     """Return how wide a text is, in letters; those of code are wider."""
     return 1.5 + sum(len(part) * (1.3 if style == "code" else 1.0) for style, part in doc.spans(text))
-
-
-def _render_cell(table: doc.Table, row: int, column: int, text: str) -> str:
-    return f"best({_render_text(text)})" if (row, column) in table.emphasis else _render_text(text)
 
 
 def _render_text(text: str) -> str:

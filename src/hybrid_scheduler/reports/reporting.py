@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from loguru import logger
+
 from hybrid_scheduler.errors import InputError, unknown_name
 from hybrid_scheduler.files import atomic_write, require_absent
+from hybrid_scheduler.registry import how_to_install, is_installed
 from hybrid_scheduler.reports import comparison_report, experiment_report
 from hybrid_scheduler.reports.data import ReportData, RunData, load_report_data
 from hybrid_scheduler.reports.document import Document
@@ -22,7 +25,7 @@ def report(directory: Path, out: Path | None, kind: str, progress: Progress) -> 
     for path in paths.values():
         require_absent(path)
     document = build_document(load_report_data(directory), progress)
-    contents = {each: _render(document, each) for each in paths}
+    contents = {each: to_html(document).encode() if each == "html" else to_pdf(document) for each in paths}
     for each, path in paths.items():
         require_absent(path)  # it may have appeared while the figures were drawn
         with atomic_write(path) as scratch:
@@ -30,15 +33,19 @@ def report(directory: Path, out: Path | None, kind: str, progress: Progress) -> 
     return list(paths.values())
 
 
+def list_formats() -> tuple[str, ...]:
+    """Return the formats that this install can write; a line in the log says how to get the others."""
+    if is_installed("typst"):
+        return FORMATS
+    logger.warning(f"no PDF: Typst is not installed, {how_to_install('pdf')}")
+    return ("html",)
+
+
 def build_document(data: ReportData, progress: Progress = lambda _done, _total: None) -> Document:
     """Build the report of a comparison or an experiment, to be rendered as HTML or PDF."""
     if isinstance(data, RunData):
         return comparison_report.build(data, progress)
     return experiment_report.build(data, progress)
-
-
-def _render(document: Document, kind: str) -> bytes:
-    return to_html(document).encode() if kind == "html" else to_pdf(document)
 
 
 def _target_paths(directory: Path, out: Path | None, kind: str) -> dict[str, Path]:
@@ -54,5 +61,5 @@ def _target_paths(directory: Path, out: Path | None, kind: str) -> dict[str, Pat
             raise InputError(f"--out is {out} and --format is {kind}: let them say the same, or leave one out")
         formats = FORMATS if kind == "both" else (suffix,)
         return {each: target.with_suffix(f".{each}") for each in formats}
-    formats = (kind,) if kind in FORMATS else FORMATS
-    return {each: target.with_name(f"{target.name}.{each}") for each in formats}
+    chosen = (kind,) if kind in FORMATS else FORMATS if kind == "both" else list_formats()
+    return {each: target.with_name(f"{target.name}.{each}") for each in chosen}

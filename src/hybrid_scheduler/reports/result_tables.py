@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,13 +12,20 @@ from hybrid_scheduler.core.metrics import MEASURES, sign_test
 from hybrid_scheduler.reports.data import Replay
 from hybrid_scheduler.reports.document import Table
 from hybrid_scheduler.reports.text import describe_knowledge, quote_name
-from hybrid_scheduler.studies.compare import Result
+from hybrid_scheduler.studies.compare import SCORES, WHOLE, Outcome, Result
 
-COLUMNS = ("mean_turnaround", "p99_turnaround", "energy", "cost")
+COLUMNS = {
+    "makespan_over_bound": "makespan / bound",
+    "mean_turnaround": "mean turnaround",
+    "turnaround_over_bound": "turnaround / bound",
+    "p99_turnaround": "99 % of tasks within",
+    "energy": "energy",
+    "cost": "cost",
+}
+SCORE_TITLES = {**COLUMNS, "execution_over_best": "time / optimum"}
 TESTED_MEASURES = ("mean_turnaround", "energy", "cost")
 RANKED_MEASURES = ("mean_turnaround", "p99_turnaround", "mean_waiting", "load_balance", "energy", "cost")
-MAX_SEEDS, MAX_POLICIES = 20, 9
-"""What a table of seeds has room for."""
+MAX_SEEDS, MAX_POLICIES = 20, 9  # what a table of seeds has room for
 NAME_WIDTH = 22
 
 
@@ -24,19 +33,20 @@ def build_results(result: Result) -> Table:
     """Build the main table: best first, with intervals of the score."""
     score = result.score
     ranking = result.ranking(score)
+    absent = {score} if result.has_turnaround_bounds else set(SCORES.values())
+    columns = {name: title for name, title in COLUMNS.items() if name not in absent}
     rows = tuple(
         (
             quote_name(spec, NAME_WIDTH),
             describe_knowledge(spec) or "own",
             format_interval(result.interval(spec, score), "×"),
-            *(format_quantity(result.interval(spec, name).mean, MEASURES[name].unit) for name in COLUMNS),
+            *(format_value(result.interval(spec, name).mean, MEASURES[name].unit) for name in columns),
         )
         for spec in ranking
     )
-    best = {name: result.ranking(name)[0] for name in COLUMNS}
-    marked = {(ranking.index(best[name]), 3 + column) for column, name in enumerate(COLUMNS)} | {(0, 2)}
-    first = "makespan / bound" if score == "makespan_over_bound" else "time / optimum"
-    head = ("policy", "knows times", first, "mean turnaround", "99 % of tasks within", "energy", "cost")
+    best = {name: result.ranking(name)[0] for name in columns}
+    marked = {(ranking.index(best[name]), 3 + column) for column, name in enumerate(columns)} | {(0, 2)}
+    head = ("policy", "knows times", SCORE_TITLES[score], *columns.values())
     caption = "Means over the seeds, in brackets the 95 % bootstrap interval; bold is the best of a column."
     return Table(caption, head, rows, text_columns=2, emphasis=frozenset(marked))
 
@@ -46,7 +56,7 @@ def build_tests(result: Result) -> Table | None:
     best, *others = result.ranking(result.score)
     if len(result.outcomes) < 2 or not others:
         return None
-    names = (result.time, *TESTED_MEASURES)
+    names = _put_time_first(result, TESTED_MEASURES)
     rows = tuple(
         (quote_name(spec, NAME_WIDTH), *(_format_test(result, spec, best, name) for name in names)) for spec in others
     )
@@ -64,29 +74,29 @@ def _format_test(result: Result, spec: str, best: str, name: str) -> str:
     if not base:
         return "–"
     equal = "" if gap.excludes_zero() else "**=** "
-    share = _format_difference(gap.mean / base, gap.low / base, gap.high / base)
-    text = f"{equal}{share}, p {_format_p_value(p_value)}"
-    return text.replace(" ", "\u00a0").replace(",\u00a0p", ", p")  # a line breaks only before p
-
-
-def _format_difference(mean: float, low: float, high: float) -> str:
-    """Write a difference in per cent, or as a multiple from three times as much on."""
+    mean, low, high = (value / base for value in (gap.mean, gap.low, gap.high))
     if mean >= 2:
-        return f"× {1 + mean:.3g} [{1 + low:.3g}, {1 + high:.3g}]"
-    texts = [format_percent(value).removesuffix(" %") for value in (mean, low, high)]
-    return f"{texts[0]} % [{texts[1]}, {texts[2]}]"
-
-
-def _format_p_value(value: float) -> str:
-    return "< 0.001" if value < 0.001 else f"{value:.3f}" if value < 0.1 else f"{value:.1f}"
+        share = f"× {1 + mean:.3g} [{1 + low:.3g}, {1 + high:.3g}]"
+    else:
+        low_text, high_text = (format_percent(value).removesuffix(" %") for value in (low, high))
+        share = f"{format_percent(mean)} [{low_text}, {high_text}]"
+    p_text = "< 0.001" if p_value < 0.001 else f"{p_value:.3f}" if p_value < 0.1 else f"{p_value:.1f}"
+    text = f"{equal}{share}, p {p_text}"
+    return text.replace(" ", "\u00a0").replace(",\u00a0p", ", p")  # a line breaks only before p
 
 
 def rank_all(result: Result) -> dict[str, dict[str, int]]:
     """Return the rank of every policy in every measure that matters."""
     # Isolated devices are always free, so nothing waits and no load has to be balanced.
     void = ("mean_waiting", "load_balance") if result.comparison.mode == "isolated" else ()
-    names = (result.time, *(name for name in RANKED_MEASURES if name not in void))
+    names = _put_time_first(result, [name for name in RANKED_MEASURES if name not in void])
     return {name: rank(result, name) for name in names}
+
+
+def _put_time_first(result: Result, names: Iterable[str]) -> list[str]:
+    """Return measures, first the one in seconds that belongs to the score; if it is turnaround, then the makespan."""
+    others = ("makespan", *names) if result.time == "mean_turnaround" else names
+    return list(dict.fromkeys((result.time, *others)))
 
 
 def rank(result: Result, name: str) -> dict[str, int]:
@@ -103,11 +113,9 @@ def rank(result: Result, name: str) -> dict[str, int]:
 
 def build_ranks(result: Result, ranks: dict[str, dict[str, int]]) -> Table:
     """Build the table of ranks by measure and policy, first places in bold."""
-    table = [[places[spec] for places in ranks.values()] for spec in result.ranking(result.score)]
-    rows = tuple(
-        (quote_name(spec, NAME_WIDTH), *map(str, places))
-        for spec, places in zip(result.ranking(result.score), table, strict=True)
-    )
+    ranking = result.ranking(result.score)
+    table = [[places[spec] for places in ranks.values()] for spec in ranking]
+    rows = tuple((quote_name(spec, NAME_WIDTH), *map(str, row)) for spec, row in zip(ranking, table, strict=True))
     caption = "The place of every policy in every measure (1 is best); those that cannot be told apart share one."
     head = ("policy", *(name.replace("_", " ") for name in ranks))
     return Table(caption, head, rows, emphasis=_find_cells(np.array(table) == 1))
@@ -118,14 +126,11 @@ def build_kinds(replay: Replay) -> Table | None:
     tasks, ran = replay.tasks, next(iter(replay.placements.values())).ran
     if int(ran.sum()) < 40:
         return None
-    large = tasks.size >= np.quantile(tasks.size[ran], 0.75)
-    small = tasks.size <= np.quantile(tasks.size[ran], 0.25)
-    light, heavy = tasks.compute_intensity < 0.5, tasks.compute_intensity >= 0.5
     groups = {
-        "smallest quarter": small,
-        "largest quarter": large,
-        "intensity below 0.5": light,
-        "intensity from 0.5 on": heavy,
+        "smallest quarter": tasks.size <= np.quantile(tasks.size[ran], 0.25),
+        "largest quarter": tasks.size >= np.quantile(tasks.size[ran], 0.75),
+        "intensity below 0.5": tasks.compute_intensity < 0.5,
+        "intensity from 0.5 on": tasks.compute_intensity >= 0.5,
     }
     masks = {name: rows & ran for name, rows in groups.items() if (rows & ran).any()}
     means = {
@@ -141,9 +146,9 @@ def build_kinds(replay: Replay) -> Table | None:
     return Table(caption, ("policy", *masks), rows, emphasis=_find_cells(table == table.min(axis=0)))
 
 
-def _find_cells(chosen: NDArray[np.bool_], first: int = 1) -> frozenset[tuple[int, int]]:
-    """Return the cells of a table for which an array is true; `first` is the column of the array's first."""
-    return frozenset((row, first + column) for row, column in np.argwhere(chosen).tolist())
+def _find_cells(chosen: NDArray[np.bool_]) -> frozenset[tuple[int, int]]:
+    """Return the cells of a table for which an array is true; its first column is the second of the table."""
+    return frozenset((row, 1 + column) for row, column in np.argwhere(chosen).tolist())
 
 
 def build_seeds(result: Result) -> Table | None:
@@ -155,7 +160,7 @@ def build_seeds(result: Result) -> Table | None:
     rows = tuple(
         (
             str(outcome.seed),
-            format_quantity(outcome.bound.makespan, "s"),
+            format_quantity(_find_bound(outcome, score), "s"),
             *(format_value(outcome.measures[spec][score], "×") for spec in ranking),
         )
         for outcome in result.outcomes
@@ -166,3 +171,9 @@ def build_seeds(result: Result) -> Table | None:
         for row, outcome in enumerate(result.outcomes)
     )
     return Table(f"{score.replace('_', ' ').capitalize()}, seed by seed; bold won.", head, rows, emphasis=marked)
+
+
+def _find_bound(outcome: Outcome, score: str) -> float:
+    """Return what the score of most policies is relative to, in seconds."""
+    is_turnaround = score == "turnaround_over_bound"
+    return outcome.turnaround_bounds[WHOLE].mean if is_turnaround else outcome.bound.makespan

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
-WIDTH = 6.6
-"""Inches: the text width of a page, so that a printed figure is not scaled."""
+FORMATS = ("png", "svg", "pdf")
+WIDTH = 6.6  # inches: the text width of a page, so that a printed figure is not scaled
 INK, SOFT, LIMIT, GRID = "#1b2430", "#566273", "#b3261e", "#d5dae1"
 STYLE: dict[Any, Any] = {
     "font.size": 8.5,
@@ -86,8 +86,14 @@ MARKERS: dict[registry.Marker, Any] = {
     "tee": _polygon((-1, 1), (1, 1), (1, 0.3), (0.35, 0.3), (0.35, -1), (-0.35, -1), (-0.35, 0.3), (-1, 0.3)),
     "notch": _polygon((-0.9, 0.9), (0, 0.1), (0.9, 0.9), (0.9, -0.9), (-0.9, -0.9)),
     "kite": "d",
+    "arrow": _polygon((0, 1), (0.9, 0), (0.4, 0), (0.4, -1), (-0.4, -1), (-0.4, 0), (-0.9, 0)),
+    "ell": _polygon((-0.9, 0.9), (-0.2, 0.9), (-0.2, -0.2), (0.9, -0.2), (0.9, -0.9), (-0.9, -0.9)),
+    "steps": _polygon(
+        (-0.9, -0.9), (-0.9, -0.3), (-0.3, -0.3), (-0.3, 0.3), (0.3, 0.3), (0.3, 0.9), (0.9, 0.9), (0.9, -0.9)
+    ),
 }
 """The registry's shapes in matplotlib: its own marker that comes nearest, else the outline."""
+MODEL_FILE = re.compile(r":model=(?:[^:]*/)?([^:/]+?)(?:\.\w+)?(?=:|$)")
 SERIES = ("eft", "price", "min_min", "max_min", "sufferage", "heft", "peft", "cpop")
 """Schedulers whose styles are used for series that are not schedulers, while no scheduler takes them."""
 
@@ -95,7 +101,9 @@ SERIES = ("eft", "price", "min_min", "max_min", "sufferage", "heft", "peft", "cp
 def plot_styles(names: Iterable[str]) -> dict[str, PlotStyle]:
     """Return a style for every name, no two alike while there are any left; clairvoyant schedulers are hatched."""
     names = list(names)
-    described = registry.describe(name for name in names if _is_scheduler(name))
+    bases = {name: registry.split_spec(name)[0] for name in names}
+    known = [name for name, base in bases.items() if base in registry.schedulers or ".py" in base]
+    described = registry.describe(known)
     styles = {name: _plot_style(each) for name, each in described.items()}
     taken = {style.colour for style in styles.values()}
     spare = [_plot_style(each, hatched=False) for each in registry.describe(SERIES).values()]
@@ -105,26 +113,17 @@ def plot_styles(names: Iterable[str]) -> dict[str, PlotStyle]:
     return {name: styles[name] for name in names}
 
 
-def _is_scheduler(name: str) -> bool:
-    base, _ = registry.split_spec(name)
-    return base in registry.schedulers or ".py" in base
-
-
 def _plot_style(each: registry.Description, hatched: bool = True) -> PlotStyle:
     style = each.style
     hatch = "////" if hatched and each.clairvoyant else ""
     return PlotStyle(style.light, MARKERS[style.marker], (0.0, style.dash or None), hatch)
 
 
-MODEL_FILE = re.compile(r":model=(?:[^:]*/)?([^:/]+?)(?:\.\w+)?(?=:|$)")
-"""The option that names a model file, of which only the stem is shown."""
-
-
 def label(name: str, widest: int = 24) -> str:
     """Return a scheduler's name as a figure or table shows it: no folders, not too long."""
     head, colon, rest = name.partition(".py")
     short = f"{Path(head).name}{colon}{rest}" if colon else name
-    short = MODEL_FILE.sub(r":model=\1", short)
+    short = MODEL_FILE.sub(r":model=\1", short)  # only the stem
     return short if len(short) <= widest else short[: widest - 1] + "…"
 
 
@@ -194,9 +193,6 @@ def add_legend(ax: Axes, names: Sequence[str]) -> None:
 def add_title(ax: Axes, text: str) -> None:
     """Write a title above a figure that will stand alone."""
     _get_figure(ax).suptitle(text, x=0.01, ha="left", fontsize=8.5, color=SOFT)
-
-
-FORMATS = ("png", "svg", "pdf")
 
 
 def save_figure(ax: Axes, path: str | Path) -> None:

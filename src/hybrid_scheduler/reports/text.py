@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from hybrid_scheduler import registry
 from hybrid_scheduler.core.formatting import format_count, format_factor, format_percent, format_value
-from hybrid_scheduler.core.metrics import MEASURES, Interval
+from hybrid_scheduler.core.metrics import MEASURES
 from hybrid_scheduler.reports.style import label
-from hybrid_scheduler.studies.compare import Result, Verdict
+from hybrid_scheduler.studies.compare import ANY, WHOLE, Result, Verdict
 
 OTHER_MEASURES = {"mean_turnaround": "shortest mean turnaround", "energy": "least energy", "cost": "lowest cost"}
-LONGER_TEXT = {"makespan": "its makespan is {}", "total_time": "its tasks take {} time"}
+LONGER_TEXT = {
+    "makespan": "its makespan is {}",
+    "total_time": "its tasks take {} time",
+    "mean_turnaround": "its mean turnaround is {}",
+}
+
+SCORE_TEXT = {
+    "execution_over_best": "the closed-form optimum",
+    "turnaround_over_bound": "the certified bound of mean turnaround",
+}
+"""What scores are relative to; makespans are to the bound, as `bound_name` calls it."""
 
 
 def summarise(result: Result) -> tuple[str, ...]:
@@ -21,26 +31,24 @@ def summarise(result: Result) -> tuple[str, ...]:
         lines += [_describe_lead(verdict), _describe_blind_gap(result, score, ranking)]
         lines.append(_describe_last(result, verdict, ranking[-1]))
         lines += _describe_other_leaders(result, verdict.winner)
-    lines += _describe_lost_tasks(result)
+    rejected, spilled = result.describe_lost_tasks(quote_name)
+    lines.append(f"{rejected}, the same ones for every policy." if rejected else "")
+    lines.append(f"{spilled[0].upper()}{spilled[1:]}." if spilled else "")
     return tuple(line for line in lines if line)
 
 
 def _describe_winner(result: Result, verdict: Verdict, policies: int) -> str:
     each = result.interval(verdict.winner, verdict.measure)
-    what = bound_name(result) if verdict.measure == "makespan_over_bound" else "the closed-form optimum"
+    what = SCORE_TEXT.get(verdict.measure) or bound_name(result)
     names = [label(spec, 34) for spec in verdict.winners]
     if verdict.is_tie:
         place = f"Tie of {', '.join(names[:-1])} and {names[-1]}, first of {count_policies(policies)}"
     else:
         place = f"{names[0]} came first of {count_policies(policies)}" if policies > 1 else f"{names[0]} ran alone"
-    return f"**{place}**: {format_value(each.mean, '×')} × {what}{_format_spread(each, verdict.num_seeds)}."
-
-
-def _format_spread(each: Interval, seeds: int) -> str:
-    if seeds < 2:
-        return " (one seed: no interval)"
-    ends = f"{format_value(each.low, '×')} to {format_value(each.high, '×')}"
-    return f" (95 % interval {ends}, {format_count(seeds, 'seed')})"
+    mean, low, high = (format_value(value, "×") for value in (each.mean, each.low, each.high))
+    seeds = format_count(verdict.num_seeds, "seed")
+    spread = "one seed: no interval" if verdict.num_seeds < 2 else f"95 % interval {low} to {high}, {seeds}"
+    return f"**{place}**: {mean} × {what} ({spread})."
 
 
 def _describe_bound(result: Result, verdict: Verdict) -> str:
@@ -51,6 +59,12 @@ def _describe_bound(result: Result, verdict: Verdict) -> str:
         return (
             f"No schedule can end before the bound, so it ends **at most {above} later than the best there is**, "
             "known or unknown."
+        )
+    if verdict.measure == "turnaround_over_bound":
+        covered = "" if verdict.winner in result.list_splitting() else " of whole tasks"
+        return (
+            f"No schedule{covered} has a mean below the bound, so its tasks take **at most {above} longer on average "
+            "than with the best there is**, known or unknown."
         )
     return f"Every device was always free; its tasks take {above} longer than with the best splits."
 
@@ -97,9 +111,14 @@ def _describe_last(result: Result, verdict: Verdict, last: str) -> str:
 
 
 def _describe_other_leaders(result: Result, winner: str) -> list[str]:
-    """Name the leaders in turnaround, energy and cost that are not the winner, and what their lead costs in time."""
+    """Name the leaders in other measures that are not the winner, and what their lead costs in time."""
     lines = []
-    for name, superlative in OTHER_MEASURES.items():
+    others = OTHER_MEASURES
+    if result.time in others:
+        others = {"makespan": "shortest makespan"} | {
+            name: each for name, each in others.items() if name != result.time
+        }
+    for name, superlative in others.items():
         best = result.ranking(name)[0]
         gap = result.difference(winner, best, name)
         if best == winner or (len(result.outcomes) > 1 and not gap.excludes_zero()):
@@ -112,23 +131,33 @@ def _describe_other_leaders(result: Result, winner: str) -> list[str]:
     return lines
 
 
+def describe_turnaround(result: Result) -> tuple[str, ...]:
+    """Return sentences on the shortest mean turnaround, what no schedule can reach, and whom that covers."""
+    best = result.ranking("mean_turnaround")[0]
+    mean, over = (result.interval(best, name).mean for name in ("mean_turnaround", "turnaround_over_bound"))
+    whole, some = (format_value(result.turnaround_bound(each), "s") for each in (WHOLE, ANY))
+    certificates = [each for outcome in result.outcomes for each in outcome.turnaround_bounds.values()]
+    checked = "separate code has checked every proof"
+    if not all(each.verified for each in certificates):
+        checked = "**but a proof did not pass its check: please report this**"
+    lines = [
+        f"From its arrival to its end a task takes {format_value(mean, 's')} on average with {quote_name(best)}, "
+        "the shortest of all.",
+        f"No schedule of whole tasks has a mean below {whole}, whatever it knows of the future and however it orders "
+        f"its queues; {checked}.",
+        f"{quote_name(best)} is at {format_value(over, '×')} × its bound: **at most "
+        f"{format_percent(max(over - 1.0, 0.0))} is left to gain**, and less without knowing the future.",
+    ]
+    if splitting := result.list_splitting():
+        lines.append(
+            f"{join_names(splitting)} split tasks, which only a weaker bound covers: {some} for any schedule."
+        )
+    return tuple(lines)
+
+
 def format_excess(share: float) -> str:
     """Write by how much something is larger: in per cent up to double, then as a multiple."""
     return f"{format_percent(share)} more" if share < 1 else f"{format_factor(1 + share)} as much"
-
-
-def _describe_lost_tasks(result: Result) -> list[str]:
-    lines = []
-    rejected = max(result.interval(spec, "rejected").mean for spec in result.comparison.schedulers)
-    if rejected > 0:
-        lines.append(f"{rejected:g} tasks a seed fit no device and were rejected, the same ones for every policy.")
-    spilled = {spec: result.interval(spec, "spilled").mean for spec in result.comparison.schedulers}
-    worst = max(spilled, key=lambda spec: spilled[spec])
-    if spilled[worst] > 0:
-        lines.append(
-            f"Tasks that did not fit where they were sent: up to {spilled[worst]:g} a seed ({quote_name(worst)})."
-        )
-    return lines
 
 
 def describe_knowledge(spec: str) -> str:

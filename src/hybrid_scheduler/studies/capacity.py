@@ -6,11 +6,10 @@ from copy import deepcopy
 from dataclasses import dataclass
 
 from hybrid_scheduler import registry
-from hybrid_scheduler.core.cluster import Cluster
+from hybrid_scheduler.core import Cluster, Tasks
 from hybrid_scheduler.core.lane import Lane
 from hybrid_scheduler.core.metrics import Interval, bootstrap
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
-from hybrid_scheduler.core.tasks import Tasks
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.schedulers.scheduler import Scheduler
 from hybrid_scheduler.studies.pretraining import load_or_train

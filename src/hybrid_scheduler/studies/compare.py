@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,7 +18,8 @@ import numpy as np
 
 from hybrid_scheduler import registry
 from hybrid_scheduler.bounds.makespan import Bound, critical_path_bound, lower_bound
-from hybrid_scheduler.core.cluster import Cluster
+from hybrid_scheduler.bounds.turnaround import turnaround_bound, verify_turnaround_bound
+from hybrid_scheduler.core import Cluster, Placements, Tasks
 from hybrid_scheduler.core.compiler import core_count
 from hybrid_scheduler.core.formatting import (
     format_count,
@@ -25,10 +27,12 @@ from hybrid_scheduler.core.formatting import (
     format_percent,
     format_quantity,
     format_table,
+    format_value,
 )
 from hybrid_scheduler.core.lane import Lane
 from hybrid_scheduler.core.metrics import (
     MEASURES,
+    SLOWDOWN_FLOOR,
     Interval,
     bootstrap,
     bootstrap_paired,
@@ -37,10 +41,9 @@ from hybrid_scheduler.core.metrics import (
     win_counts,
 )
 from hybrid_scheduler.core.physics import best_split_times, class_times
-from hybrid_scheduler.core.placements import Placements
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
-from hybrid_scheduler.core.tasks import Tasks
-from hybrid_scheduler.errors import InputError
+from hybrid_scheduler.core.tasks import Floats
+from hybrid_scheduler.errors import InputError, unknown_name
 from hybrid_scheduler.studies.pretraining import load_or_train
 from hybrid_scheduler.workloads.source import Source
 
@@ -50,8 +53,23 @@ Progress = Callable[[int, int], None]
 RELATIVE_ROUNDING = 1e-9
 """Differences below this share of the mean come from the order of summation."""
 NO_DIFFERENCE = Interval(0.0, 0.0, 0.0)
-TABLE = {"mean_turnaround": "turnaround", "p99_turnaround": "p99", "energy": "energy", "cost": "cost"}
-"""Measures that the summary shows beside the score, with the titles of their columns."""
+SCORES = {"makespan": "makespan_over_bound", "turnaround": "turnaround_over_bound"}
+"""Measures by which a comparison may judge."""
+TITLES = {
+    "makespan_over_bound": "makespan / bound",
+    "turnaround_over_bound": "turnaround / bound",
+    "execution_over_best": "time / best",
+    "mean_turnaround": "turnaround",
+    "p99_turnaround": "p99",
+}
+"""Titles of columns that are not called as their measure."""
+
+WHOLE, ANY = "whole tasks", "any schedule"
+"""The schedules that a bound of turnaround covers: those that split no task, or all."""
+MAX_CERTIFIED_TASKS = 5000
+"""Tasks beyond which turnaround is certified only if it is the score: the search takes longer than the policies."""
+SEARCH_STEPS = 100
+"""Steps of the search unless turnaround is the score, which is worth a long one."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +82,8 @@ class Comparison:
     mode: str = "queued"
     seeds: tuple[int, ...] = tuple(range(10))
     measured: bool = False  # True: tasks really ran, nothing was simulated
+    score: str = "makespan"  # a key of `SCORES`: what the verdict goes by
+    slowdown_floor: float = SLOWDOWN_FLOOR  # seconds that bounded slowdown takes an execution for at least
 
     @property
     def origin(self) -> str:
@@ -77,6 +97,13 @@ class Comparison:
             raise InputError(f"a scheduler is named twice in {', '.join(self.schedulers)}: name each once")
         if not self.seeds:
             raise InputError("no seed to compare on: give at least one")
+        if not 0 < self.slowdown_floor < math.inf:
+            raise InputError(f"the threshold of slowdown is {self.slowdown_floor:g}, expected seconds above 0")
+        if self.score not in SCORES:
+            raise unknown_name("score", self.score, SCORES)
+        if self.score == "turnaround" and (self.mode == "isolated" or self.measured):
+            where = "measured times prove no bound" if self.measured else "isolated tasks never wait"
+            raise InputError(f"score 'turnaround' is for simulated queues, and {where}: take 'makespan'")
         for spec in self.schedulers:
             registry.schedulers.create(spec)  # fails here, before any work, if it is unknown
 
@@ -89,6 +116,8 @@ class Comparison:
             "mode": self.mode,
             "seeds": list(self.seeds),
             **({"measured": True} if self.measured else {}),
+            **({"score": self.score} if self.score != "makespan" else {}),
+            **({"slowdown_floor": self.slowdown_floor} if self.slowdown_floor != SLOWDOWN_FLOOR else {}),
         }
 
     @classmethod
@@ -101,12 +130,23 @@ class Comparison:
             mode=data["mode"],
             seeds=tuple(data["seeds"]),
             measured=bool(data.get("measured", False)),
+            score=data.get("score", "makespan"),
+            slowdown_floor=data.get("slowdown_floor", SLOWDOWN_FLOOR),
         )
 
 
 @dataclass(frozen=True)
+class TurnaroundCertificate:
+    """What is kept of a certified lower bound of mean turnaround; `verified`: other code has checked it."""
+
+    mean: float
+    kind: str
+    verified: bool
+
+
+@dataclass(frozen=True)
 class Outcome:
-    """One seed of a comparison: statistics of the workload, the bound, and the measures of every scheduler."""
+    """One seed of a comparison: statistics of the workload, the bounds, and the measures of every scheduler."""
 
     seed: int
     workload: dict[str, float]
@@ -114,6 +154,9 @@ class Outcome:
     measures: dict[str, dict[str, float]]
     decision_seconds: dict[str, float]  # wall time per decision on this machine, measured
     utilisation: dict[str, dict[str, float]]  # busy share by scheduler and device
+    turnaround_bounds: Mapping[str, TurnaroundCertificate] = field(
+        default_factory=dict
+    )  # WHOLE, ANY too if a task was split; or none
 
 
 @dataclass(frozen=True)
@@ -169,13 +212,15 @@ class Result:
 
     @property
     def score(self) -> str:
-        """The measure that decides: makespan over bound; isolated, execution time over the closed-form optimum."""
-        return "execution_over_best" if self.comparison.mode == "isolated" else "makespan_over_bound"
+        """The measure that decides: time over its bound; isolated, execution time over the closed-form optimum."""
+        return "execution_over_best" if self.comparison.mode == "isolated" else SCORES[self.comparison.score]
 
     @property
     def time(self) -> str:
         """The measure in seconds that belongs to the score."""
-        return "total_time" if self.comparison.mode == "isolated" else "makespan"
+        if self.comparison.mode == "isolated":
+            return "total_time"
+        return "mean_turnaround" if self.comparison.score == "turnaround" else "makespan"
 
     @property
     def verdict(self) -> Verdict:
@@ -186,26 +231,18 @@ class Result:
         """Return the verdict by any measure of which less is better."""
         best, *others = self.ranking(name)
         seeds = len(self.outcomes)
-        tied = [spec for spec in others if self._ties(spec, best, name)]
         if not others:
             return Verdict(name, seeds, (best,))
-        runner_up = (tied or others)[0]
-        gap, base = self.difference(runner_up, best, name), self.interval(runner_up, name).mean
-        return Verdict(
-            name,
-            seeds,
-            (best, *tied),
-            runner_up,
-            gap,
-            lead=Interval(gap.mean / base, gap.low / base, gap.high / base) if base else NO_DIFFERENCE,
-            ratio=base / (base - gap.mean) if base != gap.mean else math.nan,
-            seeds_won=self.wins(name)[best][runner_up],
-        )
-
-    def _ties(self, scheduler: str, best: str, name: str) -> bool:
-        gap = self.difference(scheduler, best, name)
+        gaps = {spec: self.difference(spec, best, name) for spec in others}
         rounding = RELATIVE_ROUNDING * abs(self.interval(best, name).mean)
-        return not (gap.low > rounding or gap.high < -rounding)  # so written, an undefined difference ties
+        # So written, an undefined difference ties.
+        tied = [spec for spec, gap in gaps.items() if not (gap.low > rounding or gap.high < -rounding)]
+        runner_up = (tied or others)[0]
+        gap, base = gaps[runner_up], self.interval(runner_up, name).mean
+        lead = Interval(gap.mean / base, gap.low / base, gap.high / base) if base else NO_DIFFERENCE
+        ratio = base / (base - gap.mean) if base != gap.mean else math.nan
+        seeds_won = self.wins(name)[best][runner_up]
+        return Verdict(name, seeds, (best, *tied), runner_up, gap, lead, ratio, seeds_won)
 
     def values(self, scheduler: str, name: str) -> list[float]:
         """Return one measure of a scheduler, seed by seed."""
@@ -218,6 +255,16 @@ class Result:
     def difference(self, scheduler: str, baseline: str, name: str) -> Interval:
         """Return the paired difference between two schedulers with its 95 % interval."""
         return bootstrap_paired(self.values(scheduler, name), self.values(baseline, name))
+
+    @property
+    def has_turnaround_bounds(self) -> bool:
+        """Whether turnaround was certified; not for isolated, measured and very long runs."""
+        return all(outcome.turnaround_bounds for outcome in self.outcomes)
+
+    def turnaround_bound(self, covered: str) -> float:
+        """Return the mean of the bound for `WHOLE` or `ANY` over the seeds that have it; NaN if none has."""
+        found = [each.turnaround_bounds[covered].mean for each in self.outcomes if covered in each.turnaround_bounds]
+        return float(np.mean(found)) if found else math.nan
 
     def speedup(self, scheduler: str, baseline: str) -> Interval:
         """Return how many times as fast as a baseline a scheduler is: the mean of the ratios seed by seed."""
@@ -249,10 +296,17 @@ class Result:
             arrivals = f"{workload['arrival_rate']:.3g} tasks/s"
         tasks, seeds = format_count(int(workload["num_tasks"]), "task"), format_count(len(self.outcomes), "seed")
         setup = f"{comparison.cluster.describe()}, {comparison.mode}, {seeds}, {comparison.origin}"
+        setup = "; ".join((setup, *(note.partition(":")[0].lower() for note in self.assumptions)))
         return f"{comparison.source.title}: {tasks}, {arrivals}, {setup}"
 
+    @property
+    def assumptions(self) -> Sequence[str]:
+        """What about the tasks was not measured but assumed, because someone asked for it."""
+        notes: Sequence[str] = self.outcomes[0].workload.get("assumed", ())  # type: ignore[assignment]
+        return notes
+
     def describe_bound(self) -> str:
-        """Return one line on what the score is relative to."""
+        """Return a line on what the score is relative to, and one on the bound of turnaround."""
         if self.comparison.mode == "isolated":
             return "every device is always free; 1.000 is the closed-form optimum of each task"
         makespan = format_quantity(float(np.mean([outcome.bound.makespan for outcome in self.outcomes])), "s")
@@ -261,35 +315,78 @@ class Result:
         bound = self.outcomes[0].bound
         prices = ", ".join(f"{name} {price:.3g}" for name, price in bound.prices.items() if price)
         proof = f"prices {prices}" if prices else "longest chain" if len(bound.path) > 1 else "one long task"
-        return f"certified bound {makespan}: no schedule is faster ({proof})"
+        return "\n".join(
+            (f"certified bound {makespan}: no schedule is faster ({proof})", *self._describe_turnaround())
+        )
+
+    def _describe_turnaround(self) -> Iterator[str]:
+        """Yield a line on the bound of turnaround, or on why there is none."""
+        if self.has_turnaround_bounds:
+            whole, some = (format_quantity(self.turnaround_bound(each), "s") for each in (WHOLE, ANY))
+            bounds = [each for outcome in self.outcomes for each in outcome.turnaround_bounds.values()]
+            doubt = "" if all(each.verified for each in bounds) else "; NOT VERIFIED, please report this"
+            splits = " if no task is split"
+            if self.list_splitting():
+                splits = f", {some} if tasks are split" if some != whole else ""
+            yield f"certified turnaround {whole}: no mean is below it{splits}{doubt}"
+        elif self.outcomes[0].workload["num_tasks"] > MAX_CERTIFIED_TASKS:
+            yield f"turnaround of more than {MAX_CERTIFIED_TASKS:,} tasks is certified by --score turnaround alone"
 
     def table(self, width: int = 80) -> list[str]:
-        """Return the lines of a table of the schedulers, best first."""
-        score = "time / best" if self.comparison.mode == "isolated" else "makespan / bound"
+        """Return the lines of a table of the schedulers, best first; what does not fit into the width is left out."""
+        others = [name for name in SCORES.values() if self.has_turnaround_bounds and name != self.score]
+        shown = [self.score, "mean_turnaround", *others, "p99_turnaround", "energy", "cost"]
+        spread = {self.score, *others}  # shown with intervals
+        lines = self._format_rows(shown, spread, width)
+        for cut in (*others, "cost", "energy", "p99_turnaround", *others):
+            if len(lines[0]) <= width:
+                break
+            (spread if cut in spread else shown).remove(cut)
+            lines = self._format_rows(shown, spread, width)
+        return lines
+
+    def _format_rows(self, shown: Sequence[str], spread: set[str], width: int) -> list[str]:
+        beside = {name: "/ bound" for name in shown if name == "turnaround_over_bound" and name not in spread}
         rows = [
-            (
-                shorten(spec, width),
-                format_interval(self.interval(spec, self.score), "×"),
-                *(format_quantity(self.interval(spec, name).mean, MEASURES[name].unit) for name in TABLE),
-            )
+            (shorten(spec, width), *(self._format_cell(spec, name, name in spread) for name in shown))
             for spec in self.ranking(self.score)
         ]
-        return format_table(("scheduler", score, *TABLE.values()), rows)
+        return format_table(("scheduler", *((TITLES | beside).get(name, name) for name in shown)), rows)
+
+    def _format_cell(self, spec: str, name: str, spread: bool) -> str:
+        each, unit = self.interval(spec, name), MEASURES[name].unit
+        return format_interval(each, unit) if spread else format_value(each.mean, unit)
 
     def remarks(self, width: int = 80) -> list[str]:
-        """Return the verdict, and what happened to tasks that did not fit."""
-        schedulers = self.comparison.schedulers
-        lines = [self.verdict.describe(lambda spec: shorten(spec, width))] if len(schedulers) > 1 else []
-        means = {
-            name: {spec: self.interval(spec, name).mean for spec in schedulers} for name in ("rejected", "spilled")
-        }
-        if (rejected := max(means["rejected"].values())) > 0:
-            lines.append(f"{rejected:g} tasks a seed fit no device and were rejected")
-        worst = max(schedulers, key=lambda spec: means["spilled"][spec])
-        if (spilled := means["spilled"][worst]) > 0:
-            where = f"up to {spilled:g} a seed ({shorten(worst, width)})"
-            lines.append(f"tasks that did not fit where they were sent: {where}")
+        """Return the verdict, which policies split tasks, what did not fit, and what was assumed."""
+        name = partial(shorten, width=width)
+        verdict = self.verdict.describe(name) if len(self.comparison.schedulers) > 1 else ""
+        lines = (verdict, self.describe_splitting(name), *self.describe_lost_tasks(name), *self.assumptions)
         return [part for line in lines for part in textwrap.wrap(line, width)]
+
+    def describe_splitting(self, name: Callable[[str], str]) -> str:
+        """Return which schedulers split tasks and have the bound for any schedule; "" if it is the same, or none."""
+        found = self.list_splitting() if self.has_turnaround_bounds else []
+        if not found or self.turnaround_bound(ANY) == self.turnaround_bound(WHOLE):
+            return ""
+        bound = format_quantity(self.turnaround_bound(ANY), "s")
+        return f"turnaround / bound is over {bound} for those that split tasks: {', '.join(map(name, found))}"
+
+    def list_splitting(self) -> list[str]:
+        """Return the schedulers that split tasks: the bound for whole tasks does not cover them."""
+        return [spec for spec in self.comparison.schedulers if self.interval(spec, "split").mean > 0]
+
+    def describe_lost_tasks(self, name: Callable[[str], str]) -> tuple[str, str]:
+        """Return what happened to tasks that fit no device, and to those sent where they did not fit; "" if none."""
+        schedulers = self.comparison.schedulers
+        rejected = max(self.interval(spec, "rejected").mean for spec in schedulers)
+        spilled = {spec: self.interval(spec, "spilled").mean for spec in schedulers}
+        worst = max(spilled, key=lambda spec: spilled[spec])
+        where = f"up to {spilled[worst]:g} a seed ({name(worst)})"
+        return (
+            f"{rejected:g} tasks a seed fit no device and were rejected" if rejected > 0 else "",
+            f"tasks that did not fit where they were sent: {where}" if spilled[worst] > 0 else "",
+        )
 
 
 def shorten(spec: str, width: int = 80) -> str:
@@ -320,27 +417,79 @@ def _run_seed(comparison: Comparison, seed: int) -> Outcome:
     cluster, mode = comparison.cluster, comparison.mode
     tasks = comparison.source.tasks(seed, cluster)
     times = class_times(tasks, cluster)
-    bound = (lower_bound if mode == "queued" else critical_path_bound)(tasks, cluster, times)
     with_oracle = dict.fromkeys([*comparison.schedulers, "oracle"])
     runs = run_lanes(tasks, list(with_oracle), cluster, mode, seed)
     oracle = runs["oracle"][0]
-    best_execution = float(best_split_times(times, cluster)[oracle.ran].sum())
-    measures = {}
-    for spec in comparison.schedulers:
-        placements = runs[spec][0]
-        figures = measure(placements, bound.makespan)
-        figures["execution_over_best"] = figures["total_time"] / best_execution if best_execution else float("nan")
-        figures["regret"] = (
-            float(np.mean((placements.turnaround - oracle.turnaround)[oracle.ran])) if oracle.ran.any() else 0.0
-        )
-        measures[spec] = figures
-    seconds = {spec: runs[spec][1] / max(1, len(tasks)) for spec in comparison.schedulers}
-    names = [device.name for device in cluster.devices]
-    utilisation = {
-        spec: dict(zip(names, device_utilisation(runs[spec][0]).tolist(), strict=True))
-        for spec in comparison.schedulers
+    best = float(best_split_times(times, cluster)[oracle.ran].sum())
+
+    def measure_regret(placements: Placements) -> float:
+        gap = (placements.turnaround - oracle.turnaround)[oracle.ran]
+        return float(np.mean(gap)) if len(gap) else 0.0
+
+    split = any(runs[spec][0].split.any() for spec in comparison.schedulers)
+    bound, certificates = certify(comparison, tasks, split, times)
+    return measure_outcome(comparison, seed, tasks, bound, best, runs, measure_regret, certificates)
+
+
+def certify(
+    comparison: Comparison, tasks: Tasks, split: bool, times: Floats | None = None
+) -> tuple[Bound, dict[str, TurnaroundCertificate]]:
+    """Return the bounds of makespan and, where it is certified, of turnaround; `split` says that tasks were split."""
+    cluster, queued, asked = comparison.cluster, comparison.mode == "queued", comparison.score == "turnaround"
+    bound = (lower_bound if queued else critical_path_bound)(tasks, cluster, times)
+    if not (asked or (queued and len(tasks) <= MAX_CERTIFIED_TASKS)):
+        return bound, {}
+    return bound, certify_turnaround(tasks, cluster, split, times, None if asked else SEARCH_STEPS)
+
+
+def certify_turnaround(
+    tasks: Tasks, cluster: Cluster, split: bool, times: Floats | None = None, steps: int | None = None
+) -> dict[str, TurnaroundCertificate]:
+    """Return the checked bound of mean turnaround for schedules of whole tasks; if some are split, for any, too."""
+    bounds = {
+        covered: turnaround_bound(tasks, cluster, times, whole=covered == WHOLE, iterations=steps)
+        for covered in ((WHOLE, ANY) if split else (WHOLE,))
     }
-    return Outcome(seed, comparison.source.describe(tasks), bound, measures, seconds, utilisation)
+    return {
+        covered: TurnaroundCertificate(each.mean, each.kind, verify_turnaround_bound(each, tasks, cluster))
+        for covered, each in bounds.items()
+    }
+
+
+def measure_outcome(
+    comparison: Comparison,
+    seed: int,
+    tasks: Tasks,
+    bound: Bound,
+    best: float,
+    runs: Mapping[str, tuple[Placements, float]],
+    measure_regret: Callable[[Placements], float],
+    turnaround_bounds: Mapping[str, TurnaroundCertificate] | None = None,
+) -> Outcome:
+    """Return the measures of runs, each placements and wall seconds; `best` is the optimum of isolated tasks."""
+    certificates = turnaround_bounds or {}
+    measures, seconds, utilisation = {}, {}, {}
+    names = [device.name for device in comparison.cluster.devices]
+    for spec in comparison.schedulers:
+        placements, wall = runs[spec]
+        figures = measure_certified(placements, bound.makespan, certificates, comparison.slowdown_floor)
+        figures["execution_over_best"] = figures["total_time"] / best if best else math.nan
+        figures["regret"] = measure_regret(placements)
+        measures[spec], seconds[spec] = figures, wall / max(1, len(tasks))
+        utilisation[spec] = dict(zip(names, device_utilisation(placements).tolist(), strict=True))
+    workload = comparison.source.describe(tasks)
+    return Outcome(seed, workload, bound, measures, seconds, utilisation, certificates)
+
+
+def measure_certified(
+    placements: Placements,
+    bound: float,
+    certificates: Mapping[str, TurnaroundCertificate],
+    slowdown_floor: float = SLOWDOWN_FLOOR,
+) -> dict[str, float]:
+    """Return the measures of a run; its turnaround is compared with the certificate that covers its schedule."""
+    certificate = certificates.get(ANY if placements.split.any() else WHOLE)
+    return measure(placements, bound, certificate.mean if certificate else math.nan, slowdown_floor)
 
 
 def run_lanes(

@@ -6,6 +6,7 @@ An experiment runs over several seeds and returns an `ExperimentResult`: rows of
 from __future__ import annotations
 
 import csv
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from io import StringIO
@@ -17,23 +18,27 @@ import numpy as np
 
 from hybrid_scheduler import registry
 from hybrid_scheduler.bounds.makespan import lower_bound
-from hybrid_scheduler.core.cluster import Cluster
+from hybrid_scheduler.core import Cluster, Placements, Tasks
 from hybrid_scheduler.core.lane import Lane
-from hybrid_scheduler.core.metrics import Interval, bootstrap, measure
+from hybrid_scheduler.core.metrics import Interval, bootstrap
 from hybrid_scheduler.core.physics import best_split_times, class_times
-from hybrid_scheduler.core.placements import Placements
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
-from hybrid_scheduler.core.tasks import Ints, Tasks
+from hybrid_scheduler.core.tasks import Ints
 from hybrid_scheduler.errors import InputError, unknown_name
 from hybrid_scheduler.learning.durations import DurationModel
 from hybrid_scheduler.learning.features import FEATURES, FeatureTable, task_features
 from hybrid_scheduler.learning.labels import label_isolated
-from hybrid_scheduler.learning.predictors import RandomForestPredictor
+from hybrid_scheduler.learning.predictors import MODEL_TYPES, RandomForestPredictor, create_predictor
 from hybrid_scheduler.schedulers.hybrid_ml import HybridML
 from hybrid_scheduler.schedulers.learner import is_learner
-from hybrid_scheduler.schedulers.rl_agent import RLAgent
 from hybrid_scheduler.schedulers.scheduler import Scheduler
-from hybrid_scheduler.studies.compare import Progress, track
+from hybrid_scheduler.studies.compare import (
+    Progress,
+    TurnaroundCertificate,
+    certify_turnaround,
+    measure_certified,
+    track,
+)
 from hybrid_scheduler.studies.pretraining import SEED, load_or_train, pretrain_on_workloads
 from hybrid_scheduler.workloads.composition import select_rows
 from hybrid_scheduler.workloads.factorisations import build_factorisation
@@ -94,33 +99,34 @@ def run_experiment(
     return DATA_EXPERIMENTS[name](seeds, data, progress)
 
 
+def _installed(specs: Iterable[str]) -> tuple[str, ...]:
+    """Return the policies that this install can run; the table says by itself who took part."""
+    return registry.schedulers.leave_out_missing(specs)
+
+
 # --- on generated workloads ----------------------------------------------------------------------------------
 
 
 def run_shift(seeds: Iterable[int], cluster: Cluster, progress: Progress | None) -> ExperimentResult:
     """Train on compute-heavy tasks, then schedule light ones with gigabytes to move: who adapts? (isolated)."""
-    result = ExperimentResult("shift", "phase", ("total_time", "over_optimum", "static_over_this"))
+    result = ExperimentResult("shift", "phase", ("total_time", "mean_time", "over_optimum", "static_over_this"))
     for seed in track(seeds, progress):
         before = _generate("gpu_friendly", 2000, SEED + seed, 0.9, cluster)
         after = _generate("cpu_friendly", 500, seed, 0.9, cluster)
         best = float(best_split_times(class_times(after, cluster), cluster).sum())
         totals = {}
-        for name in ("static forest", "hybrid_ml", "rl_agent", "eft", "oracle", "greedy", "round_robin"):
-            policy = _train_isolated({"static forest": "hybrid_ml"}.get(name, name), before, cluster, seed)
+        names = ("static forest", "hybrid_ml", "rl_agent", "eft", "oracle", "greedy", "round_robin", "random")
+        for name in _installed(names):
+            spec = "hybrid_ml" if name == "static forest" else name
+            policy: Scheduler = registry.schedulers.create(spec, seed=seed)
+            if is_learner(policy):
+                policy.pretrain(before, cluster, "isolated")
             policy.learn_every = 0 if name == "static forest" else policy.learn_every
             totals[name] = float(np.nansum(_simulate(policy, after, cluster, "isolated").execution))
         for name, total in totals.items():
             ratios = {"over_optimum": total / best, "static_over_this": totals["static forest"] / total}
-            result.add(name, "after the shift", seed, total_time=total, **ratios)
+            result.add(name, "after the shift", seed, total_time=total, mean_time=total / len(after), **ratios)
     return result
-
-
-def _train_isolated(spec: str, tasks: Tasks, cluster: Cluster, seed: int) -> Scheduler:
-    """Return a policy trained on these isolated tasks and nothing else."""
-    policy: Scheduler = registry.schedulers.create(spec, seed=seed)
-    if is_learner(policy):
-        policy.pretrain(tasks, cluster, "isolated")
-    return policy
 
 
 def run_accuracy(seeds: Iterable[int], cluster: Cluster, progress: Progress | None) -> ExperimentResult:
@@ -139,6 +145,31 @@ def run_accuracy(seeds: Iterable[int], cluster: Cluster, progress: Progress | No
         over = float(_simulate(policy, unseen, cluster, "isolated").execution.sum()) / best
         result.add("forest", number, seed, test_r2=scores["test_r2"], mae=scores["mae"], execution_over_best=over)
     return result
+
+
+def run_models(seeds: Iterable[int], cluster: Cluster, progress: Progress | None) -> ExperimentResult:
+    """Compare types of models of the best GPU share: R² and error on unseen tasks, time to fit, what they learnt."""
+    measures = ("test_r2", "train_r2", "mae", "fit_seconds", "share_above_half_below_200_mb", "memory_importance")
+    result = ExperimentResult("models", "tasks learnt from", measures)
+    for seed, number, model_type in track(product(seeds, (1000, 3000), MODEL_TYPES), progress):
+        tasks = _generate("mixed", number, SEED + seed, 0.9, cluster)
+        model = create_predictor(model_type, random_state=seed)
+        rows, labels = task_features(tasks), label_isolated(class_times(tasks, cluster), cluster)
+        begin = time.process_time()
+        scores = model.fit(rows, labels, cv=0) | {"fit_seconds": time.process_time() - begin}
+        model.feature_names_ = FEATURES
+        small = tasks.memory_required < SMALL_MEMORY
+        to_gpu = float((model.predict(rows[small]) > 0.5).mean())
+        by_memory = sum(value for name, value in model.feature_importance().items() if "memory" in name)
+        quality = {name: scores[name] for name in measures[:4]}
+        result.add(
+            model_type, number, seed, **quality, share_above_half_below_200_mb=to_gpu, memory_importance=by_memory
+        )
+    return result
+
+
+SMALL_MEMORY = 200.0
+"""MB below which, the guide says, a model learns not to use a GPU."""
 
 
 def run_isolated(seeds: Iterable[int], cluster: Cluster, progress: Progress | None) -> ExperimentResult:
@@ -161,9 +192,9 @@ def run_heavy(seeds: Iterable[int], cluster: Cluster, progress: Progress | None)
     """Schedule ten thousand tasks at full load: every featured policy, the main measures."""
     measures = ("makespan_over_bound", "mean_turnaround", "p99_turnaround", "energy", "cost")
     result = ExperimentResult("heavy", "load", measures)
-    names = tuple(registry.schedulers.featured)
     for seed in track(seeds, progress):
-        _add_runs(result, names, 1.0, seed, _generate("heavy", None, seed, 1.0, cluster), cluster)
+        policies = {name: load_or_train(name, cluster, seed) for name in _installed(registry.schedulers.featured)}
+        _add_runs(result, policies, 1.0, seed, _generate("heavy", None, seed, 1.0, cluster), cluster)
     return result
 
 
@@ -172,7 +203,43 @@ def run_load(seeds: Iterable[int], cluster: Cluster, progress: Progress | None) 
     result = ExperimentResult("load", "offered load", ("makespan_over_bound", "mean_turnaround"))
     names = ("hybrid_ml", "rl_agent", "eft", "price", "oracle", "greedy", "round_robin")
     for seed, load in track(product(seeds, (0.2, 0.5, 0.8, 0.96, 1.2, 1.6, 2.0)), progress):
-        _add_runs(result, names, load, seed, _generate("long_tail", 3000, seed, load, cluster), cluster)
+        policies = {name: load_or_train(name, cluster, seed) for name in _installed(names)}
+        _add_runs(result, policies, load, seed, _generate("long_tail", 3000, seed, load, cluster), cluster)
+    return result
+
+
+CELLS = (
+    ("mixed", 0.5),
+    ("mixed", 0.9),
+    ("mixed", 2.0),
+    ("long_tail", 0.9),
+    ("gpu_friendly", 0.9),
+    ("cpu_friendly", 0.9),
+)
+ORDERED = (
+    "eft",
+    "price",
+    "spt",
+    "least_increase",
+    "srpt_age",
+    "heteroprio",
+    "hybrid_ml",
+    "hybrid_ml:order=fifo",
+    "rl_agent",
+    "rl_agent:order=fifo",
+)
+"""Workloads and loads of the experiment on turnaround, and who takes part: learners with and without an order."""
+TURNAROUND_TASKS = 2000
+
+
+def run_turnaround(seeds: Iterable[int], cluster: Cluster, progress: Progress | None) -> ExperimentResult:
+    """Set mean turnaround against its certified bound: queues by arrival, shortest first, with ageing, as learnt."""
+    measures = ("turnaround_over_bound", "mean_turnaround", "p99_turnaround", "makespan_over_bound", "energy")
+    result = ExperimentResult("turnaround", "workload and load", measures)
+    for seed, (preset, load) in track(product(seeds, CELLS), progress):
+        policies = {spec: load_or_train(spec, cluster, seed) for spec in _installed(ORDERED)}
+        tasks = _generate(preset, TURNAROUND_TASKS, seed, load, cluster)
+        _add_runs(result, policies, f"{preset}, {load:g}", seed, tasks, cluster)
     return result
 
 
@@ -181,10 +248,8 @@ def run_pareto(seeds: Iterable[int], cluster: Cluster, progress: Progress | None
     measures = ("makespan_over_bound", "mean_turnaround", "energy", "cost")
     result = ExperimentResult("pareto", "energy weight", measures)
     for seed, weight in track(product(seeds, (0.0, 0.25, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)), progress):
-        tasks = _generate("mixed", 3000, seed, 0.7, cluster)
-        policy = registry.schedulers.create(f"hybrid_ml:energy_weight={weight}", seed=seed)
-        figures = measure(_simulate(policy, tasks, cluster), lower_bound(tasks, cluster).makespan)
-        result.add("hybrid_ml", weight, seed, **{name: figures[name] for name in measures})
+        policies = {"hybrid_ml": registry.schedulers.create(f"hybrid_ml:energy_weight={weight}", seed=seed)}
+        _add_runs(result, policies, weight, seed, _generate("mixed", 3000, seed, 0.7, cluster), cluster)
     return result
 
 
@@ -193,7 +258,10 @@ def run_learning(seeds: Iterable[int], cluster: Cluster, progress: Progress | No
     result = ExperimentResult("learning", "tasks seen", ("makespan_over_bound", "regret"))
     block, blocks = 2000, 10
     for seed in track(seeds, progress):
-        agents = {"from scratch": RLAgent(seed=seed), "pretrained": load_or_train("rl_agent", cluster, seed)}
+        agents = {
+            "from scratch": registry.schedulers.create("rl_agent", seed=seed),
+            "pretrained": load_or_train("rl_agent", cluster, seed),
+        }
         for number in range(blocks):
             tasks = _generate("mixed", block, seed * 100 + number, 2.0, cluster)
             bound = lower_bound(tasks, cluster).makespan
@@ -215,21 +283,32 @@ def _simulate(policy: Scheduler, tasks: Tasks, cluster: Cluster, mode: str = "qu
 
 
 def _add_runs(
-    result: ExperimentResult, names: Iterable[str], x: float, seed: int, tasks: Tasks, cluster: Cluster
+    result: ExperimentResult,
+    policies: dict[str, Scheduler],
+    x: float | str,
+    seed: int,
+    tasks: Tasks,
+    cluster: Cluster,
 ) -> None:
     bound = lower_bound(tasks, cluster).makespan
-    for name in names:
-        figures = measure(_simulate(load_or_train(name, cluster, seed), tasks, cluster), bound)
+    runs = {name: _simulate(policy, tasks, cluster) for name, policy in policies.items()}
+    certificates = dict[str, TurnaroundCertificate]()
+    if "turnaround_over_bound" in result.measures:
+        certificates = certify_turnaround(tasks, cluster, any(each.split.any() for each in runs.values()))
+    for name, placements in runs.items():
+        figures = measure_certified(placements, bound, certificates)
         result.add(name, x, seed, **{key: figures[key] for key in result.measures})
 
 
 Experiment = Callable[[Iterable[int], Cluster, Progress | None], ExperimentResult]
 EXPERIMENTS: dict[str, Experiment] = {
     "accuracy": run_accuracy,
+    "models": run_models,
     "isolated": run_isolated,
     "shift": run_shift,
     "heavy": run_heavy,
     "load": run_load,
+    "turnaround": run_turnaround,
     "pareto": run_pareto,
     "learning": run_learning,
 }
@@ -265,15 +344,9 @@ def run_kernels(seeds: Iterable[int], data: Path, progress: Progress | None) -> 
         turnarounds = _schedule_unseen(split_kernels(data / KERNELS, seed, KERNEL_TASKS, LOAD), seed)
         best = turnarounds[TRUE]
         for name, turnaround in turnarounds.items():
-            result.add(
-                name,
-                LOAD,
-                seed,
-                mean_turnaround=float(turnaround.mean()),
-                over_true=float(turnaround.mean() / best.mean()),
-                regret=float((turnaround - best).mean()),
-                p95_turnaround=float(np.percentile(turnaround, 95)),
-            )
+            mean, over = float(turnaround.mean()), float(turnaround.mean() / best.mean())
+            regret, p95 = float((turnaround - best).mean()), float(np.percentile(turnaround, 95))
+            result.add(name, LOAD, seed, mean_turnaround=mean, over_true=over, regret=regret, p95_turnaround=p95)
     return result
 
 
@@ -284,12 +357,13 @@ def split_kernels(
     found = reader.read_all([path])
     if found.cluster is None:
         raise InputError(f"{path} names no machines: give a table of kernels with times on a CPU and on GPUs")
-    train_rows, test_rows = split_groups(groups(path, by), seed, share)
-    train, test = (
-        _draw_stream(found.tasks, rows, seed, stream, count, load, found.cluster)
-        for rows, stream in ((train_rows, TRAIN), (test_rows, TEST))
-    )
-    return KernelSplit(train, test, train_rows, test_rows, found.cluster)
+    rows, streams = split_groups(groups(path, by), seed, share), list[Tasks]()
+    for stream, own in zip((TRAIN, TEST), rows, strict=True):
+        which, gaps = (np.random.default_rng([seed, STREAM, stream, column]) for column in range(2))
+        drawn = select_rows(found.tasks, own[which.integers(0, len(own), count)])
+        arriving = drawn.with_arrival_times(np.cumsum(gaps.exponential(1.0, count)))
+        streams.append(scale_arrivals(arriving, found.cluster, load=load))
+    return KernelSplit(streams[0], streams[1], *rows, found.cluster)
 
 
 def split_groups(group: Ints, seed: int, share: float) -> tuple[Ints, Ints]:
@@ -303,14 +377,6 @@ def split_groups(group: Ints, seed: int, share: float) -> tuple[Ints, Ints]:
     cut = min(max(round(share * len(names)), 1), len(names) - 1)
     first = np.isin(group, shuffled[:cut])
     return np.flatnonzero(first), np.flatnonzero(~first)
-
-
-def _draw_stream(
-    tasks: Tasks, rows: Ints, seed: int, stream: int, count: int, load: float, cluster: Cluster
-) -> Tasks:
-    which, gaps = (np.random.default_rng([seed, STREAM, stream, column]) for column in range(2))
-    drawn = select_rows(tasks, rows[which.integers(0, len(rows), count)])
-    return scale_arrivals(drawn.with_arrival_times(np.cumsum(gaps.exponential(1.0, count))), cluster, load=load)
 
 
 def _schedule_unseen(split: KernelSplit, seed: int) -> dict[str, np.ndarray]:
@@ -350,7 +416,7 @@ def run_cholesky(seeds: Iterable[int], data: Path, progress: Progress | None) ->
         whole = build_factorisation("cholesky", data / STARPU, machine, tiles)
         smaller = [build_factorisation("cholesky", data / STARPU, machine, tiles - less).tasks for less in SMALLER]
         bound = lower_bound(whole.tasks, whole.cluster).makespan
-        for spec in POLICIES:
+        for spec in _installed(POLICIES):
             policy = pretrain_on_workloads(spec, smaller, whole.cluster, seed)
             makespan = _simulate(policy, whole.tasks, whole.cluster).makespan
             result.add(spec, f"{machine}, {tiles}", seed, makespan_over_bound=makespan / bound)

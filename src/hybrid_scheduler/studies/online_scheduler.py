@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from hybrid_scheduler.core.cluster import Cluster
+from hybrid_scheduler.core import Cluster, Placements, Task, Tasks
 from hybrid_scheduler.core.metrics import device_utilisation
-from hybrid_scheduler.core.placements import Placements, concatenate_placements
+from hybrid_scheduler.core.placements import concatenate_placements
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
-from hybrid_scheduler.core.tasks import Task, Tasks
 from hybrid_scheduler.learning.predictors import Predictor
 from hybrid_scheduler.schedulers.hybrid_ml import HybridML
 
@@ -37,7 +36,7 @@ class OnlineScheduler:
         *,
         cluster: Cluster | None = None,
         mode: str = "queued",
-        energy_weight: float = 0.5,
+        energy_weight: float = 0.0,
         online: bool = False,
     ) -> None:
         self.machine = VirtualMultiGPU(num_gpus, cluster=cluster, mode=mode)
@@ -60,28 +59,18 @@ class OnlineScheduler:
             self.policy.learn(placements)
         self._waiting = []
         self._done.append(placements)
-        return [self._decision(placements, row) for row in range(len(placements))]
-
-    def _decision(self, placements: Placements, row: int) -> SchedulingDecision:
         gpus = self.machine.cluster.gpus.tolist()
-        gpu = int(placements.gpu[row])
-        return SchedulingDecision(
-            task_id=int(placements.tasks.task_id[row]),
-            gpu_fraction=float(placements.gpu_fraction[row]),
-            gpu_id=gpus.index(gpu) if gpu in gpus else -1,
-            start=float(placements.start[row]),
-            finish=float(placements.finish[row]),
-            energy=float(placements.energy[row]),
-            cost=float(placements.cost[row]),
-        )
+        ids, shares = placements.tasks.task_id.tolist(), placements.gpu_fraction.tolist()
+        numbers = [gpus.index(gpu) if gpu in gpus else -1 for gpu in placements.gpu.tolist()]
+        columns = [getattr(placements, name).tolist() for name in ("start", "finish", "energy", "cost")]
+        return [SchedulingDecision(*row) for row in zip(ids, shares, numbers, *columns, strict=True)]
 
     def get_utilization(self) -> dict[str, Any]:
         """Return the busy share of every GPU so far, and their mean."""
         gpus = self.machine.cluster.gpus
-        if not self._done or not len(gpus):
-            shares = [0.0] * len(gpus)
-        else:
-            whole = concatenate_placements(self._done, self._done[0].tasks) if len(self._done) > 1 else self._done[0]
+        shares = [0.0] * len(gpus)
+        if self._done:
+            whole = concatenate_placements(self._done, self._done[0].tasks)
             shares = device_utilisation(whole)[gpus].tolist()
         result: dict[str, Any] = {f"gpu_{number}": {"utilization": share} for number, share in enumerate(shares)}
         result["average_utilization"] = sum(shares) / len(shares) if shares else 0.0

@@ -1,7 +1,7 @@
 """Pretraining of learners: on presets under load, or on measured workloads, before the real work begins.
 
-`load_or_train` returns a learner that starts from a pretrained model; the first time on a cluster that takes some
-seconds, after that the model is found in the cache.
+`load_or_train` returns a learner that starts from a pretrained model. Those of the default cluster come with the
+package (`make models` writes them); elsewhere the first time takes some seconds, then the model is in the cache.
 """
 
 from __future__ import annotations
@@ -10,15 +10,13 @@ import hashlib
 import inspect
 import json
 from collections.abc import Callable, Iterable, Sequence
-from importlib.metadata import version
 from pathlib import Path
 
 from hybrid_scheduler import learning, registry
-from hybrid_scheduler.core.cluster import Cluster
+from hybrid_scheduler.core import Cluster, Tasks
 from hybrid_scheduler.core.compiler import cache_directory
-from hybrid_scheduler.core.tasks import Tasks
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.learning.model_files import manifest_path
+from hybrid_scheduler.learning.model_files import installed_versions, manifest_path
 from hybrid_scheduler.schedulers.learner import Learner, is_learner
 from hybrid_scheduler.schedulers.scheduler import Scheduler
 from hybrid_scheduler.workloads.generator import WorkloadGenerator
@@ -26,6 +24,9 @@ from hybrid_scheduler.workloads.generator import WorkloadGenerator
 Progress = Callable[[int, int], None]
 PRESETS, LOAD = ("mixed", "long_tail"), 2.0
 SEED = 1000  # far from the seeds that comparisons use
+SHIPPED = Path(learning.__path__[0]) / "pretrained"
+SHIPPED_SPECS = ("hybrid_ml", "rl_agent")
+"""Learners whose models for the default cluster come with the package, and where they are."""
 
 
 def pretrain_on_presets(
@@ -41,7 +42,8 @@ def pretrain_on_presets(
     """Return a learner after pretraining on generated tasks of every preset."""
     policy: Scheduler = registry.schedulers.create(spec, seed=seed)
     if not is_learner(policy) or not policy.learn_every:
-        raise InputError(f"scheduler '{spec}' does not learn: train hybrid_ml or rl_agent")
+        learners = " or ".join(each.name for each in registry.schedulers if each.kind == "learner")
+        raise InputError(f"scheduler '{spec}' does not learn: train {learners}")
     for number, preset in enumerate(presets):
         if progress:
             progress(number, len(presets))
@@ -88,7 +90,7 @@ def find_missing_models(
         policy: Scheduler = registry.schedulers.create(spec)
         if not is_learner(policy) or not policy.needs_pretraining(warm_start):
             continue
-        if not manifest_path(_model_path(spec, policy, cluster, mode)).exists():
+        if not manifest_path(_find_model(spec, policy, cluster, mode)).exists():
             missing.append(spec)
     return missing
 
@@ -96,20 +98,38 @@ def find_missing_models(
 def find_or_train_model(spec: str, cluster: Cluster, mode: str = "queued", progress: Progress | None = None) -> Path:
     """Return the model file of a learner for a cluster, training it if the cache has none."""
     policy: Learner = registry.schedulers.create(spec)
-    path = _model_path(spec, policy, cluster, mode)
+    path = _find_model(spec, policy, cluster, mode)
     if not manifest_path(path).exists():  # the manifest is written last, so both files are there
         path.parent.mkdir(parents=True, exist_ok=True)
-        online = ":".join(part for part in spec.split(":") if not part.startswith("online="))
-        count = policy.pretraining_tasks
-        pretrain_on_presets(online, PRESETS, count, LOAD, SEED, cluster, progress, mode).save(path)
+        train_model(_training_spec(spec, policy), cluster, mode, progress).save(path)
     return path
 
 
-def _model_path(spec: str, policy: Scheduler, cluster: Cluster, mode: str) -> Path:
+def train_model(spec: str, cluster: Cluster, mode: str = "queued", progress: Progress | None = None) -> Learner:
+    """Return a learner after the pretraining that comparisons and live races start from."""
+    count = registry.schedulers.load(spec.partition(":")[0]).pretraining_tasks
+    return pretrain_on_presets(spec, PRESETS, count, LOAD, SEED, cluster, progress, mode)
+
+
+def _find_model(spec: str, policy: Learner, cluster: Cluster, mode: str) -> Path:
+    """Return the file that comes with the package for this learner and cluster, else its place in the cache."""
+    training = _training_spec(spec, policy)
+    shipped = SHIPPED / f"{training}.model"
+    if training in SHIPPED_SPECS and mode == "queued" and cluster == Cluster.default() and shipped.is_file():
+        return shipped
+    return _model_path(spec, policy, cluster, mode)
+
+
+def _training_spec(spec: str, policy: Learner) -> str:
+    """Return a spec without the options that change decisions but not what is learnt."""
+    return ":".join(part for part in spec.split(":") if part.partition("=")[0] not in policy.runtime_options)
+
+
+def _model_path(spec: str, policy: Learner, cluster: Cluster, mode: str) -> Path:
     """Name a model by all that shapes it: options, cluster, mode, workloads, code and libraries."""
     digest = hashlib.sha256()
-    libraries = [version("torch"), version("scikit-learn")]
-    shape = [spec, cluster.to_dict(), mode, PRESETS, LOAD, SEED, libraries]
+    libraries = [installed_versions().get(name) for name in ("torch", "scikit-learn")]
+    shape = [_training_spec(spec, policy), cluster.to_dict(), mode, PRESETS, LOAD, SEED, libraries]
     digest.update(json.dumps(shape, sort_keys=True, default=str).encode())
     for module in (Path(inspect.getfile(type(policy))), *sorted(Path(learning.__path__[0]).glob("*.py"))):
         digest.update(module.read_bytes())

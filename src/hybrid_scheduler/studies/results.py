@@ -12,6 +12,7 @@ import math
 import platform
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, astuple, replace
 from importlib.metadata import version
 from io import StringIO
 from pathlib import Path
@@ -19,14 +20,28 @@ from typing import Any
 
 from hybrid_scheduler import __version__
 from hybrid_scheduler.bounds.makespan import Bound
+from hybrid_scheduler.core import metrics
 from hybrid_scheduler.core.cluster import Cluster
+from hybrid_scheduler.deprecated import restore_defaults
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.files import new_directory, sha256
-from hybrid_scheduler.studies.compare import Comparison, Outcome, Result
+from hybrid_scheduler.registry import parse_number
+from hybrid_scheduler.studies.compare import (
+    ANY,
+    WHOLE,
+    Comparison,
+    Outcome,
+    Progress,
+    Result,
+    TurnaroundCertificate,
+    compare,
+)
 from hybrid_scheduler.studies.experiments import ExperimentResult
 
 SCHEMA = 1
 MANIFEST, RESULT, MEASURES = "manifest.json", "result.json", "measures.csv"
+PAIRED = ("makespan", "mean_turnaround", "energy", "cost")  # measures whose paired differences are kept
+KEYS = ("seed", "scheduler", "bound")  # columns before the measures
 EXPERIMENT = "study"
 """The kind of an experiment's manifest; that of a comparison has none."""
 
@@ -55,6 +70,7 @@ def to_document(result: Result) -> dict[str, Any]:
         "version": __version__,
         "simulated": not comparison.measured,
         "mode": comparison.mode,
+        "score": result.score,
         "seeds": list(comparison.seeds),
         "workload": {**first.workload, "load": comparison.source.load, "rate": comparison.source.rate},
         "cluster": comparison.cluster.to_dict(),
@@ -63,26 +79,38 @@ def to_document(result: Result) -> dict[str, Any]:
             "prices": first.bound.prices,
             "by_seed": [_bound_document(o.seed, o.bound) for o in result.outcomes],
         },
+        **({"turnaround_bound": _turnaround_document(result)} if result.has_turnaround_bounds else {}),
         "schedulers": {spec: _scheduler_document(result, spec) for spec in comparison.schedulers},
-        "wins": result.wins("makespan"),
+        "wins": result.wins("mean_turnaround" if comparison.score == "turnaround" else "makespan"),
     }
 
 
 def _bound_document(seed: int, bound: Bound) -> dict[str, Any]:
-    return {
-        "seed": seed,
-        "makespan": bound.makespan,
-        "kind": bound.kind,
-        "prices": bound.prices,
-        "since": bound.since,
-        "tail": bound.tail,
-        "path": list(bound.path),
-    }
+    names = ("makespan", "kind", "prices", "since", "tail", "path")
+    return {"seed": seed, **{name: getattr(bound, name) for name in names}}
 
 
 def _parse_bound(data: dict[str, Any]) -> Bound:
     path, tail = tuple(data["path"]), data.get("tail", 0.0)  # older runs have no tail
     return Bound(float(data["makespan"]), data["kind"], dict(data["prices"]), data["since"], path, tail)
+
+
+def _turnaround_document(result: Result) -> dict[str, Any]:
+    by_seed = [
+        {"seed": each.seed} | {covered: asdict(found) for covered, found in each.turnaround_bounds.items()}
+        for each in result.outcomes
+    ]
+    means = {covered: result.turnaround_bound(covered) for covered in (WHOLE, ANY)}
+    return {covered: mean for covered, mean in means.items() if not math.isnan(mean)} | {"by_seed": by_seed}
+
+
+def _parse_certificates(document: dict[str, Any]) -> dict[int, dict[str, TurnaroundCertificate]]:
+    """Return the bounds of turnaround by seed; runs of version 1.0 have none."""
+    rows = document.get("turnaround_bound", {"by_seed": []})["by_seed"]
+    return {
+        row["seed"]: {each: TurnaroundCertificate(**row[each]) for each in (WHOLE, ANY) if each in row}
+        for row in rows
+    }
 
 
 def _scheduler_document(result: Result, spec: str) -> dict[str, Any]:
@@ -97,43 +125,52 @@ def _scheduler_document(result: Result, spec: str) -> dict[str, Any]:
     document["measured"] = {"decision_seconds": latencies[len(latencies) // 2]}
     if len(outcomes) > 1:
         document["intervals"] = {name: [each.low, each.high] for name, each in intervals.items()}
-        others = [other for other in result.comparison.schedulers if other != spec]
-        document["difference"] = {other: _difference_document(result, spec, other) for other in others}
+        document["difference"] = {  # this scheduler minus the other: mean, low and high
+            other: {name: list(astuple(result.difference(spec, other, name))) for name in PAIRED}
+            for other in result.comparison.schedulers
+            if other != spec
+        }
     return document
 
 
-def _difference_document(result: Result, spec: str, other: str) -> dict[str, list[float]]:
-    """Return mean, low and high of the paired differences, this scheduler minus the other."""
-    names = ("makespan", "mean_turnaround", "energy", "cost")
-    differences = {name: result.difference(spec, other, name) for name in names}
-    return {name: [each.mean, each.low, each.high] for name, each in differences.items()}
-
-
-def measures_to_csv(result: Result) -> str:
-    """Return every measure of every seed and scheduler as CSV; floats are written so that they read back exactly."""
-    names = list(next(iter(result.outcomes[0].measures.values())))
+def measures_to_csv(result: Result, names: Iterable[str] | None = None) -> str:
+    """Return measures, all by default, of every seed and scheduler as CSV; floats read back exactly."""
+    names = list(next(iter(result.outcomes[0].measures.values())) if names is None else names)
     rows = [
         (outcome.seed, spec, repr(outcome.bound.makespan), *(repr(measures[name]) for name in names))
         for outcome in result.outcomes
         for spec, measures in outcome.measures.items()
     ]
-    return _to_csv(("seed", "scheduler", "bound", *names), rows)
+    return to_csv((*KEYS, *names), rows)
 
 
-def _to_csv(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+def repeat(manifest: dict[str, Any], progress: Progress | None = None) -> Result:
+    """Run a kept comparison again, each scheduler as it was in the version that kept it."""
+    comparison = parse_comparison(manifest)
+    then = {restore_defaults(spec, manifest["version"]): spec for spec in comparison.schedulers}
+    result = compare(replace(comparison, schedulers=tuple(then)), progress)
+    outcomes = (
+        replace(each, measures={then[spec]: figures for spec, figures in each.measures.items()})
+        for each in result.outcomes
+    )
+    return Result(comparison, tuple(outcomes))
+
+
+def repeats_bit_for_bit(result: Result, directory: str | Path) -> bool:
+    """Whether a result has the measures of a kept run, bit for bit; older versions kept fewer."""
+    kept = (Path(directory) / MEASURES).read_text(encoding="utf-8")
+    known = next(iter(result.outcomes[0].measures.values()))
+    names = [name for name in next(csv.reader(StringIO(kept))) if name in known]
+    return measures_to_csv(result, names) == kept
+
+
+def to_csv(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Return a table as CSV."""
     out = StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(header)
     writer.writerows(rows)
     return out.getvalue()
-
-
-def _parse_measures(text: str) -> dict[tuple[int, str], dict[str, float]]:
-    found = {}
-    for row in csv.DictReader(StringIO(text)):
-        seed, spec, _ = int(row.pop("seed")), row.pop("scheduler"), row.pop("bound")
-        found[seed, spec] = {name: float(value) for name, value in row.items()}
-    return found
 
 
 # --- manifests -----------------------------------------------------------------------------------------------
@@ -166,10 +203,17 @@ def read_manifest(directory: str | Path) -> dict[str, Any]:
     return manifest
 
 
+def write_manifest(folder: Path, command: Sequence[str], contents: Mapping[str, Any], kind: str = "") -> None:
+    """Write the manifest of a folder: what it holds, and the command and the versions that it was made with."""
+    head = {"schema": SCHEMA, **({"kind": kind} if kind else {}), "version": __version__, "command": list(command)}
+    document = {**head, **contents, "environment": describe_environment()}
+    (folder / MANIFEST).write_text(to_json(document), encoding="utf-8")
+
+
 def corrupt_file(path: Path) -> InputError:
     """Return the error for a file of a result folder that cannot be read."""
     what = "manifest" if path.name == MANIFEST else "file of a run"
-    return InputError(f"{path} is torn or no {what}: repeat the comparison with hms compare --out")
+    return InputError(f"{path} is damaged or no {what}: repeat the comparison with hms compare --out")
 
 
 def require_intact(path: Path, manifest: dict[str, Any]) -> None:
@@ -192,22 +236,15 @@ def save_result(
         comparison = result.comparison.to_dict()
         # JSON has no infinity, and a cluster may have unlimited memory.
         comparison["cluster"] = _map_values(comparison["cluster"], lambda each: "inf" if each == math.inf else each)
-        manifest = {
-            "schema": SCHEMA,
-            "version": __version__,
-            "command": command,
+        policies = sorted({spec.partition(":")[0] for spec in result.comparison.schedulers})
+        digests = {name: sha256(folder / name) for name in texts}
+        contents = {
             "comparison": comparison,
             "workloads": {str(outcome.seed): outcome.workload["digest"] for outcome in result.outcomes},
-            "sha256": {**{name: sha256(folder / name) for name in texts}, **_hash_policies(result.comparison)},
-            "environment": describe_environment(),
+            "sha256": digests | {name: sha256(name) for name in policies if name.endswith(".py")},
         }
-        (folder / MANIFEST).write_text(to_json(manifest), encoding="utf-8")
+        write_manifest(folder, command, contents)
     return Path(directory)
-
-
-def _hash_policies(comparison: Comparison) -> dict[str, str]:
-    files = {spec.partition(":")[0] for spec in comparison.schedulers}
-    return {name: sha256(name) for name in sorted(files) if name.endswith(".py")}
 
 
 def load_manifest(directory: str | Path) -> dict[str, Any]:
@@ -239,10 +276,15 @@ def load_result(directory: str | Path) -> Result:
     keeps one value for all seeds, which every outcome then carries.
     """
     manifest, path = load_manifest(directory), Path(directory) / RESULT
-    comparison = parse_comparison(manifest)
+    comparison, measures = parse_comparison(manifest), {}
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
-        measures = _parse_measures((path.parent / MEASURES).read_text(encoding="utf-8"))
+        for row in csv.DictReader(StringIO((path.parent / MEASURES).read_text(encoding="utf-8"))):
+            seed, spec, _ = (row.pop(name) for name in KEYS)
+            # A measure that an older version did not have is undefined.
+            absent = dict.fromkeys((name for name in metrics.MEASURES if name not in row), math.nan)
+            measures[int(seed), spec] = {name: float(value) for name, value in row.items()} | absent
+        certificates = _parse_certificates(document)
         bounds = {each["seed"]: _parse_bound(each) for each in document["bound"]["by_seed"]}
         # Strict JSON writes an infinite arrival rate as null.
         shape = {name: math.inf if value is None else value for name, value in document["workload"].items()}
@@ -255,6 +297,7 @@ def load_result(directory: str | Path) -> Result:
                 measures={spec: measures[seed, spec] for spec in comparison.schedulers},
                 decision_seconds={spec: rows[spec]["measured"]["decision_seconds"] for spec in rows},
                 utilisation={spec: rows[spec]["device_utilisation"] for spec in rows},
+                turnaround_bounds=certificates.get(seed, {}),
             )
             for seed in comparison.seeds
         )
@@ -272,20 +315,15 @@ def save_experiment(
     """Write the table and the manifest of an experiment into a folder that is being created."""
     table = folder / f"{experiment.name}.csv"
     table.write_text(experiment.to_csv(), encoding="utf-8")
-    manifest = {
-        "schema": SCHEMA,
-        "kind": EXPERIMENT,
-        "version": __version__,
-        "command": command,
+    contents = {
         "experiment": experiment.name,
         "x": experiment.x_name,
         "measures": list(experiment.measures),
         "seeds": list(seeds),
         "cluster": cluster if isinstance(cluster, str) else cluster.describe(),
         "sha256": {table.name: sha256(table)},
-        "environment": describe_environment(),
     }
-    (folder / MANIFEST).write_text(to_json(manifest), encoding="utf-8")
+    write_manifest(folder, command, contents, EXPERIMENT)
 
 
 def load_experiment(directory: str | Path) -> tuple[ExperimentResult, dict[str, Any]]:
@@ -300,7 +338,7 @@ def load_experiment(directory: str | Path) -> tuple[ExperimentResult, dict[str, 
         require_intact(table, manifest)
         for row in csv.DictReader(StringIO(table.read_text(encoding="utf-8"))):
             measures = {name: float(row[name]) for name in experiment.measures}
-            experiment.add(row["series"], _parse_x(row[experiment.x_name]), int(row["seed"]), **measures)
+            experiment.add(row["series"], parse_number(row[experiment.x_name]), int(row["seed"]), **measures)
     except InputError:
         raise
     except (OSError, ValueError, KeyError, TypeError):
@@ -315,12 +353,3 @@ def is_experiment(directory: str | Path) -> bool:
     except (OSError, ValueError):
         return False
     return isinstance(manifest, dict) and manifest.get("kind") == EXPERIMENT
-
-
-def _parse_x(text: str) -> float | int | str:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text

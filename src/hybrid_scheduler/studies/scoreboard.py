@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import shlex
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
 import numpy as np
 
-from hybrid_scheduler.core.cluster import Cluster
-from hybrid_scheduler.core.lane import Lane
-from hybrid_scheduler.core.metrics import measure
-from hybrid_scheduler.core.physics import class_times
-from hybrid_scheduler.core.simulator import VirtualMultiGPU
-from hybrid_scheduler.core.tasks import Tasks
 from hybrid_scheduler.files import atomic_write
-from hybrid_scheduler.schedulers.scheduler import Scheduler
+from hybrid_scheduler.studies.results import to_csv
 
-BEST_KNOWN, BOUND = "best known", "bound"
+BEST_KNOWN, BOUND, WHOLE_BOUND = "best known", "bound", "whole-task bound"
 TIE = 1e-9  # makespans that differ by less, relatively, share a win
 MEASURES = {
     "mean_turnaround": "Mean turnaround in seconds",
+    "turnaround_over_bound": "Mean turnaround over its certified bound, of schedules that split no task",
     "energy": "Energy in joules",
     "cost": "Cost in dollars",
     "seconds": "Time taken in seconds (measured on the machine that ran the suite)",
@@ -45,16 +38,19 @@ class InstanceRow:
     cluster: str
     bound: float
     best_known: float = math.nan
+    turnaround_bound: float = math.nan  # of the mean, for schedules that split no task; none for very many tasks
+    whole_bound: float = math.nan  # of the makespan of schedules that split no task; none for very many tasks
 
-    @property
-    def against(self) -> str:
-        """Which of the two values makespans are divided by."""
-        return BOUND if math.isnan(self.best_known) else BEST_KNOWN
+    def against(self, whole: bool = True) -> str:
+        """Say which value makespans are divided by; schedules that split no task have a sharper bound."""
+        if not math.isnan(self.best_known):
+            return BEST_KNOWN
+        return WHOLE_BOUND if whole and self.whole_bound > self.bound else BOUND
 
-    @property
-    def reference(self) -> float:
-        """The value that makespans are divided by."""
-        return self.bound if math.isnan(self.best_known) else self.best_known
+    def reference(self, whole: bool) -> float:
+        """Return the value that makespans are divided by."""
+        values = {BEST_KNOWN: self.best_known, BOUND: self.bound, WHOLE_BOUND: self.whole_bound}
+        return values[self.against(whole)]
 
 
 @dataclass(frozen=True)
@@ -66,32 +62,13 @@ class Score:
     seed: int
     makespan: float = math.nan
     mean_turnaround: float = math.nan
+    turnaround_over_bound: float = math.nan
     energy: float = math.nan
     cost: float = math.nan
     rejected: float = math.nan
+    split: float = math.nan
     seconds: float = math.nan  # wall time of deciding and simulating, without training and compiling
     problem: str = ""
-
-
-def score_policy(name: str, policy: str, seed: int, scheduler: Scheduler, tasks: Tasks, cluster: Cluster) -> Score:
-    """Simulate the tasks once and measure the placements."""
-    times = class_times(tasks, cluster)
-    lane = Lane(scheduler, VirtualMultiGPU(cluster=cluster))
-    begin = time.perf_counter()
-    placements = lane.run(tasks, times)
-    seconds = time.perf_counter() - begin
-    figures = measure(placements)
-    return Score(
-        name,
-        policy,
-        seed,
-        figures["makespan"],
-        figures["mean_turnaround"],
-        figures["energy"],
-        figures["cost"],
-        figures["rejected"],
-        seconds,
-    )
 
 
 @dataclass(frozen=True)
@@ -124,8 +101,9 @@ class Scoreboard:
         return float(np.mean(values)) if values else math.nan
 
     def ratio(self, policy: str, row: InstanceRow) -> float:
-        """Return makespan / best known value or bound."""
-        return self.mean(policy, row.instance, "makespan") / row.reference if row.reference > 0 else math.nan
+        """Return makespan / best known value or bound, the sharper one if the policy split no task."""
+        reference = row.reference(all(each.split == 0 for each in self.cell(policy, row.instance)))
+        return self.mean(policy, row.instance, "makespan") / reference if reference > 0 else math.nan
 
     def problem(self, policy: str, instance: str) -> str:
         """Return why a policy did not finish an instance; empty if it did."""
@@ -133,24 +111,23 @@ class Scoreboard:
 
     def standings(self) -> list[Standing]:
         """Return the policies, most finished instances first, then best geometric mean."""
-        standings = [self._compute_standing(policy) for policy in self.policies]
+        standings = map(self._compute_standing, self.policies)
         return sorted(standings, key=lambda each: (-each.instances, each.mean, each.policy))
 
     def _compute_standing(self, policy: str) -> Standing:
         ratios = np.array([self.ratio(policy, row) for row in self.instances])
-        finite = ratios[np.isfinite(ratios)]
+        finite, wins = ratios[np.isfinite(ratios)], 0
+        for row in self.instances:
+            makespans = {each: self.mean(each, row.instance, "makespan") for each in self.policies}
+            wins += bool(makespans[policy] <= np.nanmin(list(makespans.values()), initial=np.inf) * (1 + TIE))
         return Standing(
             policy,
             len(finite),
             float(np.exp(np.log(finite).mean())) if len(finite) else math.nan,
             float(finite.max()) if len(finite) else math.nan,
-            sum(self._wins(policy, row.instance) for row in self.instances),
+            wins,
             float(np.nansum([self.mean(policy, row.instance, "seconds") for row in self.instances])),
         )
-
-    def _wins(self, policy: str, instance: str) -> bool:
-        makespans = [self.mean(each, instance, "makespan") for each in self.policies]
-        return bool(self.mean(policy, instance, "makespan") <= np.nanmin(makespans, initial=np.inf) * (1 + TIE))
 
 
 # --- files ---------------------------------------------------------------------------------------------------
@@ -165,13 +142,15 @@ def write_csv(board: Scoreboard, path: str | Path) -> None:
     def order(score: Score) -> tuple[int, int, int]:
         return names.index(score.instance), policies.index(score.policy), score.seed
 
-    with atomic_write(path) as scratch, scratch.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([*own[:3], "makespan_over_reference", "reference", "against", "bound", *own[3:]])
-        for score in sorted(board.scores, key=order):
-            row, values = rows[score.instance], list(asdict(score).values())
-            ratio = score.makespan / row.reference if row.reference > 0 else math.nan
-            writer.writerow([*values[:3], ratio, row.reference, row.against, row.bound, *values[3:]])
+    lines = list[tuple[object, ...]]()
+    for score in sorted(board.scores, key=order):
+        row, values, whole = rows[score.instance], astuple(score), score.split == 0
+        reference = row.reference(whole)
+        ratio = score.makespan / reference if reference > 0 else math.nan
+        lines.append((*values[:3], ratio, reference, row.against(whole), row.bound, *values[3:]))
+    with atomic_write(path) as scratch:
+        header = (*own[:3], "makespan_over_reference", "reference", "against", "bound", *own[3:])
+        scratch.write_text(to_csv(header, lines), encoding="utf-8")
 
 
 def write_markdown(board: Scoreboard, path: str | Path, command: Sequence[str], ignored: Mapping[str, str]) -> None:
@@ -183,11 +162,16 @@ def write_markdown(board: Scoreboard, path: str | Path, command: Sequence[str], 
 def _page(board: Scoreboard, command: str, ignored: Mapping[str, str]) -> Iterator[str]:
     yield from ("# Scoreboard", "", "Simulated. Every figure comes from:", "", f"    {command}", "")
     yield "Makespans are divided by the best known value where a reference file gives one, else by the certified"
-    yield from ("lower bound: 1 is provably optimal. The mean over instances is geometric.", "")
+    yield "lower bound: 1 is provably optimal. Where a policy split no task that is the sharper bound of whole tasks."
+    yield from ("The mean over instances is geometric.", "")
     yield from standings_table(board)
     yield from ("", "## Makespan over best known value or bound", "", *ratio_table(board))
     for name, title in MEASURES.items():
-        yield from ("", f"## {title}", "", *_measure_table(board, name))
+        rows = [
+            (row.instance, *(format_number(board.mean(policy, row.instance, name)) for policy in board.policies))
+            for row in board.instances
+        ]
+        yield from ("", f"## {title}", "", *markdown_table(("instance", *board.policies), rows))
     yield from ("", "## Instances", "", *_instance_table(board.instances))
     problems = [
         f"- {policy} on {row.instance}: {problem}"
@@ -224,33 +208,20 @@ def ratio_table(board: Scoreboard) -> list[str]:
         ratios = [board.ratio(policy, row) for policy in board.policies]
         limit = min((each for each in ratios if math.isfinite(each)), default=math.nan) * (1 + TIE)
         cells = [f"**{format_number(each)}**" if each <= limit else format_number(each) for each in ratios]
-        rows.append((row.instance, row.against, *cells))
+        rows.append((row.instance, row.against(), *cells))
     return markdown_table(("instance", "against", *board.policies), rows)
 
 
-def _measure_table(board: Scoreboard, name: str) -> list[str]:
-    rows = [
-        (row.instance, *(format_number(board.mean(policy, row.instance, name)) for policy in board.policies))
-        for row in board.instances
-    ]
-    return markdown_table(("instance", *board.policies), rows)
-
-
 def _instance_table(instances: Sequence[InstanceRow]) -> list[str]:
-    header = ("instance", "format", "tasks", "edges", "rows", "cluster", "bound, s", "best known, s")
-    rows = [
-        (row.instance, row.format, f"{row.tasks:,}", f"{row.edges:,}", _describe_rows(row), row.cluster,
-         format_number(row.bound), format_number(row.best_known))
-        for row in instances
-    ]  # fmt: skip
+    bounds = ("bound, s", "of whole tasks, s", "best known, s")
+    header = ("instance", "format", "tasks", "edges", "rows", "cluster", *bounds)
+    rows = []
+    for row in instances:
+        reasons = "; ".join(f"{count:,} {reason}" for reason, count in row.skipped.items())
+        used = f"{row.rows:,}, skipped: {reasons}" if row.skipped else f"{row.rows:,}, all used"
+        values = map(format_number, (row.bound, row.whole_bound, row.best_known))
+        rows.append((row.instance, row.format, f"{row.tasks:,}", f"{row.edges:,}", used, row.cluster, *values))
     return markdown_table(header, rows)
-
-
-def _describe_rows(row: InstanceRow) -> str:
-    if not row.skipped:
-        return f"{row.rows:,}, all used"
-    reasons = "; ".join(f"{count:,} {reason}" for reason, count in row.skipped.items())
-    return f"{row.rows:,}, skipped: {reasons}"
 
 
 def format_number(value: float) -> str:

@@ -3,44 +3,42 @@
 from __future__ import annotations
 
 import csv
+import hashlib
+import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, astuple, dataclass, field, fields, replace
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 from hybrid_scheduler import __version__, registry
-from hybrid_scheduler.bounds.makespan import lower_bound
+from hybrid_scheduler.bounds.makespan import lower_bound, whole_task_bound
 from hybrid_scheduler.core.cluster import Cluster
 from hybrid_scheduler.core.lane import Lane
+from hybrid_scheduler.core.metrics import measure
+from hybrid_scheduler.core.physics import class_times
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
 from hybrid_scheduler.errors import InputError, SchedulerError
 from hybrid_scheduler.files import sha256
 from hybrid_scheduler.processes import run_jobs
 from hybrid_scheduler.schedulers.scheduler import Scheduler
-from hybrid_scheduler.studies.compare import Progress
+from hybrid_scheduler.studies.compare import (
+    MAX_CERTIFIED_TASKS,
+    SEARCH_STEPS,
+    WHOLE,
+    Progress,
+    certify_turnaround,
+)
 from hybrid_scheduler.studies.pretraining import pretrain_on_workloads
-from hybrid_scheduler.studies.results import (
-    MANIFEST,
-    SCHEMA,
-    describe_environment,
-    read_manifest,
-    require_intact,
-    to_json,
-)
-from hybrid_scheduler.studies.scoreboard import (
-    InstanceRow,
-    Score,
-    Scoreboard,
-    score_policy,
-    write_csv,
-    write_markdown,
-)
+from hybrid_scheduler.studies.results import read_manifest, require_intact, write_manifest
+from hybrid_scheduler.studies.scoreboard import InstanceRow, Score, Scoreboard, write_csv, write_markdown
 from hybrid_scheduler.workloads.conversion import CLUSTER_SUFFIX, find_cluster_file
 from hybrid_scheduler.workloads.formats import reader, unpack
 from hybrid_scheduler.workloads.formats.reader import Format, Imported
 from hybrid_scheduler.workloads.generator import WorkloadGenerator
-from hybrid_scheduler.workloads.source import Source
+from hybrid_scheduler.workloads.source import Source, describe_assumptions
 
 NAMES, VALUES = ("instance", "name", "file"), ("best_makespan", "best_known", "optimum")
 """Columns that mark a table of best known values."""
@@ -86,6 +84,7 @@ class InstanceSet:
     instances: list[Instance] = field(default_factory=list)
     best_known: dict[str, float] = field(default_factory=dict)
     ignored: dict[str, str] = field(default_factory=dict)
+    references: dict[str, tuple[str, ...]] = field(default_factory=dict)  # names in each table of best known values
 
     def add_file(self, path: Path, top: Path, form: Format, companions: Iterable[Path] = ()) -> None:
         """Add a file of a known format."""
@@ -100,7 +99,8 @@ class InstanceSet:
             if any(part.startswith(".") for part in relative.parts):
                 continue
             try:
-                form = reader.sniff(path) or _companion_format(path)
+                known = (each for each in reader.load_formats() if _is_companion(path, each))
+                form = reader.sniff(path) or next(known, None)
             except SchedulerError as error:
                 self.ignored[str(relative)] = str(error).replace(str(path), str(relative))
                 continue
@@ -110,19 +110,16 @@ class InstanceSet:
                 self.ignored[str(relative)] = "machines of the tasks beside it"
             elif values := _read_best_known(path):
                 self.best_known |= values
-                self.ignored[str(relative)] = REFERENCES
+                self.references[str(relative)] = tuple(values)
             else:
                 self.ignored[str(relative)] = "of no known format"
         for files in folders.values():
-            self._add_folder(files, top)
-
-    def _add_folder(self, files: list[tuple[Path, Format]], top: Path) -> None:
-        companions = [(path, form) for path, form in files if _is_companion(path, form)]
-        for path, form in companions:
-            self.ignored[str(path.relative_to(top))] = f"read with the {form.name} files beside it"
-        for path, form in files:
-            if (path, form) not in companions:
-                self.add_file(path, top, form, [each for each, other in companions if other.name == form.name])
+            companions = [(path, form) for path, form in files if _is_companion(path, form)]
+            for path, form in files:
+                if (path, form) in companions:
+                    self.ignored[str(path.relative_to(top))] = f"read with the {form.name} files beside it"
+                else:
+                    self.add_file(path, top, form, [each for each, other in companions if other.name == form.name])
 
 
 def find_instances(places: Sequence[str], best: dict[str, float]) -> InstanceSet:
@@ -145,6 +142,8 @@ def find_instances(places: Sequence[str], best: dict[str, float]) -> InstanceSet
     for name in best:
         if name not in names:
             raise InputError(f"--best names '{name}', which is no instance: there are {', '.join(names[:8])} …")
+    for table, listed in found.references.items():
+        found.ignored[table] = _match_references(table, listed, names)
     found.best_known |= best
     found.instances = [
         replace(each, best_known=found.best_known.get(each.name, math.nan)) for each in found.instances
@@ -152,12 +151,23 @@ def find_instances(places: Sequence[str], best: dict[str, float]) -> InstanceSet
     return found
 
 
-def _companion_format(path: Path) -> Format | None:
-    """Return the format whose files this one belongs to."""
-    return next((each for each in reader.load_formats() if _is_companion(path, each)), None)
+def _match_references(table: str, listed: Sequence[str], names: Sequence[str]) -> str:
+    """Say which names of a table of best known values are no instance; a table of which none is one is refused."""
+    strange = [name for name in listed if name not in names]
+    if len(strange) == len(listed):
+        raise InputError(
+            f"{table} gives best known values of {_list_few(strange)}, and the instances are called "
+            f"{_list_few(names)}: give it their names, or leave it out"
+        )
+    return f"{REFERENCES}; no instance is called {_list_few(strange)}" if strange else REFERENCES
+
+
+def _list_few(names: Sequence[str], most: int = 8) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def _is_companion(path: Path, form: Format) -> bool:
+    """Whether a file belongs to the files of a format."""
     return form.accompanies is not None and form.accompanies(unpack.read_head(path))
 
 
@@ -217,52 +227,102 @@ class _Job:
     training: tuple[Instance, ...] = ()
 
 
-def run_suite(suite: Suite, progress: Progress | None = None) -> Scoreboard:
+class Journal:
+    """The cells that have ended, a line each in a file, so that a suite that is killed does not begin anew.
+
+    A cell is known by a digest of what it depends on. A line that was cut off is dropped; what failed is tried again.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._digests: dict[Path, str] = {}
+        self._found: dict[str, InstanceRow | Score] = {}
+        lines = path.read_bytes().rpartition(b"\n")[0] if path.is_file() else b""
+        if lines:
+            path.write_bytes(lines + b"\n")
+        for entry in map(json.loads, lines.splitlines()):
+            kind: type[InstanceRow | Score] = Score if "policy" in entry["cell"] else InstanceRow
+            self._found[entry["key"]] = kind(**entry["cell"])
+
+    def find(self, job: _Job) -> InstanceRow | Score | None:
+        """Return the outcome of a cell, if it is known."""
+        return self._found.get(self._key(job))
+
+    def add(self, job: _Job, cell: InstanceRow | Score) -> None:
+        """Keep the outcome of a cell."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"key": self._key(job), "cell": asdict(cell)}) + "\n")
+
+    def _key(self, job: _Job) -> str:
+        paths = [path for each in (job.instance, *job.training) for path in each.paths]
+        own, ending, _ = job.policy.partition(".py")
+        files = [self._digest(path) for path in [*paths, *([Path(own + ending)] if ending else [])]]
+        instance = astuple(replace(job.instance, paths=()))
+        cell = (__version__, instance, files, job.cluster and job.cluster.to_dict(), job.policy, job.seed)
+        return hashlib.sha256(repr(cell).encode()).hexdigest()
+
+    def _digest(self, path: Path) -> str:
+        if path not in self._digests:
+            self._digests[path] = sha256(path)
+        return self._digests[path]
+
+
+def run_suite(suite: Suite, progress: Progress | None = None, journal: Journal | None = None) -> Scoreboard:
     """Run all cells in processes; the order in which they end does not matter to the scoreboard."""
-    jobs = list(_list_jobs(suite))
-    results: list[InstanceRow | Score | None] = [None] * len(jobs)
-    for done, outcome in enumerate(run_jobs(_run_job, jobs, suite.processes, suite.time_limit), start=1):
-        job = jobs[outcome.number]
+    jobs = list[_Job]()
+    for instance in suite.instances:
+        # A learner may be trained on other instances of the same format, those of the same folder first.
+        others = [each for each in suite.instances if each.format == instance.format and each != instance]
+        others.sort(key=lambda each: each.folder != instance.folder)
+        training = tuple(others[:TRAINING_INSTANCES])
+        jobs.append(_Job(instance, suite.cluster))
+        jobs += [_Job(instance, suite.cluster, *cell, training) for cell in product(suite.policies, suite.seeds)]
+    results: list[InstanceRow | Score | None] = [journal.find(job) if journal else None for job in jobs]
+    open_jobs = [number for number, result in enumerate(results) if result is None]
+    outcomes = run_jobs(_run_job, [jobs[number] for number in open_jobs], suite.processes, suite.time_limit)
+    for done, outcome in enumerate(outcomes, start=len(jobs) - len(open_jobs) + 1):
+        number = open_jobs[outcome.number]
+        job = jobs[number]
         if outcome.problem and not job.policy:
             raise InputError(f"instance {job.instance.name} cannot be used: {outcome.problem}")
         failed = Score(job.instance.name, job.policy, job.seed, problem=outcome.problem)
-        results[outcome.number] = failed if outcome.problem else outcome.value
+        results[number] = failed if outcome.problem else outcome.value
+        if journal and not outcome.problem:
+            journal.add(job, outcome.value)
         if progress:
             progress(done, len(jobs))
     rows = tuple(each for each in results if isinstance(each, InstanceRow))
-    return Scoreboard(rows, suite.policies, tuple(each for each in results if isinstance(each, Score)))
+    bounds = {row.instance: row.turnaround_bound for row in rows}
+    scores = (each for each in results if isinstance(each, Score))
+    return Scoreboard(rows, suite.policies, tuple(_relate_turnaround(each, bounds[each.instance]) for each in scores))
 
 
-def _list_jobs(suite: Suite) -> Iterator[_Job]:
-    for instance in suite.instances:
-        yield _Job(instance, suite.cluster)
-        training = _choose_training(instance, suite.instances)
-        for policy, seed in product(suite.policies, suite.seeds):
-            yield _Job(instance, suite.cluster, policy, seed, training)
-
-
-def _choose_training(instance: Instance, instances: Iterable[Instance]) -> tuple[Instance, ...]:
-    """Return other instances that a learner may be trained on for this one: same format, same folder first."""
-    others = [each for each in instances if each.format == instance.format and each != instance]
-    return tuple(sorted(others, key=lambda each: each.folder != instance.folder)[:TRAINING_INSTANCES])
+def _relate_turnaround(score: Score, bound: float) -> Score:
+    """Divide a turnaround by its bound, which only the row of the instance knows, unless tasks were split."""
+    covered = bound > 0 and score.split == 0
+    return replace(score, turnaround_over_bound=score.mean_turnaround / bound if covered else math.nan)
 
 
 def _run_job(job: _Job) -> InstanceRow | Score:
     imported, cluster = _read(job.instance, job.cluster)
-    if job.policy:
-        scheduler = _prepare_scheduler(job, cluster)
-        return score_policy(job.instance.name, job.policy, job.seed, scheduler, imported.tasks, cluster)
-    return InstanceRow(
-        job.instance.name,
-        job.instance.format,
-        len(imported.tasks),
-        len(imported.tasks.edges.parents),
-        imported.rows,
-        dict(imported.skipped),
-        cluster.describe(),
-        lower_bound(imported.tasks, cluster).makespan,
-        job.instance.best_known,
-    )
+    tasks, instance = imported.tasks, job.instance
+    if not job.policy:
+        bound, skipped = lower_bound(tasks, cluster).makespan, dict(imported.skipped)
+        size = len(tasks), len(tasks.edges.parents), imported.rows
+        turnaround = whole = math.nan
+        if len(tasks) <= MAX_CERTIFIED_TASKS:
+            turnaround = certify_turnaround(tasks, cluster, split=False, steps=SEARCH_STEPS)[WHOLE].mean
+            whole = max(bound, whole_task_bound(tasks, cluster).makespan)
+        bounds = bound, instance.best_known, turnaround, whole
+        machine = "; ".join((cluster.describe(), *describe_assumptions(tasks, cluster)))
+        return InstanceRow(instance.name, instance.format, *size, skipped, machine, *bounds)
+    lane = Lane(_prepare_scheduler(job, cluster), VirtualMultiGPU(cluster=cluster))
+    times, begin = class_times(tasks, cluster), time.perf_counter()
+    placements = lane.run(tasks, times)
+    seconds, figures = time.perf_counter() - begin, measure(placements)
+    own: dict[str, Any] = {each.name: figures[each.name] for each in fields(Score) if each.name in figures}
+    return Score(instance.name, job.policy, job.seed, seconds=seconds, **own)
 
 
 def _read(instance: Instance, cluster: Cluster | None) -> tuple[Imported, Cluster]:
@@ -294,15 +354,7 @@ def save_scoreboard(board: Scoreboard, folder: Path, command: Sequence[str], ign
     """Write the tables and the manifest into a folder that is being created."""
     write_csv(board, folder / CSV)
     write_markdown(board, folder / MARKDOWN, command, ignored)
-    manifest = {
-        "schema": SCHEMA,
-        "kind": KIND,
-        "version": __version__,
-        "command": list(command),
-        "sha256": {CSV: sha256(folder / CSV)},
-        "environment": describe_environment(),
-    }
-    (folder / MANIFEST).write_text(to_json(manifest), encoding="utf-8")
+    write_manifest(folder, command, {"sha256": {CSV: sha256(folder / CSV)}}, KIND)
 
 
 def is_scoreboard(directory: str | Path) -> bool:

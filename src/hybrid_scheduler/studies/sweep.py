@@ -16,6 +16,7 @@ from hybrid_scheduler import __version__
 from hybrid_scheduler.core.cluster import Cluster
 from hybrid_scheduler.core.compiler import limit_cores
 from hybrid_scheduler.core.simulator import MODES
+from hybrid_scheduler.core.yaml_text import parse_yaml
 from hybrid_scheduler.errors import InputError, SchedulerError, unknown_name
 from hybrid_scheduler.files import atomic_write, sha256
 from hybrid_scheduler.processes import JobOutcome, run_jobs
@@ -72,7 +73,7 @@ class Grid:
 def read_grid(path: str | Path) -> Grid:
     """Read a grid from a YAML file; paths of cluster files are relative to it."""
     try:
-        data = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        data = parse_yaml(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InputError(f"grid file {path} does not exist: check the path") from None
     except (yaml.YAMLError, ValueError, LookupError, AttributeError, RecursionError) as error:
@@ -99,16 +100,23 @@ def _parse_grid(data: Any, beside: Path) -> Grid:
     mode = data.get("mode", "queued")
     if mode not in MODES:
         raise unknown_name("mode", str(mode), MODES)
-    clusters = _parse_list("clusters", data.get("clusters", [{"gpus": 4}]))
-    return Grid(
-        tuple(_parse_name("schedulers", each) for each in _parse_list("schedulers", data["schedulers"])),
-        tuple(_parse_name("workloads", each) for each in _parse_list("workloads", data.get("workloads", "mixed"))),
-        tuple(_parse_load(each) for each in _parse_list("loads", data.get("loads", [None]))),
-        tuple(_parse_cluster(each, beside) for each in clusters),
-        _parse_seeds(data.get("seeds", 10)),
-        _parse_tasks(data.get("tasks")),
-        mode,
-    )
+    found = _parse_list("clusters", data.get("clusters", [{"gpus": 4}]))
+    schedulers = _parse_names("schedulers", data["schedulers"])
+    workloads = _parse_names("workloads", data.get("workloads", "mixed"))
+    loads = _parse_list("loads", data.get("loads", [None]))
+    for load in loads:
+        if load is not None and (isinstance(load, bool) or not isinstance(load, int | float) or not load > 0):
+            raise InputError(f"loads has {load!r}, expected a number above 0")
+    loads = tuple(None if load is None else float(load) for load in loads)
+    clusters = tuple(_parse_cluster(each, beside) for each in found)
+    given, tasks = data.get("seeds", 10), data.get("tasks")
+    seeds = list(range(given)) if isinstance(given, int) and not isinstance(given, bool) else given
+    valid = isinstance(seeds, list) and seeds and all(isinstance(each, int) and each >= 0 for each in seeds)
+    if not valid or len(set(seeds)) < len(seeds):
+        raise InputError(f"seeds is {given!r}, expected how many, or a list of different whole numbers")
+    if tasks is not None and (isinstance(tasks, bool) or not isinstance(tasks, int) or tasks < 1):
+        raise InputError(f"tasks is {tasks!r}, expected a whole number above 0")
+    return Grid(schedulers, workloads, loads, clusters, tuple(seeds), tasks, mode)
 
 
 def _parse_list(key: str, value: Any) -> Sequence[Any]:
@@ -120,30 +128,12 @@ def _parse_list(key: str, value: Any) -> Sequence[Any]:
     return found
 
 
-def _parse_name(key: str, value: Any) -> str:
-    if not isinstance(value, str):
-        raise InputError(f"{key} has {value!r}, expected a name")
-    return value
-
-
-def _parse_load(value: Any) -> float | None:
-    if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or not value > 0):
-        raise InputError(f"loads has {value!r}, expected a number above 0")
-    return None if value is None else float(value)
-
-
-def _parse_tasks(value: Any) -> int | None:
-    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
-        raise InputError(f"tasks is {value!r}, expected a whole number above 0")
-    return value
-
-
-def _parse_seeds(value: Any) -> tuple[int, ...]:
-    several = list(range(value)) if isinstance(value, int) and not isinstance(value, bool) else value
-    good = isinstance(several, list) and several and all(isinstance(each, int) and each >= 0 for each in several)
-    if not good or len(set(several)) < len(several):
-        raise InputError(f"seeds is {value!r}, expected how many, or a list of different whole numbers")
-    return tuple(several)
+def _parse_names(key: str, value: Any) -> tuple[str, ...]:
+    names = _parse_list(key, value)
+    for each in names:
+        if not isinstance(each, str):
+            raise InputError(f"{key} has {each!r}, expected a name")
+    return tuple(names)
 
 
 def _parse_cluster(value: Any, beside: Path) -> tuple[str, Cluster]:
@@ -177,7 +167,10 @@ def run_sweep(grid: Grid, folder: str | Path, runner: RunJobs, progress: Progres
     place, points = Path(folder), grid.points()
     _claim(place, points)
     waiting = [point for point in points if not _part_path(place, point).exists()]
-    _train_models(waiting)
+    for comparison in (point.comparison for point in waiting):
+        # Learners are trained once, before each of many processes would do so.
+        for spec in find_missing_models(comparison.schedulers, comparison.cluster, comparison.mode):
+            find_or_train_model(spec, comparison.cluster, comparison.mode)
     resumed = len(points) - len(waiting)
     if progress:
         progress(resumed, len(points))
@@ -214,7 +207,7 @@ def _claim(place: Path, points: Sequence[Point]) -> None:
             found = json.loads(manifest.read_text(encoding="utf-8"))
             same = {key: found[key] for key in wanted} == wanted
         except (ValueError, KeyError, TypeError):
-            raise InputError(f"{manifest} is torn: remove {place} and start again") from None
+            raise InputError(f"{manifest} is damaged: remove {place} and start again") from None
         if not same:
             raise InputError(f"{place} holds another sweep (or one of another version): choose another folder")
     elif place.exists() and any(place.iterdir()):
@@ -224,47 +217,32 @@ def _claim(place: Path, points: Sequence[Point]) -> None:
             scratch.write_text(to_json({**wanted, "environment": describe_environment()}), encoding="utf-8")
 
 
-def _train_models(points: Sequence[Point]) -> None:
-    """Train learners once, before each of many processes would do so."""
-    for point in points:
-        comparison = point.comparison
-        for spec in find_missing_models(comparison.schedulers, comparison.cluster, comparison.mode):
-            find_or_train_model(spec, comparison.cluster, comparison.mode)
-
-
 def _part_path(place: Path, point: Point) -> Path:
     return place / PARTS / f"{point.digest}.json"
 
 
 def _write_tables(place: Path, points: Sequence[Point]) -> None:
     """Write measures, which are the same on every machine, and wall times, which are not, to separate tables."""
-    measures, timings = [], []
-    for point in points:
-        part = _read_part(_part_path(place, point))
-        for spec, figures in part["measures"].items():
-            row = dict(zip(KEYS, (point.workload, point.load, point.cluster, point.seed, spec), strict=True))
-            measures.append({**row, "bound": part["bound"], **figures})
-            timings.append({**row, "decision_seconds": part["decision_seconds"][spec]})
-    _write_table(place / RESULTS, measures)
-    _write_table(place / TIMINGS, timings)
-
-
-def _read_part(path: Path) -> dict[str, Any]:
-    try:
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        return {key: found[key] for key in ("bound", "measures", "decision_seconds")}
-    except (OSError, ValueError, KeyError, TypeError):
-        raise InputError(f"{path} is torn: remove it and run the sweep again") from None
-
-
-def _write_table(path: Path, rows: list[dict[str, Any]]) -> None:
     import pyarrow as pa
     from pyarrow import parquet
 
-    columns = {name: [row[name] for row in rows] for name in rows[0]}
-    columns["load"] = pa.array(columns["load"], pa.float64())
-    with atomic_write(path) as scratch:
-        parquet.write_table(pa.table(columns), scratch)
+    measures, timings = [], []
+    for point in points:
+        path = _part_path(place, point)
+        try:
+            part = json.loads(path.read_text(encoding="utf-8"))
+            bound, figures, seconds = (part[key] for key in ("bound", "measures", "decision_seconds"))
+        except (OSError, ValueError, KeyError, TypeError):
+            raise InputError(f"{path} is damaged: remove it and run the sweep again") from None
+        for spec, row in figures.items():
+            keys = dict(zip(KEYS, (point.workload, point.load, point.cluster, point.seed, spec), strict=True))
+            measures.append({**keys, "bound": bound, **row})
+            timings.append({**keys, "decision_seconds": seconds[spec]})
+    for name, rows in ((RESULTS, measures), (TIMINGS, timings)):
+        columns = {key: [row[key] for row in rows] for key in rows[0]}
+        columns["load"] = pa.array(columns["load"], pa.float64())
+        with atomic_write(place / name) as scratch:
+            parquet.write_table(pa.table(columns), scratch)
 
 
 def digest(folder: str | Path) -> str:

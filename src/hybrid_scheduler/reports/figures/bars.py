@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 
 from hybrid_scheduler.core.formatting import format_value
 from hybrid_scheduler.core.metrics import MEASURES, Interval
-from hybrid_scheduler.reports.style import INK, LIMIT, apply_style, get_axes, label, plot_styles
+from hybrid_scheduler.reports.style import INK, LIMIT, apply_style, get_axes, label, plot_styles, set_log_x
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from hybrid_scheduler.studies.compare import Result
+
+
+MOST_LINEAR = 20.0  # ratios to a bound beyond which the axis is logarithmic
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,10 @@ class MeasureBars:
         ax = draw_bars(rows, about.unit, f"{self.axis.format(bound=bound)} ({unit}), {result.comparison.origin}", ax)
         if self.limit:
             mark_limit(ax, 1.0, self.limit.format(bound=bound))
+            highest = max(each.high for each in rows.values())
+            if highest > MOST_LINEAR:  # a queue that grows without end would hide all others
+                set_log_x(ax, [1.0, highest])
+                ax.set_xlim(0.8, highest**1.3)
         return ax
 
 
@@ -42,10 +49,17 @@ plot_makespan_over_bound = MeasureBars("makespan_over_bound", "makespan / {bound
 plot_time_over_best = MeasureBars(
     "execution_over_best", "time of all tasks / closed-form optimum", limit="best splits"
 )
+plot_turnaround_over_bound = MeasureBars("turnaround_over_bound", "mean turnaround / {bound}", limit="{bound}")
 plot_makespan = MeasureBars("makespan", "makespan")
 plot_energy = MeasureBars("energy", "energy of the run")
 plot_cost = MeasureBars("cost", "cost of the run")
 plot_load_balance = MeasureBars("load_balance", "load balance of the GPUs")
+
+
+def plot_score(result: Result, ax: Axes | None = None) -> Axes:
+    """Draw the measure that decides the comparison."""
+    charts = (plot_makespan_over_bound, plot_turnaround_over_bound, plot_time_over_best)
+    return next(each for each in charts if each.measure == result.score)(result, ax)
 
 
 @apply_style

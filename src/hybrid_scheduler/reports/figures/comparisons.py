@@ -29,11 +29,16 @@ if TYPE_CHECKING:
     from hybrid_scheduler.runtime.validation import Validation
     from hybrid_scheduler.studies.experiments import ExperimentResult
 
+Point = tuple[Interval, Interval]  # mean turnaround and energy
+
 
 @apply_style
 def plot_differences(result: Result, ax: Axes | None = None) -> Axes:
     """Draw how much longer than the best each scheduler takes; an interval that touches the line is no clear lead."""
-    best, gaps = result.ranking(result.time)[0], compute_gaps(result)
+    best, *others = result.ranking(result.time)
+    base = result.interval(best, result.time).mean
+    paired = {spec: result.difference(spec, best, result.time) for spec in others}
+    gaps = {spec: Interval(gap.mean / base, gap.low / base, gap.high / base) for spec, gap in paired.items()}
     ax = get_axes(ax, bars_height(len(gaps)))
     styles = plot_styles(result.comparison.schedulers)
     for position, (name, each) in enumerate(gaps.items()):
@@ -53,14 +58,6 @@ def plot_differences(result: Result, ax: Axes | None = None) -> Axes:
         f"{result.time.replace('_', ' ')} longer than {label(best)} (%), paired by seed, {result.comparison.origin}"
     )
     return ax
-
-
-def compute_gaps(result: Result) -> dict[str, Interval]:
-    """Return the paired difference of every other scheduler to the best, as a share of the best."""
-    best, *others = result.ranking(result.time)
-    base = result.interval(best, result.time).mean
-    gaps = {spec: result.difference(spec, best, result.time) for spec in others}
-    return {spec: Interval(gap.mean / base, gap.low / base, gap.high / base) for spec, gap in gaps.items()}
 
 
 def _scale_gaps(ax: Axes, gaps: dict[str, Interval]) -> None:
@@ -97,25 +94,17 @@ def plot_average_duration(result: Result, ax: Axes | None = None) -> Axes:
     ax.set_yticks(range(len(order)), [label(name) for name in order])
     ax.tick_params(axis="y", length=0)
     ax.set_ylim(len(order) - 0.5, -0.5)
-    _scale_seconds(ax, [value for value in values if value > 0])
+    positive = [value for value in values if value > 0]
+    if positive and max(positive) > 10 * min(positive):
+        set_log_x(ax, positive)
+        ax.set_xlim(min(positive) / 1.5, max(positive) * 4)
+    elif positive:
+        ax.set_xlim(0, 1.3 * max(positive))
     add_grid(ax, "x")
     ax.set_xlabel(
         f"mean time from arrival to finish (s), {result.comparison.origin}; the bar | is how long a task runs"
     )
     return ax
-
-
-def _scale_seconds(ax: Axes, values: list[float]) -> None:
-    """Make the axis logarithmic where values differ by more than ten times."""
-    if values and max(values) > 10 * min(values):
-        set_log_x(ax, values)
-        ax.set_xlim(min(values) / 1.5, max(values) * 4)
-    elif values:
-        ax.set_xlim(0, 1.3 * max(values))
-
-
-Point = tuple[Interval, Interval]
-"""Mean turnaround and energy."""
 
 
 @apply_style
@@ -184,7 +173,11 @@ def plot_validation(validations: Sequence[Validation], devices: str) -> Axes:
             line.set_label(f"{label(name)}, {'measured' if dash is None else 'simulated'}")
             if dash:
                 line.set_dashes(dash)
-    _draw_diagonal(scatter)
+    low = max(min(scatter.get_xlim()[0], scatter.get_ylim()[0]), 1e-6)
+    high = max(scatter.get_xlim()[1], scatter.get_ylim()[1])
+    scatter.plot([low, high], [low, high], color=SOFT, linewidth=0.8, linestyle=":")
+    scatter.set_xscale("log")
+    scatter.set_yscale("log")
     scatter.set_xlabel("calibrated seconds of a task")
     scatter.set_ylabel(f"measured seconds ({devices})")
     finished.set_xlabel("seconds since the start")
@@ -192,11 +185,3 @@ def plot_validation(validations: Sequence[Validation], devices: str) -> Axes:
     finished.legend(fontsize=6.5)
     add_grid(finished, "y")
     return scatter
-
-
-def _draw_diagonal(ax: Axes) -> None:
-    low = max(min(ax.get_xlim()[0], ax.get_ylim()[0]), 1e-6)
-    high = max(ax.get_xlim()[1], ax.get_ylim()[1])
-    ax.plot([low, high], [low, high], color=SOFT, linewidth=0.8, linestyle=":")
-    ax.set_xscale("log")
-    ax.set_yscale("log")

@@ -32,6 +32,8 @@ UNITS = {
 }
 """Units of measures that only experiments have."""
 
+SPREAD = 0.7  # of the room of a name that the marks of its series take
+
 
 @apply_style
 def plot_study(experiment: ExperimentResult, ax: Axes | None = None, measure: str = "") -> Axes:
@@ -104,16 +106,25 @@ def _has_single_x(experiment: ExperimentResult) -> bool:
 
 
 def _draw_lines(experiment: ExperimentResult, measure: str, ax: Axes) -> None:
-    """Draw one line with intervals per series over x; a wide range of values gets a logarithmic axis."""
-    styles = plot_styles(experiment.series)
-    for series in experiment.series:
+    """Draw one line with intervals per series over x, or marks beside each other over names, which have no order.
+
+    A wide range of values gets a logarithmic axis.
+    """
+    styles, places = plot_styles(experiment.series), list(dict.fromkeys(row["x"] for row in experiment.rows))
+    named = any(isinstance(x, str) for x in places)
+    for number, series in enumerate(experiment.series):
         points, style = experiment.points(series, measure), styles[series]
+        shift = SPREAD * ((number + 0.5) / len(experiment.series) - 0.5)
+        positions = [places.index(x) + shift if named else x for x in points]
         below = [each.mean - each.low for each in points.values()]
         above = [each.high - each.mean for each in points.values()]
         ax.errorbar(
-            list(points), [each.mean for each in points.values()], yerr=[below, above], color=style.colour,
-            marker=style.marker, linestyle=style.dash, capsize=2, label=label(series),
+            positions, [each.mean for each in points.values()], yerr=[below, above], color=style.colour,
+            marker=style.marker, linestyle="none" if named else style.dash, capsize=2, label=label(series),
         )  # fmt: skip
+    if named:
+        ax.set_xticks(range(len(places)), [str(x).replace(", ", "\n") for x in places])
+        ax.set_xlim(-0.5, len(places) - 0.5)
     values = [row[measure] for row in experiment.rows]
     if min(values) > 0 and max(values) / min(values) > 20:
         ax.set_yscale("log")

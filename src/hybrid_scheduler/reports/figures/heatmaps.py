@@ -18,40 +18,30 @@ if TYPE_CHECKING:
     from hybrid_scheduler.studies.compare import Result
     from hybrid_scheduler.studies.scoreboard import Scoreboard
 
-MAX_DEVICES = 12
-"""Columns that stay legible on a page; more devices are averaged by class."""
-DARKEST_RATIO = 2.0
-"""From this makespan ratio on, a cell of the scoreboard gets no darker."""
+MAX_DEVICES = 12  # columns that stay legible on a page; more devices are averaged by class
+DARKEST_RATIO = 2.0  # from this makespan ratio on, a cell of the scoreboard gets no darker
 
 
 @apply_style
 def plot_utilisation(result: Result, ax: Axes | None = None) -> Axes:
     """Draw schedulers against devices, the busy share in grey and in figures."""
-    order, shares = result.ranking(), compute_busy_shares(result)
-    devices = list(shares[order[0]])
+    order, devices = result.ranking(), result.comparison.cluster.devices
+    by_class = len(devices) > MAX_DEVICES
+    groups = {each.name: each.device_class.name if by_class else each.name for each in devices}
+    shares: dict[str, dict[str, list[float]]] = {spec: {} for spec in order}
+    for outcome in result.outcomes:
+        for spec in order:
+            for name, share in outcome.utilisation[spec].items():
+                shares[spec].setdefault(groups[name], []).append(share)
+    columns = list(shares[order[0]])
     ax = get_axes(ax, 0.75 + 0.235 * max(len(order), 3))
-    table = np.array([[shares[spec][device] for device in devices] for spec in order])
+    table = np.array([[np.mean(shares[spec][name]) for name in columns] for spec in order])
     _draw_cells(ax, table, 1.6 * max(1.0, float(table.max())), [label(name) for name in order])
     for (row, column), share in np.ndenumerate(table):
         _write_cell(ax, column, row, f"{share:.0%}", fontsize=8)
-    ax.set_xticks(range(len(devices)), devices)
+    ax.set_xticks(range(len(columns)), columns)
     ax.set_xlabel(f"device (busy share until the makespan, %), {result.comparison.origin}")
     return ax
-
-
-def compute_busy_shares(result: Result) -> dict[str, dict[str, float]]:
-    """Return the mean busy share over the seeds by scheduler and device, or by class where devices are many."""
-    devices = result.comparison.cluster.devices
-    by_class = len(devices) > MAX_DEVICES
-    groups = {device.name: device.device_class.name if by_class else device.name for device in devices}
-    shares: dict[str, dict[str, float]] = {}
-    for spec in result.comparison.schedulers:
-        values: dict[str, list[float]] = {}
-        for outcome in result.outcomes:
-            for name, share in outcome.utilisation[spec].items():
-                values.setdefault(groups[name], []).append(share)
-        shares[spec] = {name: float(np.mean(each)) for name, each in values.items()}
-    return shares
 
 
 @apply_style

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Sequence
-from io import StringIO
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from hybrid_scheduler.core.formatting import format_interval
-from hybrid_scheduler.core.metrics import Interval, bootstrap
+from hybrid_scheduler.core.metrics import bootstrap
 from hybrid_scheduler.errors import SchedulerError
+from hybrid_scheduler.learning.insight import CurvePoint
+from hybrid_scheduler.registry import how_to_install
 from hybrid_scheduler.reports.data import Forests, ensure_forests
 from hybrid_scheduler.reports.figures.bars import whiskers
 from hybrid_scheduler.reports.style import INK, LIMIT, add_grid, apply_style, get_axes, get_panels, plot_styles
-from hybrid_scheduler.schedulers.rl_agent import CurvePoint
+from hybrid_scheduler.studies.results import to_csv
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from hybrid_scheduler.studies.compare import Result
 
-SMOOTHING = 50
-"""Training steps over which losses are averaged."""
+SMOOTHING = 50  # training steps over which losses are averaged
 
 
 @apply_style
@@ -60,7 +60,9 @@ def describe_accuracy(forests: Forests) -> str:
 @apply_style
 def plot_feature_importance(found: Result | Forests, ax: Axes | None = None) -> Axes:
     """Draw one bar per feature with its interval over forests of several seeds; they add up to 100 %."""
-    rows = compute_importances(ensure_forests(found))
+    forests = ensure_forests(found)
+    rows = {name: bootstrap([each.importance[name] for each in forests]) for name in forests[0].importance}
+    rows = dict(sorted(rows.items(), key=lambda pair: -pair[1].mean))
     ax = get_axes(ax, 0.75 + 0.27 * len(rows))
     colour = plot_styles(["hybrid_ml"])["hybrid_ml"].colour
     for position, each in enumerate(rows.values()):
@@ -75,13 +77,6 @@ def plot_feature_importance(found: Result | Forests, ax: Axes | None = None) -> 
     ax.set_xlim(0, 115 * max(each.high for each in rows.values()))
     ax.set_xlabel("importance in the forest (% of the variance explained), simulated")
     return ax
-
-
-def compute_importances(forests: Forests) -> dict[str, Interval]:
-    """Return the importance of every feature over the seeds, largest first."""
-    names = forests[0].importance
-    importances = {name: bootstrap([each.importance[name] for each in forests]) for name in names}
-    return dict(sorted(importances.items(), key=lambda pair: -pair[1].mean))
 
 
 @apply_style
@@ -116,22 +111,22 @@ def _smooth(values: list[float]) -> list[float]:
 
 def curve_to_csv(curve: Sequence[CurvePoint]) -> str:
     """Return a training curve as CSV; floats read back bit for bit."""
-    out = StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(CurvePoint._fields)
-    writer.writerows([[repr(value) for value in point] for point in curve])
-    return out.getvalue()
+    return to_csv(CurvePoint._fields, ([repr(value) for value in point] for point in curve))
 
 
-def write_tensorboard(curve: Sequence[CurvePoint], directory: str | Path) -> None:
-    """Write a training curve as TensorBoard events."""
+def write_tensorboard(
+    curve: Sequence[CurvePoint], directory: str | Path, weights: Mapping[str, npt.NDArray[np.float32]]
+) -> None:
+    """Write a training curve as TensorBoard events, and the weights of every layer in the end as histograms."""
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
         raise SchedulerError(
-            "TensorBoard is not installed: pip install tensorboard, or use --curve for CSV and PNG"
+            f"TensorBoard is not installed: {how_to_install('tensorboard')}, or use --curve for CSV and PNG"
         ) from None
     with SummaryWriter(str(directory)) as writer:
         for point in curve:
             for name in ("loss", "epsilon", "reward"):
                 writer.add_scalar(name, getattr(point, name), point.tasks)
+        for name, values in weights.items():
+            writer.add_histogram(f"weights/{name}", values, curve[-1].tasks)

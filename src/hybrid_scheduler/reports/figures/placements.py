@@ -23,17 +23,15 @@ from hybrid_scheduler.workloads.statistics import best_times, distribution
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from hybrid_scheduler.core.cluster import Cluster
-    from hybrid_scheduler.core.placements import Placements
-    from hybrid_scheduler.core.tasks import Floats, Tasks
+    from hybrid_scheduler.core import Cluster, Placements, Tasks
+    from hybrid_scheduler.core.tasks import Floats
     from hybrid_scheduler.studies.compare import Result
 
 FILL = "#8fa3b8"
 CDF_MARKERS, CDF_POINTS = 6, 400
 """Per line of a CDF: enough markers to tell lines apart in grey, and no more points than can be seen."""
 SHARE_BINS, TIME_BINS = 20, 24
-GANTT_TASKS, GANTT_ROWS = 60, 24
-"""What stays legible on a page."""
+GANTT_TASKS, GANTT_ROWS = 60, 24  # what stays legible on a page
 
 
 @apply_style
@@ -97,8 +95,10 @@ def plot_allocation(found: Result | Replay, ax: Axes | None = None) -> Axes:
     ax = get_axes(ax, 2.5)
     styles = plot_styles(replay.placements)
     for name in replay.ranking:
-        ends, shares = compute_shares_over_time(replay.placements[name])
-        style = styles[name]
+        placements, style = replay.placements[name], styles[name]
+        groups = [rows for rows in np.array_split(np.flatnonzero(placements.ran), TIME_BINS) if len(rows)]
+        ends = np.array([rows[-1] + 1.0 for rows in groups])
+        shares = np.array([placements.gpu_fraction[rows].mean() for rows in groups])
         ax.plot(
             ends, 100 * shares, color=style.colour, linestyle=style.dash, marker=style.marker, markersize=4.5,
             markevery=3, label=label(name),
@@ -109,17 +109,6 @@ def plot_allocation(found: Result | Replay, ax: Axes | None = None) -> Axes:
     ax.set_ylabel("mean share on a GPU (%)")
     add_legend(ax, list(replay.placements))
     return ax
-
-
-def compute_shares_over_time(placements: Placements) -> tuple[Floats, Floats]:
-    """Return for consecutive groups of tasks how many had arrived at the end of each, and its mean GPU share."""
-    groups = [rows for rows in np.array_split(np.flatnonzero(placements.ran), TIME_BINS) if len(rows)]
-    ends = np.array([rows[-1] + 1.0 for rows in groups])
-    return ends, np.array([placements.gpu_fraction[rows].mean() for rows in groups])
-
-
-Span = tuple[float, float, bool]
-"""Start and seconds of a task on a device, and whether it is one share of a split task."""
 
 
 @apply_style
@@ -138,7 +127,7 @@ def plot_gantt(found: Result | Replay, ax: Axes | None = None, schedulers: list[
         ax.annotate(label(name), (0, top - 0.72), fontsize=8.5, fontweight="bold", color=colour, va="center")
         for line, device in enumerate(devices):
             ticks[top + line] = device.name
-            _draw_spans(ax, top + line, collect_spans(replay.placements[name], device.index), colour)
+            _draw_spans(ax, top + line, replay.placements[name], device.index, colour)
     ax.set_yticks(list(ticks), list(ticks.values()), fontsize=7.5)
     ax.tick_params(axis="y", length=0)
     ax.set_ylim(len(names) * (len(devices) + 1) - 1.4, -1.1)
@@ -148,23 +137,19 @@ def plot_gantt(found: Result | Replay, ax: Axes | None = None, schedulers: list[
     return ax
 
 
-def collect_spans(placements: Placements, device: int) -> list[Span]:
-    """Return what a device did with the first tasks, in order of time."""
-    spans: list[Span] = []
+def _draw_spans(ax: Axes, line: int, placements: Placements, device: int, colour: str) -> None:
+    """Draw when a device ran the first tasks."""
     sides = (
         (placements.gpu, placements.gpu_start, placements.gpu_seconds),
         (placements.cpu, placements.cpu_start, placements.cpu_seconds),
     )
-    split = (placements.gpu >= 0) & (placements.cpu >= 0)
+    is_share = (placements.gpu >= 0) & (placements.cpu >= 0)
+    spans = list[tuple[float, float, bool]]()  # start and seconds, and whether it is a share of a split task
     for devices, start, seconds in sides:
         rows = np.flatnonzero(devices[:GANTT_TASKS] == device)
-        spans += [(float(start[row]), float(seconds[row]), bool(split[row])) for row in rows]
-    return sorted(spans)
-
-
-def _draw_spans(ax: Axes, line: int, spans: list[Span], colour: str) -> None:
+        spans += [(float(start[row]), float(seconds[row]), bool(is_share[row])) for row in rows]
     for split in (False, True):
-        ranges = [(start, seconds) for start, seconds, is_split in spans if is_split is split]
+        ranges = [(start, seconds) for start, seconds, is_split in sorted(spans) if is_split is split]
         if ranges:
             face, edge, hatch = ("white", colour, "//////") if split else (colour, "white", "")
             ax.broken_barh(ranges, (line - 0.38, 0.76), facecolor=face, edgecolor=edge, hatch=hatch, linewidth=0.6)
@@ -177,7 +162,14 @@ def plot_workload(found: Result | Replay, ax: Axes | None = None) -> Axes:
     """Draw three panels: histogram of sizes, intensity over memory, and the share of work in the longest tasks."""
     tasks = ensure_replay(found).tasks
     sizes, kinds, work = get_panels(ax, 3, 2.5)
-    _draw_sizes(tasks, sizes)
+    low, high = float(tasks.size.min()), float(tasks.size.max())
+    bins = np.geomspace(low, high * 1.0001, 21) if high > 10 * low else np.linspace(low * 0.999, high * 1.001, 21)
+    sizes.hist(tasks.size, bins=bins.tolist(), color=FILL, edgecolor="white", linewidth=0.5)
+    if high > 10 * low:
+        sizes.set_xscale("log")
+    sizes.set_xlabel("size N (units)")
+    sizes.set_ylabel("tasks (number)")
+    add_grid(sizes, "y")
     kinds.plot(
         tasks.memory_required, tasks.compute_intensity, ".", color=INK, markersize=2.5, alpha=0.35, rasterized=True
     )
@@ -192,17 +184,6 @@ def share_in_longest_tenth(work: Floats) -> float:
     """Return the share of all work that is in the longest tenth of the tasks."""
     ordered = np.sort(work)[::-1]
     return float(ordered[: max(1, round(0.1 * len(ordered)))].sum() / ordered.sum())
-
-
-def _draw_sizes(tasks: Tasks, ax: Axes) -> None:
-    low, high = float(tasks.size.min()), float(tasks.size.max())
-    bins = np.geomspace(low, high * 1.0001, 21) if high > 10 * low else np.linspace(low * 0.999, high * 1.001, 21)
-    ax.hist(tasks.size, bins=bins.tolist(), color=FILL, edgecolor="white", linewidth=0.5)
-    if high > 10 * low:
-        ax.set_xscale("log")
-    ax.set_xlabel("size N (units)")
-    ax.set_ylabel("tasks (number)")
-    add_grid(ax, "y")
 
 
 def _draw_work(tasks: Tasks, ax: Axes) -> None:
