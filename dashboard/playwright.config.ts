@@ -7,8 +7,9 @@ const executablePath = KNOWN.find((path): path is string => !!path && existsSync
 export default defineConfig({
   testDir: 'e2e',
   outputDir: 'test-results',
-  timeout: 120_000, // a busy machine draws slowly
-  expect: { timeout: 30_000 },
+  // Only so that a hang ends: a busy machine draws slowly.
+  timeout: 600_000,
+  expect: { timeout: 120_000 },
   workers: 2,
   fullyParallel: false,
   forbidOnly: true,

@@ -1,11 +1,11 @@
+/// <reference types="vitest/config" />
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import tailwind from '@tailwindcss/vite';
 import react from '@vitejs/plugin-react';
-import type { Plugin } from 'vite';
-import { defineConfig } from 'vitest/config';
+import { defineConfig, type Plugin } from 'vite';
 
 const server = process.env.HMS_URL ?? 'http://127.0.0.1:8000';
 
@@ -36,7 +36,8 @@ export default defineConfig({
     // The page that everybody opens is one file: 180 kB compressed, from the same machine as its data.
     chunkSizeWarningLimit: 600,
   },
-  server: { proxy: { '/api': server, '/ws': { target: server.replace('http', 'ws'), ws: true } } },
+  // The Host of the page goes through as it is: the server takes commands from pages whose Origin is their Host.
+  server: { proxy: { '/api': { target: server, changeOrigin: false }, '/ws': { target: server.replace('http', 'ws'), ws: true, changeOrigin: false } } },
   test: {
     environment: 'jsdom',
     include: ['src/**/*.test.{ts,tsx}'],

@@ -6,11 +6,11 @@ import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { test as base, expect } from '@playwright/test';
+import { test as base, expect, type Page } from '@playwright/test';
 
 const HMS = process.env.HMS ?? fileURLToPath(new URL('../../.venv/bin/hms', import.meta.url));
 
-export async function freePort(): Promise<number> {
+async function freePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1');
   await once(probe, 'listening');
   const { port } = probe.address() as AddressInfo;
@@ -43,7 +43,7 @@ export class Server {
 
   /** Wait until it answers; the first start on a machine trains the agents. */
   private async answers(): Promise<void> {
-    for (let tries = 0; tries < 900; tries++) {
+    for (let tries = 0; tries < 3000; tries++) {
       if (this.child?.exitCode !== null) break;
       try {
         if ((await fetch(`${this.url}/api/health`)).ok) return;
@@ -57,7 +57,7 @@ export class Server {
 
   /** Wait until the race has done some tasks. */
   async races(tasks = 5): Promise<void> {
-    for (let tries = 0; tries < 900; tries++) {
+    for (let tries = 0; tries < 3000; tries++) {
       if ((await this.status()).tasks_processed >= tasks) return;
       await new Promise((done) => setTimeout(done, 200));
     }
@@ -87,8 +87,36 @@ export class Server {
   }
 }
 
-/** Every test gets the server of its worker, with a running race in calm conditions. */
-export const test = base.extend<{ calm: void }, { server: Server }>({
+/** Serve with other settings, without learners unless they ask for some: those take seconds to start. */
+export async function serving(settings: Record<string, string>, use: (server: Server) => Promise<void>): Promise<void> {
+  const server = new Server(await freePort(), { SCHEDULERS: 'round_robin,greedy,eft', ...settings });
+  await server.start();
+  try {
+    await use(server);
+  } finally {
+    await server.kill('SIGTERM');
+  }
+}
+
+/** Wait until nothing glides or fades any more and two pictures have been drawn since. */
+export async function settled(page: Page): Promise<void> {
+  await page.evaluate(async () => {
+    await document.fonts.ready;
+    const ending = document.getAnimations().filter((each) => each.effect?.getComputedTiming().iterations !== Infinity);
+    await Promise.allSettled(ending.map((each) => each.finished));
+    await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  });
+}
+
+/** Take a picture for people, with `SCREENSHOTS=1`: no test looks at it. */
+export async function shot(page: Page, name: string): Promise<void> {
+  if (!process.env.SCREENSHOTS) return;
+  await settled(page);
+  await page.screenshot({ path: `screenshots/${name}.png` });
+}
+
+/** Every test gets the server of its worker, with a running race in calm conditions, and loads nothing from elsewhere. */
+export const test = base.extend<{ calm: void; local: void }, { server: Server }>({
   server: [
     async ({}, use) => {
       const server = new Server(await freePort());
@@ -96,7 +124,7 @@ export const test = base.extend<{ calm: void }, { server: Server }>({
       await use(server);
       await server.kill('SIGTERM');
     },
-    { scope: 'worker', timeout: 240_000 },
+    { scope: 'worker', timeout: 600_000 },
   ],
   baseURL: async ({ server }, use) => use(server.url),
   calm: [
@@ -108,7 +136,16 @@ export const test = base.extend<{ calm: void }, { server: Server }>({
       await server.send('PATCH', '/api/simulation/settings', { load: 0.9, preset: 'mixed', failed_gpus: [], num_gpus: 4, pace: 20 });
       await use();
     },
-    { auto: true, timeout: 240_000 },
+    { auto: true, timeout: 600_000 },
+  ],
+  local: [
+    async ({ page }, use) => {
+      const foreign: string[] = [];
+      page.on('request', (request) => /^(data:|blob:|http:..127\.0\.0\.1:)/.test(request.url()) || foreign.push(request.url()));
+      await use();
+      expect(foreign).toEqual([]);
+    },
+    { auto: true },
   ],
 });
 

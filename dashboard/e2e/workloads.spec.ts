@@ -1,4 +1,4 @@
-import { expect, test } from './server';
+import { expect, shot, test } from './server';
 
 const HEADER = 'task_id,size,compute_intensity,memory_required,arrival_time';
 
@@ -8,7 +8,7 @@ test('a bad trace is refused in one line that names file and line', async ({ pag
   await page.setInputFiles('input[type=file]', { name: 'broken.csv', mimeType: 'text/csv', buffer: Buffer.from(lines.join('\n')) });
   await page.getByRole('button', { name: 'Upload' }).click();
   await expect(page.getByRole('alert')).toContainText(/broken\.csv.*(line|row) 3/);
-  await page.screenshot({ path: 'screenshots/workloads-bad-upload.png' });
+  await shot(page, 'workloads-bad-upload');
 });
 
 test('a good trace is shown and raced on', async ({ page, server }) => {
@@ -19,7 +19,7 @@ test('a good trace is shown and raced on', async ({ page, server }) => {
   await expect(page.getByRole('status').getByText('mine.csv is uploaded')).toBeVisible();
   await page.goto('/workloads?name=mine.csv');
   await expect(page.getByText('300').first()).toBeVisible();
-  await page.screenshot({ path: 'screenshots/workloads-detail.png' });
+  await shot(page, 'workloads-detail');
   await page.getByRole('button', { name: 'Race on it' }).click();
   await expect.poll(async () => (await server.settingsNow()).preset).toContain('upload:mine.csv');
   await expect(page.getByTestId('comparison')).toBeVisible();

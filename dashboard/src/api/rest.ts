@@ -873,6 +873,43 @@ export interface components {
             wait: number | null;
         };
         /**
+         * CertifiedFigures
+         * @description One scheduler on the certified window.
+         */
+        CertifiedFigures: {
+            /** @description USD per task */
+            cost: number | null;
+            /** @description J per task */
+            energy: number | null;
+            /** @description s */
+            mean_turnaround: number | null;
+            /** @description Whether it split some of the tasks: then only the bounds of all schedules cover it. */
+            splits: boolean;
+        };
+        /**
+         * CertifiedWindow
+         * @description Consecutive tasks, 500 at most, and what is proved about every schedule of them.
+         *
+         *     A front is a list of points (mean turnaround, measure per task), fewest joules or dollars first: no schedule lies
+         *     below the line through them, which goes straight up from the first and straight right from the last one.
+         */
+        CertifiedWindow: {
+            /** @description (s, USD) of schedules that split no task. */
+            cost_front: number[][];
+            /** @description (s, USD) of all schedules. */
+            cost_front_split: number[][];
+            /** @description (s, J) of schedules that split no task. */
+            energy_front: number[][];
+            /** @description (s, J) of all schedules. */
+            energy_front_split: number[][];
+            first_task: number;
+            /** @description Bound of schedules that split no task, s. */
+            mean_turnaround: number | null;
+            /** @description Bound of all schedules, s. */
+            mean_turnaround_split: number | null;
+            tasks: number;
+        };
+        /**
          * ChangeAnswer
          * @description The change as the run's log has it, and the new settings.
          */
@@ -907,6 +944,8 @@ export interface components {
              * @enum {string}
              */
             by: "mean_turnaround" | "p95_turnaround" | "avg_time" | "mean_waiting" | "energy" | "cost";
+            /** @description Tasks whose turnaround is certified, and the bounds; null: too few tasks yet. */
+            certified_window: components["schemas"]["CertifiedWindow"] | null;
             /** @description The last training updates of every scheduler that learns. */
             histories: {
                 [key: string]: components["schemas"]["ForestHistory"] | components["schemas"]["AgentHistory"];
@@ -1212,6 +1251,8 @@ export interface components {
             mean_turnaround: number | null;
             /** @example eft */
             scheduler: string;
+            /** @description Schedulers of a comparison that cannot be told apart from it. */
+            tied: string[];
         };
         /**
          * Health
@@ -1219,10 +1260,24 @@ export interface components {
          */
         Health: {
             cache: components["schemas"]["Part"];
+            /**
+             * @description Size of the database, a minute old at most; null: not measured by this process.
+             * @example 1200000
+             */
+            database_bytes: number | null;
+            /** @description Space for the database; degraded if little is left. */
+            disk: components["schemas"]["Part"];
+            /**
+             * @description Left on its disk, with PostgreSQL on that of DATA_DIR.
+             * @example 10000000000
+             */
+            disk_free_bytes: number | null;
             engine: components["schemas"]["Part"];
             /** @enum {string} */
             state: "ok" | "degraded" | "down";
             store: components["schemas"]["Part"];
+            /** @description Background work of the server, which is started again when it fails. */
+            tasks: components["schemas"]["Part"];
             /** @description Seconds. */
             uptime: number;
             version: string;
@@ -1316,7 +1371,7 @@ export interface components {
              */
             start_time: number | null;
             /**
-             * @description 0 it ran; 1 it ran elsewhere than the scheduler said, because it does not fit there; 2 rejected, it needs more memory than any device has; 3 rejected, no device class can run it; 4 rejected, a task it depends on was rejected; 5 rejected, too many tasks were waiting already
+             * @description 0 it ran; 1 it ran elsewhere than the scheduler said, because it does not fit there; 2 rejected, it needs more memory than any device has; 3 rejected, no device class can run it; 4 rejected, a task it depends on was rejected; 5 rejected, too many tasks were waiting already; 7 it has not started yet
              * @example 0
              */
             status: number;
@@ -1473,6 +1528,7 @@ export interface components {
         Ranked: {
             avg_time: number | null;
             backlog: number | null;
+            certified: components["schemas"]["CertifiedFigures"] | null;
             cost: number | null;
             decision_microseconds: number | null;
             energy: number | null;
@@ -1496,6 +1552,7 @@ export interface components {
             tasks: number;
             total_time: number | null;
             turnaround_cdf: (number | null)[];
+            turnaround_over_bound: number | null;
             utilisation: (number | null)[];
             window: components["schemas"]["WindowFigures"];
             wins: number;
@@ -1831,7 +1888,7 @@ export interface components {
              */
             start_time: number | null;
             /**
-             * @description 0 it ran; 1 it ran elsewhere than the scheduler said, because it does not fit there; 2 rejected, it needs more memory than any device has; 3 rejected, no device class can run it; 4 rejected, a task it depends on was rejected; 5 rejected, too many tasks were waiting already
+             * @description 0 it ran; 1 it ran elsewhere than the scheduler said, because it does not fit there; 2 rejected, it needs more memory than any device has; 3 rejected, no device class can run it; 4 rejected, a task it depends on was rejected; 5 rejected, too many tasks were waiting already; 7 it has not started yet
              * @example 0
              */
             status: number;
@@ -2091,7 +2148,7 @@ export interface components {
             dash: number[];
             light: string;
             /** @enum {string} */
-            marker: "diamond" | "hexagon" | "triangle" | "square" | "circle" | "star" | "cross" | "pentagon" | "triangle_down" | "bar" | "ring" | "chevron" | "triangle_right" | "hourglass" | "parallelogram" | "bowtie" | "octagon" | "house" | "trapezoid" | "tee" | "notch" | "kite";
+            marker: "diamond" | "hexagon" | "triangle" | "square" | "circle" | "star" | "cross" | "pentagon" | "triangle_down" | "bar" | "ring" | "chevron" | "triangle_right" | "hourglass" | "parallelogram" | "bowtie" | "octagon" | "house" | "trapezoid" | "tee" | "notch" | "kite" | "arrow" | "ell" | "steps";
         };
         /**
          * Task

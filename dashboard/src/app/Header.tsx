@@ -15,7 +15,7 @@ import { formatClock, formatTimeOfDay } from '@/utils/format';
 export function Header() {
   const page = useRouter((state) => state.route.page);
   return (
-    <header className="sticky top-0 z-30 border-b border-edge bg-page/95">
+    <header className="bar sticky top-0 z-30 border-b border-edge">
       <div className="mx-auto flex max-w-[2560px] flex-wrap items-center gap-x-4 gap-y-2 px-3 py-2 sm:px-4">
         <Brand />
         {page === 'race' && <RaceStatus />}
@@ -51,13 +51,13 @@ function Brand() {
 function PageNav() {
   const page = useRouter((state) => state.route.page);
   return (
-    <nav aria-label="Pages" className="order-last flex w-full gap-1 overflow-x-auto xl:order-none xl:w-auto">
+    <nav aria-label="Pages" className="order-last flex w-full gap-1 overflow-x-auto max-sm:justify-between max-sm:gap-0 xl:order-none xl:w-auto">
       {PAGES.map((each) => (
         <Link
           key={each}
           to={pagePath(each)}
           aria-current={each === page ? 'page' : undefined}
-          className="rounded-lg px-2.5 py-1.5 text-sm whitespace-nowrap text-quiet hover:text-ink aria-[current]:bg-raised aria-[current]:font-semibold aria-[current]:text-ink"
+          className="rounded-lg px-2.5 py-1.5 text-sm whitespace-nowrap max-sm:px-1.5 max-sm:text-[0.8rem] text-quiet hover:text-ink aria-[current]:bg-raised aria-[current]:font-semibold aria-[current]:text-ink"
         >
           {PAGE_TITLES[each]}
         </Link>

@@ -1,11 +1,12 @@
 /** Where a task went: names, and a bar in the colours of its devices. */
 import type { Schemas } from '@/api/client';
 import type { Device } from '@/live/messages';
+import { WAITING } from '@/live/state';
 import { useLiveStore } from '@/live/store';
 import { deviceColour, useTheme } from '@/theme/theme';
 import { formatDevice, formatPercent, isKnown } from '@/utils/format';
 
-type Placement = Pick<Schemas['SchedulerResult'], 'device' | 'gpu_fraction'>;
+type Placement = Pick<Schemas['SchedulerResult'], 'device' | 'gpu_fraction' | 'status'>;
 
 const isSplit = (share: number | null): share is number => isKnown(share) && share > 0 && share < 1;
 
@@ -24,10 +25,10 @@ function cpuLabel(devices: readonly Device[]): string {
   return first && !others.length ? formatDevice(first) : 'CPU';
 }
 
-export function PlacementText({ place: { device, gpu_fraction } }: { place: Placement }) {
+export function PlacementText({ place: { device, gpu_fraction, status } }: { place: Placement }) {
   const nameOf = useDeviceName();
   const cpu = useLiveStore(({ race }) => cpuLabel(race.frame?.devices ?? []));
-  if (device < 0) return <span className="font-semibold text-warn">rejected</span>;
+  if (device < 0) return status === WAITING ? <span className="text-quiet">any device</span> : <span className="font-semibold text-warn">rejected</span>;
   if (!isSplit(gpu_fraction)) return <>{nameOf(device)}</>;
   return (
     <>

@@ -28,6 +28,9 @@ export const MARKER_PATHS: Record<Marker, string> = {
   tee: 'M-1-1H1V-.3H.35V1H-.35V-.3H-1Z',
   notch: 'M-.9-.9 0-.1 .9-.9V.9H-.9Z',
   kite: 'M0-1 .65 0 0 1-.65 0Z',
+  arrow: 'M0-1 .9 0H.4V1H-.4V0H-.9Z',
+  ell: 'M-.9-.9H-.2V.2H.9V.9H-.9Z',
+  steps: 'M-.9.9V.3H-.3V-.3H.3V-.9H.9V.9Z',
 };
 
 export function SchedulerMarker({ name, size = 11, className = '' }: { name: string; size?: number; className?: string }) {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { formatTicks } from './TimeChart';
+import { formatTicks, leaveGaps } from './TimeChart';
 
 describe('timeLabels', () => {
   it('has as many places as tell neighbours apart', () => {
@@ -9,6 +9,8 @@ describe('timeLabels', () => {
   });
 
   it('counts long races in minutes', () => expect(formatTicks([600, 660, 720], 720)).toEqual(['10 min', '11 min', '12 min']));
+
+  it('leaves gaps where nothing is known', () => expect(leaveGaps([[1, 2, 3], [NaN, 5, NaN]])).toEqual([[1, 2, 3], [null, 5, null]]));
 
   it('counts back from now', () => expect(formatTicks([2, 4, 6], 6, true)).toEqual(['−4 s', '−2 s', 'now']));
 });

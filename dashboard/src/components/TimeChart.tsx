@@ -45,7 +45,7 @@ export function TimeChart(props: TimeChartProps) {
 
   useEffect(() => {
     if (!ready || !holder.current) return;
-    const made = new uPlot(plotOptions(latest, theme, 100, 100), latest.current.data, holder.current);
+    const made = new uPlot(plotOptions(latest, theme, 100, 100), leaveGaps(latest.current.data), holder.current);
     plot.current = made;
     return () => {
       made.destroy();
@@ -58,7 +58,7 @@ export function TimeChart(props: TimeChartProps) {
   }, [size, shape, theme, ready]);
 
   useEffect(() => {
-    plot.current?.setData(data);
+    plot.current?.setData(leaveGaps(data));
   }, [data]);
 
   return (
@@ -67,6 +67,10 @@ export function TimeChart(props: TimeChartProps) {
     </div>
   );
 }
+
+/** What is not known is null: uPlot would draw a line down to NaN. */
+export const leaveGaps = (data: uPlot.AlignedData): uPlot.AlignedData =>
+  data.map((column) => Array.from(column, (value) => (Number.isNaN(value) ? null : value))) as uPlot.AlignedData;
 
 type Latest = { current: TimeChartProps };
 

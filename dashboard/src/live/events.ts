@@ -13,7 +13,7 @@ type EventText = [level: string, message: string];
 
 /** Compare two frames of one run; `before` is null for the first. */
 export function detectEvents(before: SimulationUpdate | null, frame: SimulationUpdate): LogLine[] {
-  const texts = before ? [...compareRun(before, frame), ...frame.schedulers.flatMap((now) => compareScheduler(before, now, frame))] : describeStart(frame);
+  const texts = before ? [...compareRun(before, frame), ...frame.schedulers.flatMap((now) => compareScheduler(before, now))] : describeStart(frame);
   return texts.map(([level, message], i) => ({ id: frame.seq + i / 100, time: frame.time, level, source: 'race', message }));
 }
 
@@ -31,7 +31,7 @@ function compareRun(before: SimulationUpdate, frame: SimulationUpdate): EventTex
   return lines;
 }
 
-function compareScheduler(before: SimulationUpdate, now: SchedulerFigures, frame: SimulationUpdate): EventText[] {
+function compareScheduler(before: SimulationUpdate, now: SchedulerFigures): EventText[] {
   const old = before.schedulers.find((each) => each.name === now.name);
   if (!old) return [['info', `${now.name} joins the race`]];
   const lines: EventText[] = [];
@@ -39,14 +39,8 @@ function compareScheduler(before: SimulationUpdate, now: SchedulerFigures, frame
   if (!now.saturated && old.saturated) lines.push(['info', `${now.name} keeps up again`]);
   if (countDigits(now.rejected) > countDigits(old.rejected)) lines.push(['warning', `${now.name} has rejected ${now.rejected} tasks so far`]);
   if (now.restarts > old.restarts) lines.push(['info', `${now.name} rescheduled ${now.restarts - old.restarts} tasks`]);
-  return [...lines, ...describeRetraining(old, now, frame)];
+  return lines;
 }
 
 /** A full queue rejects tasks in every frame: the log mentions it once per power of ten. */
 const countDigits = (count: number): number => (count > 0 ? String(count).length : 0);
-
-function describeRetraining(old: SchedulerFigures, now: SchedulerFigures, frame: SimulationUpdate): EventText[] {
-  if (now.insight?.kind !== 'forest' || old.insight?.kind !== 'forest' || now.insight.retrains <= old.insight.retrains) return [];
-  const error = now.insight.share_mae;
-  return [['info', `${now.name} was retrained, version ${now.insight.version}, before task ${now.insight.last_retrain ?? frame.tasks_processed}${error === null ? '' : `; its GPU shares were off by ${(100 * error).toFixed(1)} %`}`]];
-}

@@ -1,6 +1,6 @@
 // Made by `npm run types` from the schema folder; do not edit.
 
-export type Message = SimulationUpdate | Notification | Log | Hello | Reset | Skipped;
+export type Message = SimulationUpdate | Notification | Log | Hello | History | Reset | Skipped;
 
 /**
  * The state of the race, and what is new since the update before.
@@ -20,6 +20,10 @@ export interface SimulationUpdate {
    * Lower bound: no schedule ends all tasks so far before this time.
    */
   bound: number | null;
+  /**
+   * The certified window; null: too few tasks yet.
+   */
+  certified_window: CertifiedWindow | null;
   comparison: Compared[];
   devices: Device[];
   error: string;
@@ -67,6 +71,10 @@ export interface SimulationUpdate {
    */
   time: number;
   type: 'simulation_update';
+  /**
+   * Tasks of earlier updates that waited in an ordered queue and have started since.
+   */
+  updates: TaskUpdate[];
 }
 /**
  * What changes slowly; about the last tasks (2000 at most).
@@ -195,6 +203,40 @@ export interface Quantiles {
   p99: number | null;
 }
 /**
+ * Consecutive tasks, 500 at most, and what is proved about every schedule of them.
+ *
+ * A front is a list of points (mean turnaround, measure per task), fewest joules or dollars first: no schedule lies
+ * below the line through them, which goes straight up from the first and straight right from the last one.
+ */
+export interface CertifiedWindow {
+  /**
+   * (s, USD) of schedules that split no task.
+   */
+  cost_front: number[][];
+  /**
+   * (s, USD) of all schedules.
+   */
+  cost_front_split: number[][];
+  /**
+   * (s, J) of schedules that split no task.
+   */
+  energy_front: number[][];
+  /**
+   * (s, J) of all schedules.
+   */
+  energy_front_split: number[][];
+  first_task: number;
+  /**
+   * Bound of schedules that split no task, s.
+   */
+  mean_turnaround: number | null;
+  /**
+   * Bound of all schedules, s.
+   */
+  mean_turnaround_split: number | null;
+  tasks: number;
+}
+/**
  * Key figures of a scheduler.
  */
 export interface Compared {
@@ -207,6 +249,7 @@ export interface Compared {
   mean_turnaround: number | null;
   name: string;
   saturated: boolean;
+  turnaround_over_bound: number | null;
   wins: number;
 }
 /**
@@ -226,7 +269,7 @@ export interface Device {
   name: string;
 }
 /**
- * The placement of one task by one scheduler; null where the task was rejected.
+ * The placement of one task by one scheduler; null where the task was rejected or still waits.
  */
 export interface TaskResult {
   attempt?: number;
@@ -235,7 +278,7 @@ export interface TaskResult {
    */
   cost: number | null;
   /**
-   * -1: rejected
+   * Where it runs, or waits in an ordered queue; -1: rejected, or it waits for whichever device takes it.
    */
   device: number;
   /**
@@ -305,6 +348,10 @@ export interface SchedulerFigures {
    */
   backlog: number | null;
   /**
+   * What `turnaround_over_bound` is made of; null as that is.
+   */
+  certified: CertifiedFigures | null;
+  /**
    * USD in total
    */
   cost: number | null;
@@ -360,6 +407,10 @@ export interface SchedulerFigures {
    */
   turnaround_cdf: (number | null)[];
   /**
+   * The same of the mean turnaround on the certified window; null: it did not take all tasks of it.
+   */
+  turnaround_over_bound: number | null;
+  /**
    * Busy share of every device, last 60 simulated seconds.
    */
   utilisation: (number | null)[];
@@ -368,6 +419,27 @@ export interface SchedulerFigures {
    * Tasks that it ended first.
    */
   wins: number;
+}
+/**
+ * One scheduler on the certified window.
+ */
+export interface CertifiedFigures {
+  /**
+   * USD per task
+   */
+  cost: number | null;
+  /**
+   * J per task
+   */
+  energy: number | null;
+  /**
+   * s
+   */
+  mean_turnaround: number | null;
+  /**
+   * Whether it split some of the tasks: then only the bounds of all schedules cover it.
+   */
+  splits: boolean;
 }
 /**
  * State of a forest (hybrid_ml).
@@ -536,6 +608,18 @@ export interface LatestTask {
   size: number;
 }
 /**
+ * What has become known of a task that was shown while it waited in ordered queues.
+ */
+export interface TaskUpdate {
+  /**
+   * By scheduler; the others stay as they were.
+   */
+  results: {
+    [k: string]: TaskResult | undefined;
+  };
+  task_id: number;
+}
+/**
  * A message for people.
  */
 export interface Notification {
@@ -585,6 +669,69 @@ export interface Hello {
    */
   stream: string;
   type: 'hello';
+}
+/**
+ * The last five minutes before the next update, for clients that join; about a moment every two seconds.
+ */
+export interface History {
+  bound: (number | null)[];
+  /**
+   * Moments, seconds since 1970.
+   */
+  clock: number[];
+  /**
+   * The last lines, 200 at most.
+   */
+  log: Log[];
+  marks: Mark[];
+  /**
+   * The last ones, 20 at most.
+   */
+  notifications: Notification[];
+  /**
+   * Tasks per second of wall time.
+   */
+  rate: (number | null)[];
+  run_id: number | null;
+  schedulers: {
+    [k: string]: SchedulerHistory | undefined;
+  };
+  /**
+   * Number of the newest message.
+   */
+  seq: number;
+  /**
+   * The same, simulated seconds.
+   */
+  time: number[];
+  type: 'history';
+}
+/**
+ * Figures of a scheduler at the moments of a history; null before it joined.
+ */
+export interface SchedulerHistory {
+  backlog: (number | null)[];
+  /**
+   * Mean of the last tasks, s.
+   */
+  execution: (number | null)[];
+  /**
+   * Makespan over its bound.
+   */
+  over_bound: (number | null)[];
+  /**
+   * Turnaround, s.
+   */
+  p95: (number | null)[];
+  /**
+   * Mean of the last tasks, s.
+   */
+  turnaround: (number | null)[];
+  turnaround_over_bound: (number | null)[];
+  /**
+   * [device][moment]: busy share.
+   */
+  utilisation: (number | null)[][];
 }
 /**
  * The messages after the cursor are gone: start with the next update.

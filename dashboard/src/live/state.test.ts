@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { record, scheduler, update } from '@/testing/frames';
-import type { Message } from './messages';
-import { applyMessage, emptyRace, LIMITS, type Race } from './state';
+import { record, result, scheduler, update } from '@/testing/frames';
+import type { History, Log, Message } from './messages';
+import { applyMessage, emptyRace, LIMITS, WAITING, type Race } from './state';
 
 const after = (...messages: Message[]): Race => messages.reduce(applyMessage, emptyRace);
 
@@ -52,6 +52,16 @@ describe('fold', () => {
     expect(race.spans.greedy!.length).toBeLessThanOrEqual(LIMITS.spans);
   });
 
+  it('fills in what has become known of a task that waited', () => {
+    const waits = result({ status: WAITING, start: null, finish: null, turnaround: null });
+    const race = after(
+      update(1, { records: [record(1, { results: { greedy: result(), spt: waits } }), record(2)] }),
+      update(2, { updates: [{ task_id: 1, results: { spt: result({ turnaround: 0.7 }) } }] }),
+    );
+    expect(race.records[0]?.results).toEqual({ greedy: result(), spt: result({ turnaround: 0.7 }) });
+    expect(race.records[1]).toEqual(record(2));
+  });
+
   it('begins anew when another run begins, and keeps the log', () => {
     const race = after(update(5), { type: 'log', seq: 6, time: 1, level: 'INFO', message: 'kept', source: 'server' }, update(7, { run_id: 2, sim_time: 0.5, tasks_processed: 3 }));
     expect(race.times).toEqual([0.5]);
@@ -64,6 +74,41 @@ describe('fold', () => {
     expect(applyMessage(race, greeting('a')).seq).toBe(9);
     expect(applyMessage(race, greeting('b')).seq).toBe(-1);
     expect(applyMessage(race, greeting('b')).frame).not.toBeNull(); // what was seen stays until something newer comes
+  });
+
+  describe('with the history that a late page gets', () => {
+    const column = [0.5, null];
+    const eft = { turnaround: column, p95: column, execution: column, backlog: column, over_bound: column, turnaround_over_bound: [null, 1.3], utilisation: [column, column] };
+    const line = (seq: number): Log => ({ type: 'log', seq, time: 1, level: 'INFO', message: `line ${seq}`, source: 'server' });
+    const history = (change: Partial<History> = {}): History => ({
+      type: 'history', seq: 9, run_id: 1, clock: [100, 102], time: [1, 3], rate: [20, null], bound: [0.9, null], schedulers: { greedy: eft },
+      marks: [{ at_task: 2, at_time: 2, change: { load: 1 } }], log: [line(4), line(9)], notifications: [{ type: 'notification', seq: 5, time: 1, level: 'info', message: 'told' }], ...change,
+    });
+
+    it('begins where the race was, with gaps where nothing is known', () => {
+      const race = after({ type: 'hello', stream: 'a', seq: 9, notice: '' }, history(), update(8));
+      expect(race.times).toEqual([1, 3, 8]);
+      expect(race.rate).toEqual([20, NaN, 20]);
+      expect(race.series.greedy).toMatchObject({ overBound: [0.5, NaN, 1.05], turnaroundOverBound: [NaN, 1.3, 1.4] });
+      expect(race.series.oracle?.backlog).toEqual([NaN, NaN, 0.2]);
+      expect(race.utilisation.greedy).toEqual([[0.5, NaN, 0.5], [0.5, NaN, 0.9]]);
+      expect(race.marks).toHaveLength(1);
+      expect(race.log.slice(0, 2).map((each) => each.message)).toEqual(['line 4', 'line 9']);
+      expect(race.notices.map((each) => each.message)).toEqual(['told']);
+      expect(race.seq).toBe(9); // the next connection asks for what came after the history, not after the update
+    });
+
+    it('adds no line twice when a page comes back after a long time', () => {
+      const race = after(line(4), update(6), history(), update(8));
+      expect(race.log.filter((each) => each.source === 'server').map((each) => each.message)).toEqual(['line 4', 'line 9']);
+      expect(race.notices).toEqual([]); // it had seen number 5
+      expect(race.times).toEqual([1, 3, 8]);
+    });
+
+    it('forgets what it knew of another run', () => {
+      const race = after(update(6, { records: [record(1)] }), history({ run_id: 2, time: [], clock: [], rate: [], bound: [], schedulers: {}, marks: [] }));
+      expect([race.frame, race.times, race.records]).toEqual([null, [], []]);
+    });
   });
 
   it('counts what was skipped', () => {

@@ -1,8 +1,11 @@
 /** What the page knows of the race, folded from messages. `fold` is pure: the same messages give the same picture. */
 import { detectEvents, type LogLine } from './events';
-import type { TaskRecord, Mark, Message, Analysis, SimulationUpdate } from './messages';
+import type { TaskRecord, TaskUpdate, Mark, Message, Analysis, History, SchedulerHistory, SimulationUpdate } from './messages';
 
 export const LIMITS = { points: 600, records: 500, spans: 3000, marks: 60, lines: 500, notes: 50 } as const;
+
+/** The status of a task that has not started yet: its scheduler orders the queues. */
+export const WAITING = 7;
 
 /** A share of a task on a device. */
 export interface Span {
@@ -18,6 +21,7 @@ export interface Series {
   turnaround: number[];
   execution: number[];
   overBound: number[];
+  turnaroundOverBound: number[];
   backlog: number[];
   p95: number[];
 }
@@ -73,6 +77,8 @@ export function applyMessage(race: Race, message: Message): Race {
   switch (message.type) {
     case 'hello':
       return applyHello(race, message.stream, message.notice);
+    case 'history':
+      return applyHistory(race, message);
     case 'reset':
       return { ...race, version: race.version + 1 };
     case 'skipped':
@@ -107,13 +113,50 @@ function toLogLine(message: { seq: number; time: number; level: string; message:
   return { id: message.seq, time: message.time, level: message.level.toLowerCase(), source, message: message.message };
 }
 
+/** What happened before this page was opened: the server's columns take the place of its own, and unseen lines go below those it has. */
+function applyHistory(before: Race, history: History): Race {
+  const race = before.frame === null || before.frame.run_id === history.run_id ? before : clearRun(before);
+  const unseen = ({ seq }: { seq: number }) => seq > before.seq;
+  return withSequence(race, history.seq, {
+    log: appendBounded(race.log, history.log.filter(unseen).map((line) => toLogLine(line, line.source)), LIMITS.lines),
+    notices: appendBounded(race.notices, history.notifications.filter(unseen).map((note) => toLogLine(note, 'notice')), LIMITS.notes),
+    marks: history.marks,
+    ...readColumns(history),
+  });
+}
+
+function readColumns({ time, clock, rate, bound, schedulers }: History): Partial<Race> {
+  const known = Object.entries(schedulers).filter((entry): entry is [string, SchedulerHistory] => entry[1] !== undefined);
+  return {
+    times: time,
+    clock,
+    rate: rate.map(nullToGap),
+    bound: bound.map(nullToGap),
+    series: Object.fromEntries(known.map(([name, each]) => [name, readSeries(each)])),
+    utilisation: Object.fromEntries(known.map(([name, each]) => [name, each.utilisation.map((column) => column.map(nullToGap))])),
+  };
+}
+
+const nullToGap = (value: number | null): number => value ?? NaN;
+
+function readSeries(figures: SchedulerHistory): Series {
+  return {
+    turnaround: figures.turnaround.map(nullToGap),
+    execution: figures.execution.map(nullToGap),
+    overBound: figures.over_bound.map(nullToGap),
+    turnaroundOverBound: figures.turnaround_over_bound.map(nullToGap),
+    backlog: figures.backlog.map(nullToGap),
+    p95: figures.p95.map(nullToGap),
+  };
+}
+
 function applyUpdate(before: Race, frame: SimulationUpdate): Race {
   const race = sameRun(before, frame) ? before : clearRun(before);
   const point = frame.sim_time > (race.times.at(-1) ?? -1);
   return withSequence(race, frame.seq, {
     frame,
     ...(point ? appendPoint(race, frame) : {}),
-    records: appendBounded(race.records, frame.records, LIMITS.records),
+    records: appendBounded(updateRecords(race.records, frame.updates), frame.records, LIMITS.records),
     spans: mergeSpans(race.spans, frame),
     marks: appendBounded(race.marks, frame.marks, LIMITS.marks),
     analysis: frame.analysis ?? race.analysis,
@@ -143,6 +186,7 @@ function appendPoint(race: Race, frame: SimulationUpdate): Partial<Race> {
       turnaround: add('turnaround', each.window.mean_turnaround),
       execution: add('execution', each.window.avg_time),
       overBound: add('overBound', each.makespan_over_bound),
+      turnaroundOverBound: add('turnaroundOverBound', each.turnaround_over_bound),
       backlog: add('backlog', each.backlog),
       p95: add('p95', each.window.p95_turnaround),
     };
@@ -165,6 +209,13 @@ function appendValue(column: number[] | undefined, length: number, value: number
   const next = first ? old.slice(first) : old.slice();
   next.push(value);
   return next;
+}
+
+/** Tasks that waited when they were shown have started since. */
+function updateRecords(records: TaskRecord[], updates: readonly TaskUpdate[]): TaskRecord[] {
+  if (!updates.length) return records;
+  const known = new Map(updates.map((each) => [each.task_id, each.results]));
+  return records.map((record) => (known.has(record.task_id) ? { ...record, results: { ...record.results, ...known.get(record.task_id) } } : record));
 }
 
 function mergeSpans(spans: Record<string, Span[]>, frame: SimulationUpdate): Record<string, Span[]> {

@@ -30,11 +30,11 @@ test('what a model says about itself: accuracy apart from the rest', () => {
 
 test('models of runs link to their run; files that are damaged come first and say what to do', async () => {
   const stored = [{ id: 1, run_id: 4, scheduler_name: 'rl_agent', path: 'data/models/run4-rl_agent.model', sha256: 'cd'.repeat(32), training: { steps: 5872 }, created_at: '2026-11-16T01:00:00Z' }];
-  serve({ 'GET /api/models': { stored, files: [file('good.model'), file('bad.model', { intact: false })], problems: ['other/x.json is torn'] } });
+  serve({ 'GET /api/models': { stored, files: [file('good.model'), file('bad.model', { intact: false })], problems: ['other/x.json is damaged'] } });
   render(<ModelsPage />);
   expect(await screen.findByRole('link', { name: 'run 4' })).toHaveAttribute('href', '/experiments?run=4');
   expect(screen.getByText('run4-rl_agent.model')).toBeVisible();
-  expect(screen.getByRole('alert')).toHaveTextContent('other/x.json is torn');
+  expect(screen.getByRole('alert')).toHaveTextContent('other/x.json is damaged');
   const files = within(screen.getByRole('region', { name: 'Model files' })).getAllByRole('article');
   expect(files[0]).toHaveTextContent('bad.model');
   expect(files[0]).toHaveTextContent('hms train hybrid_ml -o models/bad.model');

@@ -120,7 +120,7 @@ const INTRODUCTION: Stop[] = [
   {
     title: 'Six managers, one stream of orders',
     text: [
-      'Here six managers get exactly the same orders at the same moments, each with a kitchen of its own. Round robin goes round the cooks, one after the other. Random picks at random. Greedy splits each order so that it alone would be fastest, and forgets the queues.',
+      'Here six managers get exactly the same orders at the same moments, each with a kitchen of its own. Round robin goes round the cooks, one after the other. Random picks at random. Greedy gives a chef as large a share of an order as it is hard to cook (its compute intensity) and the cook the rest; it forgets the walk, and the cook’s queue.',
       'Hybrid ML has studied past orders and predicts how long each would take where; it goes on learning while it works. The RL agent began knowing nothing and learnt from what its decisions cost. The oracle knows every time before it happens: nobody can hire it, but it shows how good one could be.',
       'Below them all lies the certified bound: a proof, made anew with every order, that no manager whatsoever could have finished sooner.',
     ],

@@ -7,6 +7,12 @@ interface Preferences {
   /** The scheduler whose lanes, radar, ledger and model are shown. */
   scheduler: string;
   selectScheduler: (scheduler: string) => void;
+  /** What the distance to the bound is shown of. */
+  bounded: 'makespan' | 'turnaround';
+  selectBounded: (bounded: Preferences['bounded']) => void;
+  /** What is weighed against time. */
+  price: 'cost' | 'energy';
+  selectPrice: (price: Preferences['price']) => void;
   editing: boolean;
   setEditing: (editing: boolean) => void;
 }
@@ -16,10 +22,14 @@ export const usePreferences = create<Preferences>()(
     (set) => ({
       scheduler: 'hybrid_ml',
       selectScheduler: (scheduler) => set({ scheduler }),
+      bounded: 'makespan',
+      selectBounded: (bounded) => set({ bounded }),
+      price: 'cost',
+      selectPrice: (price) => set({ price }),
       editing: false,
       setEditing: (editing) => set({ editing }),
     }),
-    { name: 'hms.choices', partialize: ({ scheduler }) => ({ scheduler }) },
+    { name: 'hms.choices', partialize: ({ scheduler, bounded, price }) => ({ scheduler, bounded, price }) },
   ),
 );
 

@@ -13,7 +13,7 @@ export const device = (index: number, failed = false): Device => ({
 
 export const figures = (name: string, utilisation: number[] = [0.5, 0.9]): SchedulerFigures => ({
   name, tasks: 10, rejected: 0, restarts: 0, spilled: 0, wins: 3, avg_time: 0.1, mean_turnaround: 0.2, total_time: 1, energy: 5, cost: 0.001, makespan: 12,
-  makespan_over_bound: 1.01, backlog: 0.1, queue_length: 1, saturated: false, utilisation, turnaround_cdf: [], decision_microseconds: 20, insight: null,
+  makespan_over_bound: 1.01, turnaround_over_bound: null, certified: null, backlog: 0.1, queue_length: 1, saturated: false, utilisation, turnaround_cdf: [], decision_microseconds: 20, insight: null,
   window: { tasks: 10, avg_time: 0.1, mean_turnaround: 0.2, p50_turnaround: 0.2, p95_turnaround: 0.4, p99_turnaround: 0.5, mean_waiting: 0.1, energy: 0.5, cost: 0.0001, gpu_share: 0.5 },
 });
 
@@ -29,8 +29,8 @@ export const record = (id: number, results: Record<string, TaskResult>, change: 
 
 export const frame = (change: Partial<SimulationUpdate> = {}): SimulationUpdate => ({
   type: 'simulation_update', seq: 1, time: 1000, state: 'running', measured: false, tasks_processed: 10, sim_time: 20, tasks_per_second: 20, arrival_rate: 45, bound: 11, settings: settings(),
-  devices: [device(0), device(1)], schedulers: [figures('hybrid_ml'), figures('greedy'), figures('oracle')], error: '', run_id: 1, task: null, comparison: [], latest_results: {}, marks: [],
-  records: [], records_total: change.records?.length ?? 0, spans: [], spans_total: change.spans?.length ?? 0, analysis: null, ...change,
+  devices: [device(0), device(1)], schedulers: [figures('hybrid_ml'), figures('greedy'), figures('oracle')], certified_window: null, error: '', run_id: 1, task: null, comparison: [], latest_results: {}, marks: [],
+  records: [], records_total: change.records?.length ?? 0, updates: [], spans: [], spans_total: change.spans?.length ?? 0, analysis: null, ...change,
 });
 
 function settings(): SimulationUpdate['settings'] {

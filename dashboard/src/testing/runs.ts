@@ -4,7 +4,7 @@ import type { Schemas } from '@/api/client';
 export function runLine(id: number, change: Partial<Schemas['RunLine']> = {}): Schemas['RunLine'] {
   return {
     id, kind: 'live', status: 'finished', seed: 0, version: '0.1.0', started_at: `2026-11-16T0${id % 10}:00:00Z`, ended_at: `2026-11-16T0${id % 10}:10:00Z`, current: false, measured: false,
-    title: null, schedulers: ['greedy', 'oracle'], workload: 'mixed', load: 0.9, rate: null, num_gpus: 4, tasks: 1000 * id, duration: 60 * id, headline: { scheduler: 'greedy', mean_turnaround: 0.25 },
+    title: null, schedulers: ['greedy', 'oracle'], workload: 'mixed', load: 0.9, rate: null, num_gpus: 4, tasks: 1000 * id, duration: 60 * id, headline: { scheduler: 'greedy', mean_turnaround: 0.25, tied: [] },
     ...change,
   };
 }

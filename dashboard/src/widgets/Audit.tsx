@@ -8,6 +8,7 @@ import { Dialog } from '@/components/Dialog';
 import { Tile } from '@/components/Panel';
 import { PlacementText, SplitBar } from '@/components/Placement';
 import { SchedulerName } from '@/components/Scheduler';
+import { WAITING } from '@/live/state';
 import { useRace } from '@/live/store';
 import { resolveScheduler, usePreferences } from '@/state/preferences';
 import { setQuery, useRouter } from '@/state/router';
@@ -180,7 +181,7 @@ function AuditSummary({ audit }: { audit: Audit }) {
       </p>
       <p className="text-sm text-quiet">
         {error !== null && <>Expected <span className="num">{formatSeconds(expected)}</span>, </>}
-        {error === null ? 'Took' : 'took'} <strong className="num text-ink">{formatSeconds(row.result.actual_time)}</strong>
+        {row.result.status === WAITING ? 'It waits to start' : <>{error === null ? 'Took' : 'took'} <strong className="num text-ink">{formatSeconds(row.result.actual_time)}</strong></>}
         {error !== null && <> (<PredictionError ratio={error} />)</>}
         {rows[0] && !row.first && <>; first was {schedulerStyle(rows[0].name).label} after <span className="num">{formatSeconds(rows[0].result.turnaround_time)}</span></>}.
       </p>

@@ -20,9 +20,9 @@ export function GlobalComparison() {
   const schedulers = useRace((race) => race.frame?.schedulers ?? []);
   const info = MEASURES[measure];
   const order = rankSchedulers(schedulers, measure);
-  const scale = barScale(order.map(info.value), measure === 'makespan');
+  const scale = barScale(order.map(info.value), info.overBound ?? false);
   const best = order.find((each) => !isReference(each.name));
-  const line = measure === 'makespan' ? 1 : order[0] ? info.value(order[0]) : null;
+  const line = info.overBound ? 1 : order[0] ? info.value(order[0]) : null;
   return (
     <Tile
       title="Global comparison"

@@ -32,6 +32,8 @@ test('shows the newest first, with its winner, regret and reasons', () => {
   expect(tasks()).toEqual(['#3', '#2', '#1']);
   expect(line(1)).toHaveTextContent('GPU 0');
   expect(line(1)).toHaveTextContent('+100 %');
+  expect(within(line(1)).getByTitle('Hybrid ML')).toHaveTextContent('ML');
+  expect(line(1)).toHaveTextContent('2.00 J100 µ$');
   expect(within(line(1)).getByTitle('Greedy')).toHaveTextContent('GRD');
   expect(within(line(1)).getByLabelText('its reasons are kept')).toBeInTheDocument();
   expect(within(line(2)).queryByLabelText('its reasons are kept')).toBeNull();
@@ -43,7 +45,7 @@ test('shows the newest first, with its winner, regret and reasons', () => {
 test('sorts by every column and says which way; unknown values stay last', async () => {
   render(<Ledger />);
   const head = (name: string) => within(document.querySelector('thead')!).getByText(name).closest('th')!;
-  expect(document.querySelectorAll('th button')).toHaveLength(11);
+  expect(document.querySelectorAll('th button')).toHaveLength(14);
   await userEvent.click(within(head('Size')).getByRole('button'));
   expect(tasks()).toEqual(['#2', '#3', '#1']);
   expect(head('Size')).toHaveAttribute('aria-sort', 'descending');
@@ -52,6 +54,15 @@ test('sorts by every column and says which way; unknown values stay last', async
   expect(tasks()).toEqual(['#1', '#2', '#3']);
   await userEvent.click(within(head('Turnaround')).getByRole('button'));
   expect(tasks()).toEqual(['#2', '#1', '#3']);
+});
+
+test('sorts by energy and by cost', async () => {
+  showFrames(frame({ records: [record(1, { hybrid_ml: result(1, 0.4, { energy: 3, cost: 2e-6 }) }), record(2, { hybrid_ml: result(1, 0.4, { energy: 9, cost: 1e-6 }) }), record(3, { hybrid_ml: result(-1, null, { energy: null, cost: null }) })] }));
+  render(<Ledger />);
+  await userEvent.click(screen.getByText('Energy'));
+  expect(tasks()).toEqual(['#2', '#1', '#3']);
+  await userEvent.click(screen.getByText('Cost'));
+  expect(tasks()).toEqual(['#1', '#2', '#3']);
 });
 
 test('filters, and says what is wrong with a filter', () => {

@@ -12,7 +12,7 @@ import { resolveScheduler, usePreferences } from '@/state/preferences';
 import { setQuery } from '@/state/router';
 import { schedulerStyle } from '@/theme/schedulers';
 import { downloadFile } from '@/utils/download';
-import { formatMegabytes, formatNumber, formatPercent, formatRatio, isKnown, scaleSeconds } from '@/utils/format';
+import { formatMegabytes, formatNumber, formatPercent, formatRatio, isKnown, scaleCost, scaleEnergy, scaleSeconds } from '@/utils/format';
 import { usePauseOnHover } from '@/utils/hooks';
 import { describeCounts, FILTER_HELP, isSampled, MAX_ROWS, parseFilter, toCsv, toJson, toLedgerRow, type LedgerRow } from './ledgerRows';
 
@@ -65,7 +65,7 @@ export function Ledger() {
   );
 }
 
-/** A record never changes, so its row is made once: rows that stay are not drawn again. */
+/** A record that changes is another one, so a row is made once: rows that stay are not drawn again. */
 function useRows(records: readonly TaskRecord[], devices: Parameters<typeof toLedgerRow>[2] | undefined, name: string): LedgerRow[] {
   const key = devices?.map((each) => each.name).join() ?? '';
   const latest = useRef(devices);
@@ -94,8 +94,8 @@ const SORTED = { asc: 'ascending', desc: 'descending' } as const;
 function SortHeader({ header, sorted }: { header: Header<LedgerFeatures, LedgerRow>; sorted: false | 'asc' | 'desc' }) {
   const Icon = sorted === 'asc' ? ArrowUp : sorted === 'desc' ? ArrowDown : ChevronsUpDown;
   return (
-    <th scope="col" aria-sort={sorted ? SORTED[sorted] : 'none'} className="border-b border-edge px-1.5 py-1 text-left font-medium whitespace-nowrap">
-      <button type="button" className={`inline-flex items-center gap-1 ${sorted ? 'text-ink' : 'text-quiet hover:text-ink'}`} onClick={header.column.getToggleSortingHandler()}>
+    <th scope="col" aria-sort={sorted ? SORTED[sorted] : 'none'} className="border-b border-edge px-1 py-1 text-left font-medium whitespace-nowrap">
+      <button type="button" className={`inline-flex items-center gap-0.5 ${sorted ? 'text-ink' : 'text-quiet hover:text-ink'}`} onClick={header.column.getToggleSortingHandler()}>
         {flexRender(header.column.columnDef.header, header.getContext())}
         <Icon size={11} aria-hidden="true" />
       </button>
@@ -126,7 +126,7 @@ const LedgerLine = memo(
   function Line({ row }: { row: LedgerTableRow }) {
     return (
       <tr className="num cursor-pointer border-b border-edge/50 hover:bg-raised focus-within:bg-raised" onClick={() => setQuery('task', row.id)}>
-        {row.getAllCells().map((cell) => <td key={cell.id} className="px-1.5 py-[3px] whitespace-nowrap">{flexRender(cell.column.columnDef.cell, cell.getContext())}</td>)}
+        {row.getAllCells().map((cell) => <td key={cell.id} className="px-1 py-[3px] whitespace-nowrap">{flexRender(cell.column.columnDef.cell, cell.getContext())}</td>)}
       </tr>
     );
   },
@@ -143,6 +143,7 @@ const textColumn = { sortFn: 'text', sortUndefined: 'last', sortDescFirst: false
 
 const LEDGER_COLUMNS = columnHelper.columns([
   columnHelper.accessor('task', { header: 'Task', ...numberColumn, cell: (cell) => <TaskButton id={cell.getValue()} /> }),
+  columnHelper.accessor('scheduler', { header: 'Scheduler', ...textColumn, cell: (cell) => <SchedulerName name={cell.getValue()} short /> }),
   columnHelper.accessor('arrival', { header: 'Arrival', ...numberColumn, cell: (cell) => <ValueWithUnit number={cell.getValue().toFixed(1)} unit="s" /> }),
   columnHelper.accessor('size', { header: 'Size', ...numberColumn, cell: (cell) => formatNumber(cell.getValue()) }),
   columnHelper.accessor('intensity', { header: 'Intensity', ...numberColumn, cell: (cell) => <IntensityCell value={cell.getValue()} /> }),
@@ -150,6 +151,8 @@ const LEDGER_COLUMNS = columnHelper.columns([
   columnHelper.accessor((row) => (row.placed === '–' ? undefined : row.placed), { id: 'placed', header: 'Placed on', ...textColumn, cell: (cell) => <PlacementCell row={cell.row.original} /> }),
   columnHelper.accessor((row) => row.time ?? undefined, { id: 'time', header: 'Time', ...numberColumn, cell: (cell) => <SecondsCell value={cell.getValue()} /> }),
   columnHelper.accessor((row) => row.turnaround ?? undefined, { id: 'turnaround', header: 'Turnaround', ...numberColumn, cell: (cell) => <SecondsCell value={cell.getValue()} /> }),
+  columnHelper.accessor((row) => row.energy ?? undefined, { id: 'energy', header: 'Energy', ...numberColumn, cell: (cell) => <ValueWithUnit {...scaleEnergy(cell.getValue())} /> }),
+  columnHelper.accessor((row) => row.cost ?? undefined, { id: 'cost', header: 'Cost', ...numberColumn, cell: (cell) => <ValueWithUnit {...scaleCost(cell.getValue())} /> }),
   columnHelper.accessor((row) => row.regret ?? undefined, { id: 'regret', header: 'Regret', ...numberColumn, cell: (cell) => <RegretCell value={cell.getValue()} /> }),
   columnHelper.accessor((row) => row.winner ?? undefined, { id: 'winner', header: 'Winner', ...textColumn, cell: (cell) => <WinnerCell row={cell.row.original} /> }),
   columnHelper.accessor((row) => (row.explained ? 1 : 0), { id: 'explained', header: 'Why', ...numberColumn, cell: (cell) => <ReasonsIcon told={cell.getValue() === 1} /> }),
@@ -184,9 +187,10 @@ function PlacementCell({ row }: { row: LedgerRow }) {
   const split = isKnown(row.gpuShare) && row.gpuShare > 0 && row.gpuShare < 1;
   return (
     <span className="inline-flex items-center gap-1.5 font-sans">
-      <DeviceSwatch index={row.device} />
+      {row.device >= 0 && <DeviceSwatch index={row.device} />}
       {row.placed}
       {split && <span className="num text-quiet" title="The rest runs on a CPU">{formatPercent(row.gpuShare)}</span>}
+      {row.waiting && <span className="text-quiet" title="It has not started yet: its scheduler lets others overtake it">waits</span>}
       {row.attempt > 1 && <span className="text-warn" title="It had to start again">×{row.attempt}</span>}
     </span>
   );

@@ -1,9 +1,12 @@
 import { act, cleanup, render, screen } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { usePreferences } from '@/state/preferences';
 import { showSchedulers, stubSize, windowFigures } from '@/testing/analysis';
+import { scheduler, update } from '@/testing/frames';
+import { showFrames } from '@/testing/race';
 import { overlapArea } from '@/utils/scale';
-import { buildPoints, chooseAxis, describeFront, Pareto, paretoFront, placeLabels, stepPath } from './Pareto';
+import { buildPoints, chooseAxis, describeFront, describeProof, Pareto, paretoFront, placeLabels, stepPath } from './Pareto';
 
 /** Fast and dear, slow and cheap, worse than the first in both, and a reference that is best in both. */
 const all = () => [
@@ -15,6 +18,7 @@ const all = () => [
 
 beforeEach(() => {
   stubSize();
+  usePreferences.setState({ price: 'cost' });
   showSchedulers(all());
 });
 afterEach(cleanup);
@@ -88,4 +92,42 @@ test('energy instead of cost', async () => {
   await userEvent.selectOptions(screen.getByLabelText('Against time'), 'Energy');
   expect(screen.getByRole('region', { name: 'Energy against time' })).toBeInTheDocument();
   expect(screen.getByRole('img', { name: /front: Hybrid ML; dominated: Round robin, Random$/ })).toBeInTheDocument();
+  cleanup();
+  render(<Pareto />);
+  expect(screen.getByLabelText('Against time')).toHaveValue('energy');
+});
+
+describe('the certified front', () => {
+  const fronts = { cost_front: [[0.9, 5e-6], [0.1, 9e-6]], cost_front_split: [[0.8, 4e-6], [0.05, 8e-6]], energy_front: [[0.9, 3], [0.1, 5]], energy_front_split: [[0.8, 2], [0.05, 4]] };
+  const window = { first_task: 400, tasks: 500, mean_turnaround: 0.1, mean_turnaround_split: 0.05, ...fronts };
+  const certified = (name: string, mean_turnaround: number, splits: boolean) =>
+    scheduler(name, { certified: { mean_turnaround, energy: 6, cost: 1e-5, splits }, turnaround_over_bound: mean_turnaround / (splits ? 0.05 : 0.1) });
+  const show = (...schedulers: ReturnType<typeof scheduler>[]) => {
+    showFrames(update(1, { schedulers, certified_window: window }));
+    render(<Pareto />);
+  };
+
+  test('is drawn under the figures of the window it was proved for', async () => {
+    show(certified('hybrid_ml', 0.14, false), certified('greedy', 0.2, true));
+    expect(screen.getByRole('region', { name: 'Cost against time' })).toHaveTextContent('per task, 500 tasks from 400 on');
+    expect(screen.getByTestId('certified-fronts').querySelectorAll('path')).toHaveLength(4);
+    expect(screen.getByRole('img', { name: /Nobody can need less than 100 ms and 5.00 µ\$ a task without splitting tasks, or 50.0 ms and 4.00 µ\$ a task at all$/ })).toBeInTheDocument();
+    await userEvent.hover(screen.getByRole('img', { name: /^Hybrid ML: 140 ms, 10.0 µ\$/ }));
+    expect(screen.getByTestId('tip')).toHaveTextContent('1.40 × the least turnaround of whole tasks');
+    await userEvent.hover(screen.getByRole('img', { name: /^Greedy: / }));
+    expect(screen.getByTestId('tip')).toHaveTextContent('4.00 × the least turnaround of any schedule; it splits tasks');
+  });
+
+  test('who did not take all tasks of the window is left out, and named', () => {
+    show(certified('hybrid_ml', 0.14, false), scheduler('random', { certified: null, turnaround_over_bound: null }));
+    expect(screen.queryByRole('img', { name: /^Random: / })).toBeNull();
+    expect(screen.getByText(/joined later or rejected a task of the window: Random/)).toBeInTheDocument();
+  });
+
+  test('before it is proved the last tasks are shown, and the page says what is missing', () => {
+    render(<Pareto />);
+    expect(screen.getByText('Where nobody can be is proved soon after the first 100 tasks.')).toBeInTheDocument();
+    expect(screen.queryByTestId('certified-fronts')).toBeNull();
+    expect(describeProof([certified('greedy', 1, true)], window)).toBe('');
+  });
 });

@@ -1,48 +1,60 @@
-/** What speed costs: schedulers by mean turnaround and by cost or energy, and which of them are sensible choices. */
+/** What speed costs: schedulers by mean turnaround and by cost or energy, which of them are sensible choices, and where nobody can be. */
 import { useState } from 'react';
 import { ChartScatter } from 'lucide-react';
 import { Tooltip } from '@/components/chartParts';
 import { EmptyState, Select } from '@/components/controls';
 import { Tile } from '@/components/Panel';
 import { MARKER_PATHS } from '@/components/Scheduler';
-import type { SchedulerFigures } from '@/live/messages';
+import type { CertifiedWindow, SchedulerFigures } from '@/live/messages';
 import { useRace } from '@/live/store';
+import { usePreferences } from '@/state/preferences';
 import { isReference, schedulerStyle } from '@/theme/schedulers';
 import { useTheme } from '@/theme/theme';
-import { isKnown } from '@/utils/format';
+import { formatNumber, isKnown } from '@/utils/format';
 import { usePauseOnHover, useSize, useRovingFocus } from '@/utils/hooks';
-import { linearAxis, logAxis, makeScale, overlapArea, smallTextSize, timeUnit, trimZeros, type Axis, type Box } from '@/utils/scale';
-import { MEASURES } from './ranking';
+import { invertScale, linearAxis, logAxis, makeScale, overlapArea, smallTextSize, timeUnit, trimZeros, type Axis, type Box } from '@/utils/scale';
+import { drawFront, priceAt, readFronts, type Fronts } from './certifiedFront';
+import { formatWindow, MEASURES } from './ranking';
 
 export function Pareto() {
   const [paused, pauseHandlers] = usePauseOnHover();
-  const [price, setPrice] = useState<Price>('cost');
-  const schedulers = useRace((race) => race.frame?.schedulers ?? [], 'slow', paused);
-  const points = buildPoints(schedulers, price);
+  const { price, selectPrice } = usePreferences();
+  const frame = useRace((race) => race.frame, 'slow', paused);
+  const certified = frame?.schedulers.some((each) => each.certified) ? frame.certified_window : null;
+  const points = buildPoints(frame?.schedulers ?? [], price, certified !== null);
   return (
     <Tile
       title={`${PRICES[price]} against time`}
       icon={<ChartScatter size={15} />}
-      subtitle="per task, lower left is better"
+      subtitle={`per task, ${certified ? formatWindow(certified) : 'last 1000 tasks'}, lower left is better`}
       actions={
-        <Select aria-label="Against time" value={price} onChange={(event) => setPrice(event.target.value as Price)}>
+        <Select aria-label="Against time" value={price} onChange={(event) => selectPrice(event.target.value as Price)}>
           {Object.entries(PRICES).map(([name, label]) => <option key={name} value={name}>{label}</option>)}
         </Select>
       }
     >
-      {points.length ? <div className="flex h-full flex-col" {...pauseHandlers}><Scatter points={points} price={price} /></div> : <EmptyState title="No tasks yet" />}
+      {frame && points.length ? (
+        <div className="flex h-full flex-col" {...pauseHandlers}>
+          <Scatter points={points} price={price} fronts={certified && readFronts(certified, price)} measured={frame.measured} />
+          <p className="shrink-0 text-xs text-quiet">{describeProof(frame.schedulers, certified)}</p>
+        </div>
+      ) : (
+        <EmptyState title="No tasks yet" />
+      )}
     </Tile>
   );
 }
 
-function Scatter({ points, price }: { points: Point[]; price: Price }) {
+function Scatter({ points, price, fronts, measured }: { points: Point[]; price: Price; fronts: Fronts | null; measured: boolean }) {
   const [box, { width, height }] = useSize();
   const [pointed, setPointed] = useState<string | null>(null);
   const roving = useRovingFocus(1, points.length);
   const em = smallTextSize();
   const area = { left: 5.4 * em, right: width - 8, top: 6, bottom: height - 1.7 * em };
-  const across = chooseAxis(points.map((each) => each.time), Math.floor((area.right - area.left) / (6 * em)), true);
-  const up = chooseAxis(points.map((each) => each.price), Math.max(2, Math.floor((area.bottom - area.top) / (2.6 * em))), false);
+  const limits = Object.values(fronts ?? {});
+  const across = chooseAxis([...points.map((each) => each.time), ...limits.flatMap((front) => front.at(-1)?.time ?? [])], Math.floor((area.right - area.left) / (6 * em)), true);
+  const cheapest = limits.map((front) => priceAt(front, across.range[1])).filter(Number.isFinite);
+  const up = chooseAxis([...points.map((each) => each.price), ...cheapest], Math.max(2, Math.floor((area.bottom - area.top) / (2.6 * em))), false);
   const x = makeScale(across.range, [area.left, area.right], across.log);
   const y = makeScale(up.range, [area.bottom, area.top], up.log);
   if (width <= 80 || height <= 60) return <div ref={box} className="min-h-0 flex-1" />;
@@ -54,8 +66,9 @@ function Scatter({ points, price }: { points: Point[]; price: Price }) {
     <>
       <div ref={box} className="relative min-h-0 flex-1">
         <svg width={width} height={height} className="absolute inset-0" fontSize={em}>
-          <g role="img" aria-label={describeFront(points, price)}>
+          <g role="img" aria-label={`${describeFront(points, price)}${fronts ? `. ${describeFronts(fronts, price)}` : ''}`}>
             <Axes across={across} up={up} x={x} y={y} area={area} price={price} em={em} />
+            {fronts && <CertifiedFronts fronts={fronts} drawing={{ x, y, timeAt: invertScale(across.range, [area.left, area.right], across.log), area }} />}
             <path d={stepPath(paretoFront(points).map((each) => ({ x: x(each.time), y: y(each.price) })), area.right, area.top)} fill="none" stroke="var(--good)" strokeWidth={1.75} strokeDasharray="6 3" />
           </g>
           <g data-roving="" onMouseLeave={leave} onBlur={leave}>
@@ -71,6 +84,7 @@ function Scatter({ points, price }: { points: Point[]; price: Price }) {
           <Tooltip x={x(tip.time)} y={y(tip.price)} width={width} height={height}>
             <p className="font-semibold">{schedulerStyle(tip.name).label}</p>
             <p className="num">{formatAxisValue('turnaround', tip.time)} · {formatAxisValue(price, tip.price)}</p>
+            {isKnown(tip.overBound) && <p>{formatNumber(tip.overBound)} × the least turnaround {tip.splits ? 'of any schedule; it splits tasks' : 'of whole tasks'}</p>}
             <p className={tip.dominatedBy.length ? 'text-warn' : 'text-good'}>{describeDominance(tip)}</p>
             {tip.saturated && <p className="text-warn">saturated: its backlog grows</p>}
           </Tooltip>
@@ -78,9 +92,33 @@ function Scatter({ points, price }: { points: Point[]; price: Price }) {
       </div>
       <p className="flex shrink-0 flex-wrap items-center justify-between gap-x-3 text-xs text-quiet">
         <span className="inline-flex items-center gap-1.5"><span className="w-5 border-t-2 border-dashed border-good" aria-hidden="true" />Pareto front</span>
+        {fronts && <FrontLegend measured={measured} />}
         <span>mean turnaround{across.log ? ' (log)' : ''}{up.log ? `, ${price} (log)` : ''}</span>
         <span title="Another is at least as good in both and better in one">hollow: dominated</span>
       </p>
+    </>
+  );
+}
+
+/** Nobody stands on the darker ground; on the lighter one only who splits tasks. */
+function CertifiedFronts({ fronts, drawing }: { fronts: Fronts; drawing: Parameters<typeof drawFront>[1] }) {
+  const [whole, all] = [drawFront(fronts.whole, drawing), drawFront(fronts.all, drawing)];
+  return (
+    <g data-testid="certified-fronts" fill="none">
+      {whole && <path d={whole.ground} fill="var(--bad)" fillOpacity={0.07} />}
+      {all && <path d={all.ground} fill="var(--bad)" fillOpacity={0.13} />}
+      {all && <path d={all.line} stroke="var(--quiet)" strokeWidth={1.25} strokeDasharray="2 3" />}
+      {whole && <path d={whole.line} stroke="var(--ink)" strokeWidth={2} />}
+    </g>
+  );
+}
+
+function FrontLegend({ measured }: { measured: boolean }) {
+  const proof = measured ? 'for the measured times, which vary: a yardstick and no proof' : 'proved for the tasks of the window';
+  return (
+    <>
+      <span className="inline-flex items-center gap-1.5" title={`No schedule that splits no task is below this line: ${proof}`}><span className="w-5 border-t-2 border-ink" aria-hidden="true" />{measured ? 'limit' : 'nobody below'}</span>
+      <span className="inline-flex items-center gap-1.5" title={`No schedule at all is below this line: ${proof}`}><span className="w-5 border-t border-dotted border-quiet" aria-hidden="true" />even with splits</span>
     </>
   );
 }
@@ -146,22 +184,27 @@ function Axes({ across, up, x, y, area, price, em }: AxesProps) {
 const LINEAR_UP_TO = 8;
 /** Who is dominated by whom, and where points, labels and the front are drawn. */
 const PRICES = { cost: 'Cost', energy: 'Energy' } as const;
-type Price = keyof typeof PRICES;
+export type Price = keyof typeof PRICES;
 
 export interface Point {
   name: string;
   time: number;
   price: number;
   saturated: boolean;
+  /** Whether it split some of the tasks: only the front of all schedules holds for it. */
+  splits: boolean;
+  overBound: number | null;
   /** Who is at least as good in both and better in one; empty: it lies on the front. */
   dominatedBy: string[];
 }
 
-/** Who has figures. The oracle is a reference: it dominates nobody, because nobody can use it instead. */
-export function buildPoints(schedulers: readonly SchedulerFigures[], price: Price): Point[] {
+/** Who has figures, of the certified window or of the last tasks. The oracle is a reference: it dominates nobody, because nobody can use it instead. */
+export function buildPoints(schedulers: readonly SchedulerFigures[], price: Price, certified = false): Point[] {
   const bare = schedulers.flatMap((each) => {
-    const [time, paid] = [each.window.mean_turnaround, each.window[price]];
-    return isKnown(time) && isKnown(paid) && time > 0 && paid > 0 ? [{ name: each.name, time, price: paid, saturated: each.saturated }] : [];
+    const figures = certified ? each.certified : each.window;
+    const [time, paid] = [figures?.mean_turnaround, figures?.[price]];
+    const rest = { saturated: each.saturated, splits: certified && (each.certified?.splits ?? false), overBound: certified ? each.turnaround_over_bound : null };
+    return isKnown(time) && isKnown(paid) && time > 0 && paid > 0 ? [{ name: each.name, time, price: paid, ...rest }] : [];
   });
   const usable = bare.filter((each) => !isReference(each.name));
   return bare.map((each) => ({ ...each, dominatedBy: isReference(each.name) ? [] : usable.filter((other) => dominates(other, each)).map((other) => other.name) }));
@@ -195,6 +238,19 @@ export function describeFront(points: readonly Point[], price: Price): string {
   const beaten = points.filter((each) => each.dominatedBy.length).map((each) => each.name);
   const rest = beaten.length ? `dominated: ${labelList(beaten)}` : 'nobody is dominated';
   return `${PRICES[price]} against mean turnaround per task. On the Pareto front: ${labelList(paretoFront(points).map((each) => each.name)) || 'nobody'}; ${rest}`;
+}
+
+/** What is proved, in words. */
+function describeFronts({ whole, all }: Fronts, price: Price): string {
+  const limits = (front: Fronts['whole']) => `${formatAxisValue('turnaround', front.at(-1)?.time ?? NaN)} and ${formatAxisValue(price, front[0]?.price ?? NaN)} a task`;
+  return `Nobody can need less than ${limits(whole)} without splitting tasks, or ${limits(all)} at all`;
+}
+
+/** What the picture is about where that is not plain: no front yet, or somebody who cannot be held against it. */
+export function describeProof(schedulers: readonly SchedulerFigures[], window: CertifiedWindow | null): string {
+  if (!window) return 'Where nobody can be is proved soon after the first 100 tasks.';
+  const left = schedulers.filter((each) => !each.certified).map((each) => each.name);
+  return left.length ? `Not shown, because they joined later or rejected a task of the window: ${labelList(left)}.` : '';
 }
 
 /** Linear with room around the points, logarithmic if these lie far apart. */

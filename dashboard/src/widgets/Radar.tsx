@@ -145,7 +145,7 @@ export function radarScale(corners: readonly Corner[]): { log: boolean; rings: n
   return { log: true, rings: Array.from({ length: Math.floor(decades) + 1 }, (_, i) => 10 ** i), at };
 }
 
-const CORNER_NAMES: Record<Measure, string> = { turnaround: 'Turnaround', execution: 'Execution', makespan: 'Makespan', energy: 'Energy', cost: 'Cost' };
+const CORNER_NAMES: Record<Measure, string> = { turnaround: 'Turnaround', execution: 'Execution', makespan: 'Makespan', turnaroundOverBound: 'Turnaround / bound', energy: 'Energy', cost: 'Cost' };
 
 export const formatAmount = (corner: Corner): string => {
   const { number, unit } = MEASURES[corner.measure].format(corner.value);

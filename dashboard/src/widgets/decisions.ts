@@ -1,6 +1,7 @@
 /** What an audit tells: one row for each scheduler, the best first, and the devices as it saw them. */
 import type { Schemas } from '@/api/client';
 import type { TaskRecord } from '@/live/messages';
+import { WAITING } from '@/live/state';
 import { formatDevice, isKnown } from '@/utils/format';
 
 export type Audit = Schemas['TaskAudit'];
@@ -55,8 +56,9 @@ const REJECTIONS: Record<number, string> = {
   5: 'too many tasks were waiting',
 };
 
-/** Why a task ran nowhere, or not where the scheduler said; empty: as it said. */
+/** Why a task ran nowhere, not yet, or not where the scheduler said; empty: as it said. */
 export function describeStatus({ status, device }: Pick<Result, 'status' | 'device'>): string {
+  if (status === WAITING) return 'it waits to start';
   if (status === 1) return 'it did not fit where the scheduler said';
   return device < 0 ? (REJECTIONS[status] ?? 'rejected') : '';
 }

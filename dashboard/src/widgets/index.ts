@@ -51,7 +51,7 @@ export const WIDGETS: Widget[] = [
   {
     id: 'bound',
     title: 'Distance to the bound',
-    about: 'Each line is the time a scheduler needs for everything so far, divided by a time that is proved to be needed by anyone. At 1.0 nothing could be better; the line there is the one nobody crosses.',
+    about: 'Each line is the time a scheduler needs for everything so far, or the mean turnaround of its last tasks, divided by a time that is proved to be needed by anyone. At 1.0 nothing could be better; the line there is the one nobody crosses.',
     at: [0, 7, 8, 7],
     component: DistanceToBound,
   },
@@ -72,7 +72,7 @@ export const WIDGETS: Widget[] = [
   {
     id: 'ledger',
     title: 'Task ledger',
-    about: 'The newest tasks one by one: what they were, where the chosen scheduler put them, and what that cost against the best of all. Click a row to see what everybody else did with the same task, and why.',
+    about: 'The newest tasks one by one: what they were, where the chosen scheduler put them, and the time, energy and cost that took, against the fastest of all. Click a row to see what everybody else did with the same task, and why.',
     at: [0, 14, 12, 7],
     component: Ledger,
   },
@@ -128,7 +128,7 @@ export const WIDGETS: Widget[] = [
   {
     id: 'pareto',
     title: 'Cost against time',
-    about: 'Left is fast and low is cheap, so the lower left corner is where one wants to be. Schedulers on the stepped line are the sensible choices; for any other there is one that is both faster and cheaper.',
+    about: 'Left is fast and low is cheap, so one wants to be as near to the lower left corner as the shaded ground allows: nobody can stand on it, and that is proved. Schedulers on the stepped line are the sensible choices; for any other there is one that is both faster and cheaper.',
     at: [9, 28, 7, 7],
     component: Pareto,
   },

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { WAITING } from '@/live/state';
 import { device, record, result } from '@/testing/race';
 import { describeCounts, isSampled, parseFilter, toCsv, toJson, toLedgerRow, type LedgerRow } from './ledgerRows';
 
@@ -9,7 +10,7 @@ const row = (change: Partial<LedgerRow> = {}): LedgerRow => ({
 });
 
 test('a row tells where a task went and how much slower that was than the fastest', () => {
-  expect(row()).toMatchObject({ task: 42, placed: 'GPU 1', gpuShare: 0.7, winner: 'greedy', ties: 0, rejected: false });
+  expect(row()).toMatchObject({ task: 42, scheduler: 'hybrid_ml', energy: 2, cost: 0.0001, placed: 'GPU 1', gpuShare: 0.7, winner: 'greedy', ties: 0, rejected: false });
   expect(row().regret).toBeCloseTo(1.5);
 });
 
@@ -22,6 +23,14 @@ test('a rejected task has no device, no regret, and others may still win it', ()
   const lost = toLedgerRow(record(1, { greedy: result(-1, null), oracle: result(1, 0.2) }), 'greedy', devices);
   expect(lost).toMatchObject({ placed: 'rejected', rejected: true, regret: null, gpuShare: null, winner: 'oracle' });
   expect(toLedgerRow(record(1, { greedy: result(-1, null) }), 'greedy', devices).winner).toBeNull();
+});
+
+test('a task that waits is not rejected, and the filter finds it', () => {
+  const waits = (index: number) => toLedgerRow(record(1, { spt: result(index, null, { status: WAITING }) }), 'spt', devices);
+  expect(waits(2)).toMatchObject({ placed: 'GPU 1', waiting: true, rejected: false, turnaround: null, winner: null });
+  expect(waits(-1)).toMatchObject({ placed: 'any', waiting: true, rejected: false });
+  expect(parseFilter('waits').test(waits(2))).toBe(true);
+  expect(parseFilter('waits').test(row())).toBe(false);
 });
 
 test('a scheduler that joined later has nothing to tell of an older task', () => {
@@ -44,6 +53,8 @@ test.each([
   ['size>=1042', true],
   ['size<1042', false],
   ['share=70', true],
+  ['energy>=2 cost=100', true],
+  ['energy<2', false],
   ['regret>40 regret<60', true],
   ['regret>60', false],
   ['gpu size<2000', true],
@@ -81,8 +92,8 @@ test('holes in the numbers mean that tasks were left out', () => {
 
 test('exports hold the plain numbers, and names stay names', () => {
   const [head, line, end] = toCsv([row({ winner: '=cmd,"x"' })]).split('\n');
-  expect(head).toBe('task,arrival_s,size,compute_intensity,memory_mb,placed_on,gpu_share,time_s,turnaround_s,regret_ratio,winner,explained');
-  expect(line).toBe(`42,10,1042,0.5,200,GPU 1,0.7,0.15,0.3,${0.3 / 0.2},"'=cmd,""x""",true`);
+  expect(head).toBe('task,scheduler,arrival_s,size,compute_intensity,memory_mb,placed_on,gpu_share,time_s,turnaround_s,energy_j,cost_usd,regret_ratio,winner,explained');
+  expect(line).toBe(`42,hybrid_ml,10,1042,0.5,200,GPU 1,0.7,0.15,0.3,2,0.0001,${0.3 / 0.2},"'=cmd,""x""",true`);
   expect(end).toBe('');
   expect(toCsv([row({ time: null })])).toContain(',0.7,,0.3,');
   expect(JSON.parse(toJson([row()], 'greedy'))).toMatchObject({ scheduler: 'greedy', tasks: [{ task: 42, placed_on: 'GPU 1' }] });

@@ -1,5 +1,6 @@
 /** Rows of the ledger: what one scheduler made of a task, beside the best of all. */
 import type { Device, TaskRecord } from '@/live/messages';
+import { WAITING } from '@/live/state';
 import { schedulerStyle } from '@/theme/schedulers';
 import { formatCount, formatDevice, isKnown } from '@/utils/format';
 
@@ -8,18 +9,23 @@ export const MAX_ROWS = 50; // more make the page heavy; a filter looks at all t
 
 export interface LedgerRow {
   task: number;
+  /** Whose placement it is. */
+  scheduler: string;
   arrival: number;
   size: number;
   intensity: number;
   memory: number;
-  /** Where it went, or "rejected". */
+  /** Where it went or waits, or "rejected". */
   placed: string;
   device: number;
   gpuShare: number | null;
   rejected: boolean;
+  waiting: boolean;
   attempt: number;
   time: number | null;
   turnaround: number | null;
+  energy: number | null;
+  cost: number | null;
   /** Its turnaround over the shortest of all schedulers; 1: nobody was faster. */
   regret: number | null;
   winner: string | null;
@@ -32,21 +38,26 @@ export function toLedgerRow(record: TaskRecord, scheduler: string, devices: read
   const made = record.results[scheduler];
   const { winner, best, ties } = findFastest(record);
   const device = devices.find((each) => each.index === made?.device);
-  const rejected = made !== undefined && made.device < 0;
+  const waiting = made?.status === WAITING;
+  const rejected = made !== undefined && made.device < 0 && !waiting;
   const turnaround = made?.turnaround ?? null;
   return {
     task: record.task_id,
+    scheduler,
     arrival: record.arrival_time,
     size: record.size,
     intensity: record.compute_intensity,
     memory: record.memory_required,
-    placed: rejected ? 'rejected' : device ? formatDevice(device) : '–',
+    placed: rejected ? 'rejected' : device ? formatDevice(device) : waiting ? 'any' : '–',
     device: made?.device ?? -1,
     gpuShare: rejected ? null : (made?.gpu_fraction ?? null),
     rejected,
+    waiting,
     attempt: made?.attempt ?? 1,
     time: made?.time ?? null,
     turnaround,
+    energy: made?.energy ?? null,
+    cost: made?.cost ?? null,
     regret: isKnown(turnaround) && isKnown(best) && best > 0 ? turnaround / best : null,
     winner,
     ties,
@@ -71,10 +82,12 @@ const NUMBER_FIELDS: Record<string, (row: LedgerRow) => number | null> = {
   share: (row) => (row.gpuShare === null ? null : row.gpuShare * 100),
   time: (row) => row.time,
   turnaround: (row) => row.turnaround,
+  energy: (row) => row.energy,
+  cost: (row) => (row.cost === null ? null : row.cost * 1e6),
   regret: (row) => (row.regret === null ? null : (row.regret - 1) * 100),
 };
 
-export const FILTER_HELP = `A task's number, a device or a winner; or a comparison such as size>2000, regret>=10 (%), time<0.5 (s). Columns: ${Object.keys(NUMBER_FIELDS).join(', ')}.`;
+export const FILTER_HELP = `A task's number, a device or a winner; or a comparison such as size>2000, regret>=10 (%), time<0.5 (s), energy>20 (J), cost>5 (µ$). Columns: ${Object.keys(NUMBER_FIELDS).join(', ')}.`;
 
 export interface Filter {
   test: (row: LedgerRow) => boolean;
@@ -108,7 +121,7 @@ const parseComparison = (of: (row: LedgerRow) => number | null, holds: (a: numbe
 
 function searchText(row: LedgerRow): string {
   const winner = row.winner ? `${schedulerStyle(row.winner).label} ${schedulerStyle(row.winner).short} ${row.winner}` : '';
-  return `#${row.task} ${row.placed} ${row.placed.replace(' ', '')} ${winner}`.toLowerCase();
+  return `#${row.task} ${row.placed} ${row.placed.replace(' ', '')} ${row.waiting ? 'waits' : ''} ${winner}`.toLowerCase();
 }
 
 interface Counts {
@@ -136,6 +149,7 @@ export function isSampled(records: readonly TaskRecord[]): boolean {
 
 const EXPORT_COLUMNS: [string, (row: LedgerRow) => unknown][] = [
   ['task', (row) => row.task],
+  ['scheduler', (row) => row.scheduler],
   ['arrival_s', (row) => row.arrival],
   ['size', (row) => row.size],
   ['compute_intensity', (row) => row.intensity],
@@ -144,6 +158,8 @@ const EXPORT_COLUMNS: [string, (row: LedgerRow) => unknown][] = [
   ['gpu_share', (row) => row.gpuShare],
   ['time_s', (row) => row.time],
   ['turnaround_s', (row) => row.turnaround],
+  ['energy_j', (row) => row.energy],
+  ['cost_usd', (row) => row.cost],
   ['regret_ratio', (row) => row.regret],
   ['winner', (row) => row.winner],
   ['explained', (row) => row.explained],

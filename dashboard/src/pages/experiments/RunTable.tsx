@@ -135,12 +135,20 @@ function SchedulerMarkers({ names }: { names: readonly string[] }) {
   );
 }
 
-function RunHeadline({ row }: { row: Row }) {
+export function RunHeadline({ row }: { row: Row }) {
   if (!row.headline) return <span className="text-quiet">–</span>;
+  const { scheduler, mean_turnaround, tied } = row.headline;
   return (
     <span className="block text-sm">
-      <SchedulerName name={row.headline.scheduler} />
-      <span className="num block text-xs text-quiet">{formatSeconds(row.headline.mean_turnaround)} turnaround</span>
+      {[scheduler, ...tied].map((name) => (
+        <span key={name} className="block">
+          <SchedulerName name={name} />
+        </span>
+      ))}
+      <span className="num block text-xs text-quiet">
+        {tied.length > 0 && 'tie at '}
+        {formatSeconds(mean_turnaround)} turnaround
+      </span>
     </span>
   );
 }

@@ -15,7 +15,7 @@ import { SHORTCUTS } from './shortcuts';
 export function ControlPanel({ onClose }: { onClose: () => void }) {
   const { settings, disabled } = useRaceSettings();
   return (
-    <aside aria-label="All controls" className="panel fixed inset-x-2 bottom-2 z-20 max-h-[60dvh] overflow-y-auto sm:inset-x-auto sm:top-16 sm:right-3 sm:max-h-none sm:w-[22rem]" onKeyDown={(event) => event.key === 'Escape' && onClose()}>
+    <aside aria-label="All controls" className="panel floating fixed inset-x-2 bottom-2 z-20 max-h-[60dvh] overflow-y-auto sm:inset-x-auto sm:top-16 sm:right-3 sm:max-h-none sm:w-[22rem]" onKeyDown={(event) => event.key === 'Escape' && onClose()}>
       <header className="sticky top-0 z-10 flex items-center border-b border-edge bg-panel px-4 py-2.5">
         <h2 className="flex-1 font-semibold">All controls</h2>
         <Button kind="bare" aria-label="Close the controls" autoFocus onClick={onClose}><X size={16} aria-hidden="true" /></Button>

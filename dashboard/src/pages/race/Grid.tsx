@@ -2,6 +2,7 @@
 import { Suspense, useMemo, type KeyboardEvent } from 'react';
 import { GridLayout } from 'react-grid-layout';
 import 'react-grid-layout/css/styles.css';
+import { ErrorBoundary } from '@/components/Panel';
 import { usePreferences } from '@/state/preferences';
 import { useSize } from '@/utils/hooks';
 import { WIDGETS, type Widget } from '@/widgets';
@@ -48,7 +49,7 @@ function GridItem({ widget, screen, editing }: { widget: Widget; screen: Screen;
   return (
     <div className={`h-full rounded-2xl ${editing ? 'ring-1 ring-accent/50' : ''}`} data-widget={widget.id} {...keys}>
       <Suspense fallback={<div className="panel skeleton h-full" />}>
-        <Content />
+        <ErrorBoundary title={widget.title}><Content /></ErrorBoundary>
       </Suspense>
     </div>
   );
