@@ -4,9 +4,9 @@
 FROM node:20.18.1-bookworm-slim AS dashboard
 WORKDIR /build/dashboard
 COPY dashboard/package.json dashboard/package-lock.json ./
-RUN npm ci --no-audit --no-fund --loglevel=error
+RUN npm ci --omit=dev --no-audit --no-fund --loglevel=error
 COPY dashboard ./
-RUN npm run --silent build -- --logLevel=warn
+RUN npm run --silent bundle -- --logLevel=warn
 
 FROM python:3.11.11-slim-bookworm AS wheel
 WORKDIR /build
@@ -24,7 +24,7 @@ ENV PYTHONDONTWRITEBYTECODE=1 \
 COPY constraints.txt /tmp/constraints.txt
 COPY --from=wheel /wheels /tmp/wheels
 RUN wheel="$(echo /tmp/wheels/*.whl)" \
-    && pip install --no-cache-dir ${TORCH_INDEX:+"--extra-index-url=${TORCH_INDEX}"} -c /tmp/constraints.txt "${wheel}[postgres,redis]" \
+    && pip install --no-cache-dir ${TORCH_INDEX:+"--extra-index-url=${TORCH_INDEX}"} -c /tmp/constraints.txt "${wheel}[postgres,redis,rl]" \
     && rm -rf /tmp/wheels /tmp/constraints.txt \
     && groupadd --system --gid 10001 hms \
     && useradd --system --uid 10001 --gid hms --home-dir /data --no-create-home hms \

@@ -3,8 +3,11 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+RUN_READY := $(VENV)/.run-ready
 READY := $(VENV)/.ready
 NODE_READY := dashboard/node_modules/.ready
+# Where the tools of the tests are installed already, the page is built with them; else only what building it takes.
+BUILD_READY := $(or $(wildcard $(NODE_READY)),dashboard/node_modules/.build-ready)
 WEB := src/hybrid_scheduler/web/index.html
 PAGES := $(shell find dashboard/src dashboard/public -type f 2>/dev/null) dashboard/index.html dashboard/vite.config.ts
 
@@ -14,33 +17,44 @@ unexport PYTHONDONTWRITEBYTECODE
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' Makefile
 
-$(READY): pyproject.toml constraints.txt
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-	  { echo "Python 3.11 or newer is needed; set PYTHON=/path/to/python3.11"; exit 1; }
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@echo "installing into $(VENV) …"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt -e '.[dev]'
+$(RUN_READY): pyproject.toml constraints.txt scripts/install.py
+	@$(PYTHON) scripts/install.py $(VENV) rl
 	@touch $@
+
+$(READY): $(RUN_READY)
+	@$(PYTHON) scripts/install.py $(VENV) dev
+	@touch $@
+
+define INSTALL_PAGES
+@node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' 2>/dev/null || \
+  { echo "Node 20 or newer is needed to build the dashboard: https://nodejs.org"; exit 1; }
+@echo "installing the dashboard's packages …"
+@cd dashboard && npm ci --no-audit --no-fund --loglevel=error
+endef
 
 $(NODE_READY): dashboard/package.json dashboard/package-lock.json
-	@node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' 2>/dev/null || \
-	  { echo "Node 20 or newer is needed to build the dashboard: https://nodejs.org"; exit 1; }
-	@echo "installing the dashboard's packages …"
-	@cd dashboard && npm ci --no-audit --no-fund --loglevel=error
+	$(INSTALL_PAGES)
 	@touch $@
 
-$(WEB): $(NODE_READY) $(PAGES)
+dashboard/node_modules/.build-ready: dashboard/package.json dashboard/package-lock.json
+	$(INSTALL_PAGES) --omit=dev
+	@touch $@
+
+$(WEB): $(BUILD_READY) $(PAGES)
 	@echo "building the dashboard …"
-	@cd dashboard && npm run --silent build -- --logLevel=warn
+	@cd dashboard && npm run --silent bundle -- --logLevel=warn
 
 setup: $(READY) $(WEB) ## set up everything (the other commands do it by themselves)
 
-run: $(READY) $(WEB) ## start the live race and print the address of its page
+# Installing and building wait for the network and one core most of the time: both at once.
+run: ## start the live race and print the address of its page
+	@$(MAKE) --no-print-directory -j2 $(RUN_READY) $(WEB)
 	@$(BIN)/hms serve
 
 # pip takes minutes and one core: meanwhile the other one sets up, checks and builds the dashboard.
 test: ## run every test
-	@$(MAKE) --no-print-directory -j2 $(READY) test-dashboard $(WEB)
+	@$(MAKE) --no-print-directory -j2 $(READY) test-dashboard
+	@$(MAKE) --no-print-directory $(WEB)
 	@$(MAKE) --no-print-directory test-python test-browser
 
 test-dashboard: $(NODE_READY) ## types and components of the dashboard
@@ -89,6 +103,9 @@ site: $(READY) ## build the documentation into site/, warnings are errors
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 	@echo "site/index.html"
 
+models: $(READY) ## train the models that come with the package, for the default cluster
+	@$(BIN)/python -m scripts.models
+
 screenshots: $(READY) $(WEB) ## take the pictures of the docs from a running dashboard
 	@cd dashboard && node scripts/chromium.mjs && cd .. && $(BIN)/python -m scripts.screenshots
 
@@ -105,4 +122,4 @@ clean: ## remove .venv, node_modules, caches and what was built
 	@rm -rf $(VENV) dashboard/node_modules src/hybrid_scheduler/web benchmarks/build site sbom .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	@find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.PHONY: help setup run test test-dashboard test-python test-browser coverage lint wheel sdist dashboard types bench soak results docs site screenshots audit sbom lock clean
+.PHONY: help setup run test test-dashboard test-python test-browser coverage lint wheel sdist dashboard types bench soak results docs site models screenshots audit sbom lock clean

@@ -13,9 +13,13 @@ from benchmarks.rows import BenchmarkError, Row
 BENCHMARKS = {
     "eft_vs_simpy": "against_simpy:eft_vs_simpy",
     "eft_vs_c": "against_c:eft_vs_c",
+    "spt_vs_c": "against_c:spt_vs_c",
     "linear_time": "scaling:linear_time",
+    "growth_in_devices": "scaling:growth_in_devices",
     "memory_per_task": "memory:memory_per_task",
+    "million_jobs": "wide_jobs:million_jobs",
     "bound_vs_race": "bound:bound_vs_race",
+    "turnaround_bound_vs_race": "bound:turnaround_bound_vs_race",
     "min_min_vs_python": "batch:min_min_vs_python",
     "search_vs_bound": "batch_search:search_vs_bound",
     "interpreted_loop": "interpreted:interpreted_loop",

@@ -114,7 +114,7 @@ def _in_gymnasium(agent: RLAgent, tasks: Tasks) -> Callable[[], object]:
     def run() -> None:
         for _ in range(STEPS):
             agent.prepare(one, episode.times, episode.view)
-            ask, self = compile_loop(_ask, RLAgent.choose, agent)
+            ask, self = compile_loop(_ask, {"decide": RLAgent.choose}, agent)
             _, device = ask(self, episode.task._replace(row=0), episode.view)
             env.step(device)
             agent.learn(episode._parts[-1])

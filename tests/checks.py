@@ -21,12 +21,14 @@ def check_schedule(placements: Placements, *, queued: bool = True) -> None:
 
 
 def spans_of(placements: Placements, device: int) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
-    """Return start and end of everything a device does, in order of start."""
-    on_gpu, on_cpu = placements.gpu == device, placements.cpu == device
-    start = np.concatenate([placements.gpu_start[on_gpu], placements.cpu_start[on_cpu]])
+    """Return start and end of everything a device does, aborted runs included, in order of start."""
+    on_gpu, on_cpu, lost = placements.gpu == device, placements.cpu == device, placements.lost_runs
+    begun, ended = lost.start[lost.device == device], lost.end[lost.device == device]
+    start = np.concatenate([placements.gpu_start[on_gpu], placements.cpu_start[on_cpu], begun])
     seconds = np.concatenate([placements.gpu_seconds[on_gpu], placements.cpu_seconds[on_cpu]])
-    order = np.argsort(start, kind="stable")
-    return np.column_stack([start[order], (start + seconds)[order]])
+    end = np.concatenate([start[: len(seconds)] + seconds, ended])
+    order = np.lexsort((end, start))
+    return np.column_stack([start[order], end[order]])
 
 
 def _check_shares(placements: Placements) -> None:

@@ -129,6 +129,7 @@ class Process:
 
     def __init__(self, folder: Path, url: str, *arguments: str, **environment: str) -> None:
         command: list[str | Path] = [
+            *environment.pop("WITHIN", "").split(),  # a program that starts it elsewhere, such as unshare
             Path(sys.executable).with_name("hms"),
             "serve",
             "--port",

@@ -29,6 +29,13 @@ def nap(seconds: float, value: object = None) -> object:
     return value
 
 
+def note(path: str, number: int) -> None:
+    """Append a number to a file, after a while."""
+    time.sleep(0.01)
+    with Path(path).open("a", encoding="utf-8") as file:
+        file.write(f"{number}\n")
+
+
 def wait_for(path: str) -> None:
     while not Path(path).exists():
         time.sleep(0.005)
@@ -83,6 +90,20 @@ def raise_picky() -> None:
     raise PickyError(1, 2)
 
 
+class SpeechlessError(Exception):
+    """An exception that has no message and cannot be pickled."""
+
+    def __str__(self) -> str:
+        raise ValueError("no words")
+
+    def __reduce__(self) -> str:
+        raise SystemExit("no way")
+
+
+def raise_speechless() -> None:
+    raise SpeechlessError
+
+
 def unpicklable() -> object:
     return lambda: (yield)
 
@@ -114,3 +135,14 @@ def total(numbers: list[int]) -> int:
 def part_of_total(begin: float, end: float, numbers: list[int]) -> tuple[int, int]:
     count = len(numbers)
     return sum(numbers[round(begin * count) : round(end * count)]), os.getpid()
+
+
+class Counter:
+    """A trainer without a model: its update is the number of observations so far."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def train(self, observation: object) -> int:
+        self.count += 1
+        return self.count

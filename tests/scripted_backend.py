@@ -37,8 +37,8 @@ class ScriptedBackend(Backend):
     def _note_ended(self, ended: Sequence[tuple[Call, Answer]]) -> None:
         self.ended += [(call.number, answer.outcome) for call, answer in ended]
 
-    def answer(self, *numbers: int, device: int = 0) -> None:
-        answers = [(number, Answer(VALUE, 0.0, 1e-5, serialize(1))) for number in numbers]
+    def answer(self, *numbers: int, device: int = 0, seconds: float = 1e-5) -> None:
+        answers = [(number, Answer(VALUE, 0.0, seconds, serialize(1))) for number in numbers]
         self._on_answers(self.queues[device], answers)
 
     def answer_all(self) -> None:

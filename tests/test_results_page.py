@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from docs.results.figures import FIGURES as DRAWN
 from docs.results.markdown import format_seeds
 from docs.results.page import FIGURES, build_page
 from docs.results.plan import PLAN, Run
-from docs.results.sections import SECTIONS
+from docs.results.sections import SECTIONS, format_turnaround
 from docs.results.verdicts import (
     FAILS,
     HOLDS,
@@ -123,6 +124,16 @@ def test_the_page_prints_intervals_seeds_commands_wins_and_losses() -> None:
     assert "| `mixed`, load 0.9 | 4.000 | 0–2 (3) | [mixed](#mixed) | holds |" in text
 
 
+def test_ordered_queues_are_set_against_first_come_first_served_place_by_place() -> None:
+    study = ExperimentResult("turnaround", "workload and load", ("turnaround_over_bound", "mean_turnaround"))
+    for x, seed, name in product(("a, 0.9", "b, 2"), range(3), ("hybrid_ml", "hybrid_ml:order=fifo", "eft")):
+        value = 1.0 if name == "hybrid_ml" else 2.0
+        study.add(name, x, seed, turnaround_over_bound=1.0 + value, mean_turnaround=value)
+    text = format_turnaround(RunResults("turnaround", "hms experiment turnaround", "0.0.0", (0, 1, 2), study))
+    assert "| `hybrid_ml` | 2.000 | 1.00 s |\n| `hybrid_ml:order=fifo` | 3.000 | 2.00 s |" in text
+    assert text.endswith("| a, 0.9 | 0.500 |\n| b, 2 | 0.500 |")
+
+
 def test_what_was_not_run_is_named_as_missing() -> None:
     text = build_page({"mixed": synthetic_run()})
     assert text.count("**Missing**: not run yet") == len(PLAN) - 1
@@ -157,6 +168,7 @@ def test_runs_are_kept_by_seed_skipped_and_read_back(tmp_path: Path) -> None:
     assert run.seeds == (0, 1)
     assert run.experiment.series == ["eft", "greedy"]
     assert run.ratio("greedy", "eft", "makespan").mean > 1
+    assert run.interval("eft", "turnaround_over_bound").mean >= 1
     assert sys.argv == arguments
 
 

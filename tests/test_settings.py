@@ -28,7 +28,7 @@ def test_the_environment_wins_over_dotenv_over_the_file_over_the_defaults(
     Path(".env").write_text("NUM_GPUS=2\nLOAD=0.5\nUNRELATED=1\n")
     monkeypatch.setenv("NUM_GPUS", "3")
     settings = load_settings(pace=None)
-    assert (settings.num_gpus, settings.load, settings.seed, settings.energy_weight) == (3, 0.5, 5, 0.5)
+    assert (settings.num_gpus, settings.load, settings.seed, settings.energy_weight) == (3, 0.5, 5, 0.0)
     assert settings.schedulers == ("greedy", "eft")
     assert load_settings(num_gpus=8).num_gpus == 8
 
@@ -72,7 +72,7 @@ def test_a_file_that_holds_no_settings_is_refused(text: str) -> None:
         ({"environment": "staging"}, "setting ENVIRONMENT"),
         ({"preset": "mixd"}, "did you mean 'mixed'"),
         ({"schedulers": "eftt"}, "did you mean 'eft'"),
-        ({"load": 0}, "load is 0"),
+        ({"load": 0}, "setting LOAD"),
         ({"pace": "fast"}, "setting PACE"),
         ({"rate_limit": "often"}, "'often' is no rate"),
         ({"log_level": "LOUD"}, "setting LOG_LEVEL"),
@@ -170,3 +170,14 @@ def test_a_backend_makes_the_race_measured_with_fewer_schedulers_by_default() ->
 def test_settings_of_a_measured_race_are_checked(values: dict[str, Any], message: str) -> None:
     with pytest.raises(SchedulerError, match=message):
         load_settings(**values)
+
+
+def test_every_number_of_the_settings_has_limits() -> None:
+    from annotated_types import Ge, Gt, Le, Lt
+
+    for name, field in AppSettings.model_fields.items():
+        kinds = {field.annotation, *getattr(field.annotation, "__args__", ())}
+        if kinds & {int, float}:
+            given = {type(each) for each in field.metadata}
+            assert given & {Ge, Gt}, name
+            assert given & {Le, Lt}, name

@@ -76,6 +76,12 @@ def _warm_up(last: int) -> list[Evidence]:
     return [_ratio(f"tasks {last - 1999}–{last}", "learning", pair, "makespan_over_bound", last)]
 
 
+def _energy_saved(run_results: RunResults) -> Interval:
+    """Return energy at weight 1 over energy at weight 0, by their means; the interval is that of the numerator."""
+    least, most = (run_results.interval("hybrid_ml", "energy", x) for x in (1.0, 0.0))
+    return Interval(*(each / most.mean for each in (least.mean, least.low, least.high)))
+
+
 CLAIMS: dict[Claim, list[Evidence]] = {
     Claim("`rl_agent` ends 15–20 % before `greedy` on mixed work (share of time saved)", 0.15, 0.20, as_percent=True):
         _time_saved_everywhere("rl_agent", "greedy"),
@@ -86,6 +92,18 @@ CLAIMS: dict[Claim, list[Evidence]] = {
     Claim("Speed by GPUs costs 5 × as much (cost of all tasks on GPUs over all on the CPU)", 5.0): _cost_penalty(),
     Claim("The forest predicts GPU shares with R² 0.78–0.82", 0.78, 0.82):
         [_value(f"{x:,} training tasks", "accuracy", "forest", "test_r2", x) for x in (1000, 3000, 10_000)],
+    Claim("The mean error of predicted shares is at most 0.15", 0.15, 0.05, at_most=True):
+        [_value(f"{x:,} training tasks", "accuracy", "forest", "mae", x) for x in (1000, 3000, 10_000)],
+    Claim("On tasks it has seen the forest has R² of at least 0.95", 0.95):
+        [_value(f"{x:,} training tasks", "models", "random_forest", "train_r2", x) for x in (1000, 3000)],
+    Claim("XGBoost predicts better than the forest (ratio of mean errors at most 1)", 1.0, at_most=True):
+        [_ratio(f"{x:,} training tasks", "models", ("xgboost", "random_forest"), "mae", x) for x in (1000, 3000)],
+    Claim("The forest learns not to use GPUs below 200 MB (share of such tasks sent there, at most 5 %)", 0.05,
+          at_most=True, as_percent=True):
+        [_value(f"{x:,} training tasks", "models", "random_forest", "share_above_half_below_200_mb", x)
+         for x in (1000, 3000)],
+    Claim("An energy weight of 1 sends work to the CPU (energy at most half of that at weight 0)", 0.5, at_most=True):
+        [Evidence("`mixed`, load 0.7", "pareto", _energy_saved)],
     Claim("The learning scheduler (`hybrid_ml`) is 1.2–1.4 × as fast as `round_robin`", 1.2, 1.4):
         _speed_up("hybrid_ml", "round_robin"),
     Claim("The learning scheduler (`hybrid_ml`) is 1.05–1.15 × as fast as `greedy`", 1.05, 1.15):

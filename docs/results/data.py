@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,12 +22,13 @@ MEASURES = (
     "makespan",
     "total_time",
     "mean_turnaround",
+    "turnaround_over_bound",
     "p99_turnaround",
     "load_balance",
     "energy",
     "cost",
 )
-"""Measures kept of a comparison."""
+"""Measures kept of a comparison, unless they are undefined in it."""
 SCORES = ("makespan_over_reference", "mean_turnaround", "energy", "cost")
 """Measures kept of a scoreboard."""
 DIGITS = 7  # enough for every table; all digits are in the run directories
@@ -82,11 +84,13 @@ def _load_experiment(folder: Path, name: str) -> ExperimentResult:
     if suite.is_scoreboard(folder):
         return _load_scoreboard(folder, name)
     result = results.load_result(folder)
-    experiment = ExperimentResult(name, "workload", MEASURES)
+    rows = [figures for outcome in result.outcomes for figures in outcome.measures.values()]
+    measures = tuple(key for key in MEASURES if all(math.isfinite(figures[key]) for figures in rows))
+    experiment = ExperimentResult(name, "workload", measures)
     for outcome in result.outcomes:
         for spec, figures in outcome.measures.items():
             experiment.add(
-                spec, result.comparison.source.name, outcome.seed, **{key: figures[key] for key in MEASURES}
+                spec, result.comparison.source.name, outcome.seed, **{key: figures[key] for key in measures}
             )
     return experiment
 

@@ -30,6 +30,7 @@ def plot_race(run: RunResults) -> Axes:
 FIGURES: dict[str, Callable[[RunResults], Axes]] = {
     "mixed": plot_race,
     "overload": plot_race,
+    "turnaround": lambda run: plot_study(run.experiment),
     "shift": lambda run: plot_study(run.experiment, measure="over_optimum"),
     "load": lambda run: plot_load_sweep(run.experiment),
     "pareto": lambda run: plot_pareto(run.experiment),

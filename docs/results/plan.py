@@ -41,9 +41,11 @@ PLAN: tuple[Run, ...] = (
         Run(f"one_device_{kind}", f"compare {kind} --mode isolated --schedulers {ONE_DEVICE}")
         for kind in PRESETS[2:4]
     ),
+    Run("turnaround", "experiment turnaround"),
     Run("shift", "experiment shift"),
     Run("pareto", "experiment pareto"),
     Run("accuracy", "experiment accuracy"),
+    Run("models", "experiment models"),
     Run("isolated", "experiment isolated"),
     Run("capacity", "capacity mixed"),
     Run("load", "experiment load"),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hybrid_scheduler import deprecated
 
-__version__ = "1.0.0"
+__version__ = "1.1.0.dev0"
 
 _HOMES = {
     "Cluster": "core",
@@ -24,16 +24,20 @@ _HOMES = {
     "View": "core.view",
     "VirtualMultiGPU": "core.simulator",
     "WorkloadGenerator": "workloads",
+    "certified_front": "bounds.turnaround",
     "compare": "studies.compare",
     "compiled": "core.compiler",
     "current_device": "runtime.worker",
     "lower_bound": "bounds.makespan",
     "task": "runtime.tasks",
+    "turnaround_bound": "bounds.turnaround",
     "verify_bound": "bounds.makespan",
+    "verify_turnaround_bound": "bounds.turnaround",
 }
 
 if TYPE_CHECKING:
     from hybrid_scheduler.bounds.makespan import lower_bound, verify_bound
+    from hybrid_scheduler.bounds.turnaround import certified_front, turnaround_bound, verify_turnaround_bound
     from hybrid_scheduler.core import Cluster, Decision, DeviceClass, Placements, Task, Tasks
     from hybrid_scheduler.core.compiler import compiled
     from hybrid_scheduler.core.simulator import VirtualMultiGPU
@@ -62,12 +66,15 @@ __all__ = [
     "VirtualMultiGPU",
     "WorkloadGenerator",
     "__version__",
+    "certified_front",
     "compare",
     "compiled",
     "current_device",
     "lower_bound",
     "task",
+    "turnaround_bound",
     "verify_bound",
+    "verify_turnaround_bound",
 ]
 
 

@@ -182,6 +182,17 @@ def rename_options(given: Mapping[str, Any], accepted: Container[str]) -> dict[s
     return options
 
 
+CHANGED_DEFAULTS = {"hybrid_ml": "order=fifo", "rl_agent": "order=fifo"}
+"""Options by which schedulers decide as they did in version 1.0."""
+
+
+def restore_defaults(spec: str, version: str) -> str:
+    """Return a spec of some version so that it decides as it did then."""
+    name, _, options = spec.partition(":")
+    old = CHANGED_DEFAULTS.get(name, "") if version.startswith("1.0.") else ""
+    return f"{spec}:{old}" if old and f":{old.partition('=')[0]}=" not in f":{options}" else spec
+
+
 def adopt_policy(policy: type[Any]) -> None:
     """Give a class of policies that uses members of version 1.0 the present ones."""
     own = vars(policy)

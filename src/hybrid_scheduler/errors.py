@@ -31,6 +31,14 @@ class PolicyError(SchedulerError):
     """A scheduler with a decision that no device can execute, or one that cannot be compiled."""
 
 
+def check_number(name: str, value: float, least: float, most: float, whole: bool = False) -> None:
+    """Refuse what is no number, or none within its limits; they keep later arithmetic finite."""
+    is_number = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
+    if not is_number or not least <= value <= most:
+        kind = "a whole number" if whole else "a number"
+        raise InputError(f"{name} is {repr(value)[:40]}, expected {kind} from {least:.16g} to {most:.16g}")
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str], hint: str = "") -> UnknownNameError:
     """Build the error for an unknown name: the closest match, the known names and a hint."""
     names = sorted(known)

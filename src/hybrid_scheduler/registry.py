@@ -23,8 +23,26 @@ there to compare the others with."""
 Marker = Literal[
     "diamond", "hexagon", "triangle", "square", "circle", "star", "cross", "pentagon", "triangle_down", "bar", "ring",
     "chevron", "triangle_right", "hourglass", "parallelogram", "bowtie", "octagon", "house", "trapezoid", "tee",
-    "notch", "kite",
+    "notch", "kite", "arrow", "ell", "steps",
 ]  # fmt: skip
+MAX_OPTION = 2**53  # of a number; policies have narrower limits of their own
+WORDS = {"true": True, "false": False, "none": None}  # options that are neither numbers nor text
+PACKAGE = "hybrid-ml-scheduler"
+EXTRA_MODULES = {"rl": "torch"}
+"""The module that an optional extra of this package brings, where something is registered that needs it."""
+
+
+def is_installed(module: str) -> bool:
+    """Whether a module can be imported, without importing it."""
+    try:
+        return importlib.util.find_spec(module) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def how_to_install(extra: str) -> str:
+    """Return the command that installs an extra."""
+    return f"pip install '{PACKAGE}[{extra}]'"
 
 
 @dataclass(frozen=True)
@@ -51,10 +69,19 @@ class Entry:
     short: str = ""
     kind: Kind = "plug-in"
     style: Style | None = None  # None: the next free one
+    extra: str = ""  # a key of `EXTRA_MODULES`: what it cannot do without
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether the extra that it needs is not installed."""
+        return bool(self.extra) and not is_installed(EXTRA_MODULES[self.extra])
 
     def load(self) -> Any:
         """Import the module and return the attribute."""
         module, _, attribute = self.target.partition(":")
+        if self.is_missing:
+            needed = EXTRA_MODULES[self.extra]
+            raise InputError(f"'{self.name}' needs {needed}, which is not installed: {how_to_install(self.extra)}")
         try:
             return getattr(importlib.import_module(module), attribute)
         except (ImportError, AttributeError) as error:
@@ -115,6 +142,26 @@ class Registry:
     def featured(self) -> list[str]:
         """Names that take part by default."""
         return [each.name for each in self if each.featured]
+
+    def leave_out_missing(self, specs: Iterable[str]) -> tuple[str, ...]:
+        """Return the specs without those whose extra is not installed; that none is left is an error."""
+        wanted = tuple(specs)
+        missing = [spec for spec in wanted if self._is_missing(spec)]
+        if missing and len(missing) == len(wanted):
+            self.load(split_spec(missing[0])[0])  # raises, and says how to install it
+        return tuple(spec for spec in wanted if spec not in missing)
+
+    def describe_missing(self, specs: Iterable[str]) -> str:
+        """Return a line on whom `leave_out_missing` leaves out and how to get them; "" if nobody."""
+        missing = [spec for spec in specs if self._is_missing(spec)]
+        if not missing:
+            return ""
+        extra = self.table[split_spec(missing[0])[0]].extra
+        return f"without {', '.join(missing)}: {EXTRA_MODULES[extra]} is not installed, {how_to_install(extra)}"
+
+    def _is_missing(self, spec: str) -> bool:
+        entry = self.table.get(split_spec(spec)[0])
+        return entry is not None and entry.is_missing
 
     def add(self, name: str, target: str, summary: str = "") -> None:
         """Register a name for this process."""
@@ -179,14 +226,15 @@ def _options(spec: str, parts: list[str]) -> dict[str, Any]:
         key, equals, text = part.partition("=")
         if not equals:
             raise InputError(f"'{spec}': '{part}' is no option, write name:option=value")
-        options[key] = _value(text)
+        value = parse_number(text)
+        if not isinstance(value, str) and abs(value) > MAX_OPTION:  # NaN is for the policy to judge
+            raise InputError(f"'{spec[:60]}': {key} is {text[:40]}, expected a number, {MAX_OPTION:,} at most")
+        options[key] = WORDS.get(text.lower(), value)
     return options
 
 
-def _value(text: str) -> Any:
-    words: dict[str, Any] = {"true": True, "false": False, "none": None}
-    if text.lower() in words:
-        return words[text.lower()]
+def parse_number(text: str) -> float | int | str:
+    """Return a text as a whole number or a float; as it is if it is neither."""
     for kind in (int, float):
         try:
             return kind(text)
@@ -235,8 +283,10 @@ def _builtin(
     kind: Kind,
     style: Style,
     featured: bool = False,
+    extra: str = "",
 ) -> Entry:
-    return Entry(name, f"hybrid_scheduler.schedulers.{target}", summary, clairvoyant, featured, *label, kind, style)
+    where = f"hybrid_scheduler.schedulers.{target}"
+    return Entry(name, where, summary, clairvoyant, featured, *label, kind, style, extra)
 
 
 schedulers = Registry(
@@ -262,6 +312,7 @@ schedulers = Registry(
         _builtin(
             "rl_agent", "rl_agent:RLAgent", "no", "dueling double DQN, learns from priced rewards",
             ("RL agent", "RL"), "learner", Style("hexagon", "#6a35d0", "#9e66ff", (6, 2), "#c3a3ff"), featured=True,
+            extra="rl",
         ),
         _builtin(
             "oracle", "oracle:Oracle", "yes", "every share in 5 % steps on every GPU, earliest finish",
@@ -307,6 +358,45 @@ schedulers = Registry(
             "price", "price:Price", "yes", "the device class with the smallest price · time",
             ("Price", "PRC"), "clairvoyant rule", Style("pentagon", "#a3216b", "#ff9ecb", (6, 2, 1, 2, 1, 2)),
             featured=True,
+        ),
+        _builtin(
+            "spt", "least_increase:ShortestFirst", "yes", "where it ends first; each queue serves the shortest first",
+            ("SPT", "SPT"), "clairvoyant rule", Style("octagon", "#0f5e8a", "#6fc3f2", (3, 1.5)),
+        ),
+        _builtin(
+            "least_increase", "least_increase:LeastIncrease", "yes",
+            "where the sum of all turnarounds grows least, shortest first",
+            ("Least increase", "LINC"), "clairvoyant rule", Style("house", "#8c1c4a", "#ff7fae", (6, 1.5)),
+        ),
+        _builtin(
+            "srpt_age", "least_increase:AgedLeastIncrease", "yes", "least increase, with ageing to bound the tail",
+            ("Least increase, ageing", "SRPA"), "clairvoyant rule",
+            Style("trapezoid", "#44561f", "#b9d97a", (4, 1, 1, 1, 1, 1)),
+        ),
+        _builtin(
+            "gcmu", "late_binding:GeneralizedCmu", "yes", "an idle device takes the largest age / seconds",
+            ("Generalised cμ", "GCMU"), "clairvoyant rule", Style("tee", "#5b2c83", "#c79bf2", (5, 1)),
+        ),
+        _builtin(
+            "maxweight", "late_binding:MaxWeight", "yes", "an idle device serves the type with most tasks · rate",
+            ("MaxWeight", "MAXW"), "clairvoyant rule", Style("notch", "#00594f", "#7fe3c8", (2, 1, 5, 1)),
+        ),
+        _builtin(
+            "heteroprio", "heteroprio:HeteroPrio", "yes",
+            "an idle device takes what it accelerates most, or takes over what is slow",
+            ("HeteroPrio", "HPRI"), "clairvoyant rule", Style("kite", "#283593", "#9fb0ff", (3, 1, 3, 3)),
+        ),
+        _builtin(
+            "dmdas", "dmdas:Dmdas", "yes", "where it ends first; queues by upward rank (StarPU's dmdas)",
+            ("dmdas", "DMDS"), "clairvoyant rule", Style("arrow", "#1b5e20", "#98d89c", (7, 1, 1, 1)),
+        ),
+        _builtin(
+            "jsq", "shortest_queue:JoinShortestQueue", "no", "the fewest tasks, of all queues or of d at random",
+            ("Shortest queue", "JSQ"), "rule", Style("steps", "#6d4c41", "#d7b49e", (1, 2, 3, 2)),
+        ),
+        _builtin(
+            "work_stealing", "work_stealing:WorkStealing", "no", "round-robin; who is idle steals what waits longest",
+            ("Work stealing", "STEAL"), "rule", Style("ell", "#a04000", "#ff9d5c", (2, 4)),
         ),
     ),
     hint="hms schedulers shows the table",
@@ -410,13 +500,57 @@ def _abbreviate(name: str) -> str:
     return (first[:2] + "".join(each[:1] for each in rest) if rest else first[:4]).upper()
 
 
+job_orders = Registry(
+    "order",
+    "hybrid_scheduler.job_orders",
+    tuple(
+        Entry(name, f"hybrid_scheduler.schedulers.{target}", summary, featured=featured)
+        for name, target, summary, featured in (
+            ("fcfs", "job_orders:FirstCome", "first come, first served", True),
+            ("sjf", "job_orders:ShortestJob", "shortest requested time first", True),
+            ("f1", "job_orders:F1", "log10(requested) · width + 870 · log10(arrival), smallest first", True),
+            ("saf", "job_orders:SmallestArea", "smallest requested time · width first", False),
+            ("wfp3", "job_orders:Wfp3", "(waiting / requested)³ · width, largest first", True),
+            ("unicep", "job_orders:Unicep", "waiting / (log2(width) · requested), largest first", True),
+            ("las", "job_orders:LeastAttained", "who has had least, interrupting others (no backfilling)", False),
+            (
+                "hybrid_ml",
+                "job_learner:LearntOrder",
+                "learnt run times, in the order that was best so far",
+                False,
+            ),
+            ("edf", "job_orders:EarliestDeadline", "earliest deadline first", False),
+            ("fair_share", "job_orders:FairShare", "whose user was charged least, over the weight", False),
+        )
+    ),
+    hint="hms jobs --list shows them",
+)
+"""How the queue of a shared cluster is sorted."""
+fits = Registry(
+    "fit rule",
+    "hybrid_scheduler.fits",
+    tuple(
+        Entry(name, f"hybrid_scheduler.schedulers.fits:{name}", summary, featured=featured)
+        for name, summary, featured in (
+            ("random", "any node that has room", True),
+            ("dot_product", "smallest product of what is asked for and what is free", True),
+            ("gpu_clustering", "beside jobs that take as many GPUs", True),
+            ("gpu_packing", "GPUs in use, then free ones beside them, then free nodes", True),
+            ("best", "least room left", True),
+            ("fgd", "where fragmentation grows least", True),
+            ("first", "the first node that has room", False),
+            ("worst", "most room left", False),
+        )
+    ),
+    hint="hms jobs --list shows them",
+)
+"""Which node of a shared cluster takes a job."""
+
 backends = Registry(
     "backend",
     "hybrid_scheduler.backends",
     (
-        Entry(
-            "local", "hybrid_scheduler.runtime.local_backend:LocalBackend", "one process per device of this machine"
-        ),
+        Entry("local", "hybrid_scheduler.runtime.backend:LocalBackend", "one process per device of this machine"),
         Entry("ray", "hybrid_scheduler.runtime.ray_backend:RayBackend", "one Ray actor per device of a cluster"),
     ),
     hint="docs/execution.md says what each needs",

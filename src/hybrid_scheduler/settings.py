@@ -12,16 +12,13 @@ from urllib.parse import quote
 
 import yaml
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
-from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic_settings import BaseSettings, InitSettingsSource, NoDecode, SettingsConfigDict
+from pydantic_settings import PydanticBaseSettingsSource as Source
 
+from hybrid_scheduler import registry
+from hybrid_scheduler.core.yaml_text import parse_yaml
 from hybrid_scheduler.errors import InputError, unknown_name
-from hybrid_scheduler.live.settings import (
-    DEFAULT_SCHEDULERS,
-    MEASURED_SCHEDULERS,
-    SIMULATED,
-    LiveSettings,
-    MeasuredSettings,
-)
+from hybrid_scheduler.live import settings as live
 from hybrid_scheduler.storage.cache import parse_rate
 
 CONFIG_FILE = Path("config.yaml")
@@ -29,6 +26,7 @@ PIPELINE = "pipeline"
 """The key of `config.yaml` for the pipeline's options, which the pipeline reads itself."""
 DEFAULT_PASSWORD = "postgres"  # noqa: S105  # refused in production
 RETRAIN_INTERVAL = 50
+DEVELOPMENT_PAGES = ("http://localhost:5173", "http://127.0.0.1:5173")  # of `npm run dev`
 Names = Annotated[tuple[str, ...], NoDecode]  # written with commas
 
 
@@ -52,6 +50,10 @@ class AppSettings(BaseSettings):
     )
     allowed_origins: Names = Field((), description="other web pages that may connect, with commas")
 
+    forwarded_allow_ips: Names = Field(
+        (), description="addresses of proxies whose X-Forwarded-For is believed, with commas; * is every one"
+    )
+
     database_url: SecretStr = Field(
         SecretStr(""), description="sqlite:///file or postgresql://user:password@host/name"
     )
@@ -67,33 +69,63 @@ class AppSettings(BaseSettings):
         Path("data"), description="folder of the embedded database hms.db, of models and of uploaded workloads"
     )
     keep_tasks: int | None = Field(
-        1_000_000, ge=1, description="tasks of a run that are kept, older ones are deleted; none keeps all"
+        1_000_000, ge=1, le=10**12, description="tasks of a run that are kept, older ones are deleted; none keeps all"
+    )
+    keep_bytes: int | None = Field(
+        20_000_000_000,
+        ge=1_000_000,
+        le=10**15,
+        description="largest size of the database, beyond it the oldest runs are deleted; none: any",
+    )
+    keep_days: float | None = Field(
+        None, gt=0, le=36_500, description="days after which a run that has ended is deleted; none: never"
     )
 
-    schedulers: Names = Field(DEFAULT_SCHEDULERS, description="who takes part, with commas")
+    export_csv: Path | None = Field(
+        None, description="append every result to this CSV file too; a full one is moved aside; none: no such file"
+    )
+    offline_training_minutes: float | None = Field(
+        30.0,
+        gt=0,
+        le=1e6,
+        description="minutes between two fits to what is stored, taken if better on held-out rows; none: never",
+    )
+
+    schedulers: Names = Field(live.DEFAULT_SCHEDULERS, description="who takes part, with commas")
     backend: str = Field("simulated", description="simulated, or what really runs the tasks: local or ray")
     devices: str = Field(
         "auto", description="what a backend runs tasks on: auto, emulated or a list such as cpu,cuda:0"
     )
-    preset: str = Field("mixed", description="workload: a preset, or upload:NAME")
-    load: float = Field(0.9, description="offered load; 1 is all that the cluster can do at best")
-    pace: float | None = Field(20.0, description="tasks per second of wall time; none: as fast as possible")
-    num_gpus: int = Field(4, description="number of virtual GPUs")
-    energy_weight: float = Field(0.5, description="what energy counts against time, 0 to 1")
-    max_queue: int | None = Field(10_000, description="tasks that may wait in a lane; none: any number")
-    seed: int = Field(0, description="seed of the workload and the policies")
-    retrain_interval: int = Field(RETRAIN_INTERVAL, ge=1, description="tasks between two fits of hybrid_ml")
+    preset: str = Field("long_tail", description="workload: a preset, or upload:NAME")
+    load: float = Field(
+        0.9, ge=live.MIN_LOAD, le=live.MAX_LOAD, description="offered load; 1 is all that the cluster can do at best"
+    )
+    pace: float | None = Field(
+        20.0,
+        ge=live.MIN_PACE,
+        le=live.MAX_PACE,
+        description="tasks per second of wall time; none: as fast as possible",
+    )
+    num_gpus: int = Field(4, ge=0, le=live.MAX_GPUS, description="number of virtual GPUs")
+    energy_weight: float = Field(
+        0.0, ge=0.0, le=1.0, description="what energy counts against time, 0 (time only) to 1"
+    )
+    max_queue: int | None = Field(
+        10_000, ge=1, le=live.MAX_QUEUE, description="tasks that may wait in a lane; none: any number"
+    )
+    seed: int = Field(0, ge=0, le=live.MAX_SEED, description="seed of the workload and the policies")
+    retrain_interval: int = Field(RETRAIN_INTERVAL, ge=1, le=10**9, description="tasks between two fits of hybrid_ml")
     autostart: bool = Field(True, description="start the simulation with the server")
     resume: bool = Field(False, description="at the start go on with the newest interrupted run")
 
     frame_seconds: float = Field(0.5, ge=0.05, le=60, description="seconds between two pictures on /ws")
     client_queue: int = Field(16, ge=2, le=10_000, description="messages that may wait for a slow client")
     ring: int = Field(240, ge=1, le=100_000, description="messages kept for clients that reconnect")
-    max_clients: int = Field(2000, ge=1, description="clients on /ws at the same time")
+    max_clients: int = Field(2000, ge=1, le=1_000_000, description="clients on /ws at the same time")
     rate_limit: str = Field("1200/minute", description="requests of one address; none: any number")
-    max_body_bytes: int = Field(1_000_000, ge=1000, description="largest request body")
-    max_upload_bytes: int = Field(50_000_000, ge=1000, description="largest workload that can be uploaded")
-    shutdown_seconds: int = Field(5, ge=1, description="seconds that open requests get when the server ends")
+    max_body_bytes: int = Field(1_000_000, ge=1000, le=10**9, description="largest request body")
+    max_upload_bytes: int = Field(50_000_000, ge=1000, le=10**10, description="largest workload that can be uploaded")
+    shutdown_seconds: int = Field(5, ge=1, le=3600, description="seconds that open requests get when the server ends")
 
     log_level: Literal["TRACE", "DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         "INFO", description="least important line that is logged"
@@ -105,21 +137,36 @@ class AppSettings(BaseSettings):
     def settings_customise_sources(
         cls,
         settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Put `config.yaml` below the environment."""
-        config = _ConfigFile(settings_cls)
+        init_settings: Source,
+        env_settings: Source,
+        dotenv_settings: Source,
+        file_secret_settings: Source,
+    ) -> tuple[Source, ...]:
+        """Put `config.yaml` below the environment; an unknown key in it is an error."""
+        values, known = read_yaml(CONFIG_FILE), set(settings_cls.model_fields)
+        for key in values:
+            if key not in known | {PIPELINE}:
+                raise unknown_name(f"key in {CONFIG_FILE}:", str(key), known | {PIPELINE})
+        config = InitSettingsSource(settings_cls, {key: value for key, value in values.items() if key in known})
         return init_settings, env_settings, dotenv_settings, file_secret_settings, config
 
-    @field_validator("schedulers", "allowed_origins", mode="before")
+    @field_validator("schedulers", "allowed_origins", "forwarded_allow_ips", mode="before")
     @classmethod
     def _split_names(cls, value: Any) -> Any:
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
 
-    @field_validator("pace", "max_queue", "keep_tasks", "log_file", "rate_limit", mode="before")
+    @field_validator(
+        "pace",
+        "max_queue",
+        "keep_tasks",
+        "keep_bytes",
+        "keep_days",
+        "log_file",
+        "rate_limit",
+        "export_csv",
+        "offline_training_minutes",
+        mode="before",
+    )
     @classmethod
     def _parse_none(cls, value: Any, info: Any) -> Any:
         if isinstance(value, str) and value.strip().lower() in ("none", "off", "max"):
@@ -133,7 +180,11 @@ class AppSettings(BaseSettings):
 
     @model_validator(mode="after")
     def _check(self) -> AppSettings:
-        self._check_backend()
+        if self.backend == live.SIMULATED:
+            if self.devices != type(self).model_fields["devices"].default:
+                raise ValueError("DEVICES says what a backend runs tasks on: set BACKEND=local too, or leave it out")
+        elif "num_gpus" in self.model_fields_set:
+            raise ValueError(f"NUM_GPUS is for a simulated race, BACKEND={self.backend} takes what DEVICES says")
         self.live_settings()  # raises for a wrong preset or scheduler
         if self.rate_limit:
             parse_rate(self.rate_limit)
@@ -143,32 +194,32 @@ class AppSettings(BaseSettings):
             _refuse_unsafe(self)
         return self
 
-    def _check_backend(self) -> None:
-        if self.backend == SIMULATED:
-            if self.devices != type(self).model_fields["devices"].default:
-                raise ValueError("DEVICES says what a backend runs tasks on: set BACKEND=local too, or leave it out")
-        elif "num_gpus" in self.model_fields_set:
-            raise ValueError(f"NUM_GPUS is for a simulated race, BACKEND={self.backend} takes what DEVICES says")
-
-    def live_settings(self) -> LiveSettings:
+    def live_settings(self) -> live.LiveSettings:
         """Return the settings that the simulation starts with."""
-        measured = self.backend != SIMULATED
-        names = MEASURED_SCHEDULERS if measured and "schedulers" not in self.model_fields_set else self.schedulers
+        measured = self.backend != live.SIMULATED
+        names = self.schedulers
+        if measured and "schedulers" not in self.model_fields_set:
+            names = live.MEASURED_SCHEDULERS
         if self.retrain_interval != RETRAIN_INTERVAL:
             learner = f"hybrid_ml:retrain_interval={self.retrain_interval}"
             names = tuple(learner if name == "hybrid_ml" else name for name in names)
+        names = registry.schedulers.leave_out_missing(names)
         shared = ("preset", "load", "pace", "energy_weight", "max_queue", "seed")
         values: dict[str, Any] = {"schedulers": names, **{name: getattr(self, name) for name in shared}}
         if measured:
-            return MeasuredSettings(**values, backend=self.backend, devices=self.devices)
-        return LiveSettings(**values, num_gpus=self.num_gpus)
-
-    # --- derived -----------------------------------------------------------------------------------------------
+            return live.MeasuredSettings(**values, backend=self.backend, devices=self.devices)
+        return live.LiveSettings(**values, num_gpus=self.num_gpus)
 
     @property
     def loopback(self) -> bool:
         """Whether only this machine can connect."""
         return is_loopback(self.host)
+
+    @property
+    def trusted_pages(self) -> tuple[str, ...]:
+        """Other web pages that may connect: those that are named, and on this machine the one that is developed."""
+        developed = self.loopback and self.environment == "development"
+        return (*self.allowed_origins, *(DEVELOPMENT_PAGES if developed else ()))
 
     @property
     def needs_token(self) -> bool:
@@ -204,28 +255,12 @@ class AppSettings(BaseSettings):
         return [value.get_secret_value() for value in values if value.get_secret_value()]
 
 
-class _ConfigFile(PydanticBaseSettingsSource):
-    """Reads `config.yaml` if it exists; an unknown key is an error."""
-
-    def __call__(self) -> dict[str, Any]:
-        known = set(self.settings_cls.model_fields)
-        values = read_yaml(CONFIG_FILE)
-        for key in values:
-            if key not in known | {PIPELINE}:
-                raise unknown_name(f"key in {CONFIG_FILE}:", str(key), known | {PIPELINE})
-        return {key: value for key, value in values.items() if key in known}
-
-    def get_field_value(self, field: Any, field_name: str) -> tuple[Any, str, bool]:
-        """Unused: all values come at once."""
-        return None, field_name, False
-
-
 def read_yaml(path: Path) -> dict[str, Any]:
     """Read a YAML file of settings; empty if it does not exist."""
     if not path.is_file():
         return {}
     try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+        data = parse_yaml(path.read_text(encoding="utf-8"))
     except (yaml.YAMLError, ValueError, LookupError, AttributeError, RecursionError):
         raise InputError(f"{path} is not valid YAML: correct it") from None
     except OSError as error:
@@ -239,16 +274,12 @@ def load_settings(**overrides: Any) -> AppSettings:
     """Load the settings; `overrides` that are not None take precedence."""
     try:
         return AppSettings(**{name: value for name, value in overrides.items() if value is not None})
-    except ValidationError as error:
-        raise InputError(_describe_error(error)) from None
-
-
-def _describe_error(error: ValidationError) -> str:
-    """Name the first wrong setting; never its value, which may be a secret."""
-    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-    name = str(first["loc"][0]).upper() if first["loc"] else ""
-    message = str(first["msg"]).removeprefix("Value error, ")
-    return f"setting {name}: {message[0].lower()}{message[1:]}" if name else message
+    except ValidationError as error:  # named is the first wrong setting; never its value, which may be a secret
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        message = str(first["msg"]).removeprefix("Value error, ")
+        if first["loc"]:
+            message = f"setting {str(first['loc'][0]).upper()}: {message[0].lower()}{message[1:]}"
+        raise InputError(message) from None
 
 
 def _refuse_unsafe(settings: AppSettings) -> None:
@@ -279,13 +310,12 @@ def settings_table() -> str:
     """Return the settings as a Markdown table."""
     lines = ["| variable | default | meaning |", "|---|---|---|"]
     for name, field in AppSettings.model_fields.items():
-        lines.append(f"| `{name.upper()}` | {_format_default(field.default)} | {field.description} |")
+        default = field.default
+        if isinstance(default, SecretStr):
+            default = default.get_secret_value()
+        elif isinstance(default, tuple):
+            default = ",".join(default)
+        elif isinstance(default, bool | None):
+            default = str(default).lower()
+        lines.append(f"| `{name.upper()}` | {f'`{default}`' if default != '' else ''} | {field.description} |")
     return "\n".join(lines) + "\n"
-
-
-def _format_default(value: Any) -> str:
-    if isinstance(value, SecretStr):
-        return "" if not value.get_secret_value() else f"`{value.get_secret_value()}`"
-    if isinstance(value, tuple):
-        return f"`{','.join(value)}`" if value else ""
-    return f"`{str(value).lower() if isinstance(value, bool | None) else value}`" if value != "" else ""

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from helpers_cli import files_in, hms, hms_process, refused
+from helpers_cli import files_in, hms, refused
 
 HEAD = "from hybrid_scheduler import Scheduler, compiled\n"
 CLASS = HEAD + "class Mine(Scheduler):\n    name = 'mine'\n    def choose(self, task, view):\n        return {}\n"
 COMPILED = CLASS.replace("    def choose", "    @compiled\n    def choose")
 FUNCTION = "def mine(task, view):\n    return {}\n"
+COMPILED_ANSWER = (
+    HEAD + "class Mine(Scheduler):\n    name = 'mine'\n    def __init__(self, share: float, device: int) -> None:\n"
+    "        self.share, self.device = share, device\n"
+    "    @compiled\n    def choose(self, task, view):\n        return self.share, self.device\n"
+)
 COMPILED_FUNCTION = HEAD + "@compiled\n" + FUNCTION
 
 ANSWERS: dict[str, tuple[str, list[str]]] = {
@@ -64,12 +70,6 @@ def _oracle_is_compiled() -> None:
     assert hms("compare", "-n", "5", "--seeds", "1", "-s", "oracle").code == 0
 
 
-@pytest.fixture
-def _nothing_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Compiled anew in every run of the tests, so that what is said on the way is the same in every run.
-    monkeypatch.setenv("HMS_CACHE_DIR", str(tmp_path / "cache"))
-
-
 def _compare(spec: str) -> list[str]:
     return ["compare", "-n", "5", "--seeds", "1", "-s", spec, "--out", "run", "--plot", "figure.png"]
 
@@ -86,23 +86,31 @@ def test_an_impossible_answer_names_the_policy_the_task_and_what_is_allowed(
     assert files_in(tmp_path) == before
 
 
-@pytest.mark.usefixtures("_nothing_kept")
+@pytest.fixture(scope="module")
+def nothing_kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    # Compiled anew in every run of the tests, so that what is said on the way is the same in every run.
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HMS_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.mark.usefixtures("nothing_kept")
 @pytest.mark.parametrize("name", ["a share of 2", "a share that is NaN", "GPU 9", "a GPU share for the CPU"])
 def test_a_compiled_policy_is_checked_like_an_interpreted_one(name: str, tmp_path: Path) -> None:
+    """The answer is an option, so that all of them share one compiled loop."""
     answer, says = ANSWERS[name]
-    (tmp_path / "policy.py").write_text(
-        COMPILED.format(answer.replace("float('nan')", "0.0 / 0.0 ")), encoding="utf-8"
-    )
-    refused(hms(*_compare("policy.py")), *says)
+    (tmp_path / "policy.py").write_text(COMPILED_ANSWER, encoding="utf-8")
+    share, device = answer.replace("float('nan')", "nan").strip("()").split(", ")
+    refused(hms(*_compare(f"policy.py:Mine:share={share}:device={device}")), *says)
 
 
-@pytest.mark.usefixtures("_nothing_kept")
+@pytest.mark.usefixtures("nothing_kept")
 def test_a_compiled_policy_function_is_checked_like_an_interpreted_one(tmp_path: Path) -> None:
     (tmp_path / "policy.py").write_text(COMPILED_FUNCTION.format("(1.0, 9)"), encoding="utf-8")
     refused(hms(*_compare("policy.py:mine")), "'mine'", "device 9", "devices are 0 to 4")
 
 
-@pytest.mark.usefixtures("_nothing_kept")
+@pytest.mark.usefixtures("nothing_kept")
 @pytest.mark.parametrize("answer", ["None", "'gpu'"])
 def test_a_compiled_policy_without_a_pair_of_numbers_says_that_it_cannot_be_compiled(
     answer: str, tmp_path: Path
@@ -137,13 +145,3 @@ def test_a_missing_policy_file_is_named(spec: str, tmp_path: Path) -> None:
 def test_a_binary_policy_file_is_refused_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "policy.py").write_bytes(bytes(range(256)))
     refused(hms(*_compare("policy.py")), "policy.py", "cannot be imported")
-
-
-def test_an_error_with_nothing_compiled_yet_is_still_one_line(tmp_path: Path) -> None:
-    (tmp_path / "policy.py").write_text(COMPILED.format("(2.0, 1)"), encoding="utf-8")
-    finished = hms_process(
-        *("compare", "-n", "5", "--seeds", "1", "-s", "policy.py"),
-        cwd=tmp_path,
-        env={"HMS_CACHE_DIR": str(tmp_path / "cache")},
-    )
-    refused(finished, "gpu_fraction 2", "from 0 to 1")

@@ -18,7 +18,7 @@ REJECTED = {
     "a negative size": (HEADER + FIRST + "1,-5,0.5,10,0,,,\n", ["line 3", "size is -5", "above 0"]),
     "a size of zero": (HEADER + "1,0,0.5,10,0,,,\n", ["line 2", "size is 0", "above 0"]),
     "an infinite size": (HEADER + "1,inf,0.5,10,0,,,\n", ["line 2", "size is inf", "above 0"]),
-    "a size whose duration overflows": (HEADER + "1,1e300,0.5,10,0,,,\n", ["line 2", "duration_estimate is inf"]),
+    "a size beyond all measure": (HEADER + "1,1e300,0.5,10,0,,,\n", ["line 2", "size is 1e+300", "at most 1e+12"]),
     "an intensity of 1.5": (HEADER + FIRST + "1,5,1.5,10,0,,,\n", ["line 3", "intensity is 1.5", "from 0 to 1"]),
     "an intensity of -0.5": (HEADER + "1,5,-0.5,10,0,,,\n", ["line 2", "intensity is -0.5", "from 0 to 1"]),
     "negative memory": (HEADER + "1,5,0.5,-1,0,,,\n", ["line 2", "memory_required is -1", "0 or more"]),

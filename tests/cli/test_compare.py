@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from helpers_cli import hms
+from helpers_cli import hms, refused
 from hybrid_scheduler.core.formatting import format_percent
-from hybrid_scheduler.pipeline.summary import list_conclusions, list_rows
+from hybrid_scheduler.pipeline.evaluate import list_conclusions, list_rows
 from hybrid_scheduler.server.job_process import summarize_result
 from hybrid_scheduler.studies.results import load_result
+from workloads.formats.samples import swf_file
 
 
 @pytest.fixture(autouse=True)
@@ -55,3 +56,26 @@ def test_a_clear_winner_has_the_same_lead_and_factor_everywhere() -> None:
 def test_the_table_of_a_kept_result_is_the_one_that_was_printed() -> None:
     printed, _ = compare_and_report("oracle,greedy,round_robin")
     assert str(load_result("run")).splitlines() == printed.splitlines()[:-1]
+
+
+def test_a_log_of_parallel_jobs_is_compared_and_bounded_only_if_serialised_and_says_so(tmp_path: Path) -> None:
+    log = str(swf_file(tmp_path)[0])
+    for words in (["compare", log, "-s", "eft", "--seeds", "1"], ["bound", log], ["run", log]):
+        refused(hms(*words), "log.swf: 1 of 3 jobs took several processors", "--serialise")
+    done = hms("compare", log, "-s", "eft", "--seeds", "1", "--serialise")
+    assert done.code == 0, done.err
+    assert "simulated; serialised" in done.out
+    assert "SERIALISED: 1 of 3 jobs took several processors at once" in done.out
+    assert "SERIALISED: 1 of 3 jobs" in hms("bound", log, "--serialise").out
+    assert "SERIALISED: 1 of 3 jobs" in hms("inspect", log).out
+
+
+def test_times_by_the_formula_are_marked(tmp_path: Path) -> None:
+    path = tmp_path / "tasks.csv"
+    path.write_text("size,compute_intensity,memory_required,time_cpu\n1000,0.5,10,2580\n", encoding="utf-8")
+    words = ("bound", str(path), "--gpus", "1")
+    assert "no task can run on gpu" in hms(*words).out
+    assert "2580" in hms(*words).out
+    assert "ASSUMED: times on gpu follow the formula" in hms(*words, "--assume", "formula").out
+    compared = hms("compare", str(path), "-s", "eft", "--seeds", "1", "--gpus", "1", "--assume", "formula")
+    assert "simulated; assumed" in compared.out

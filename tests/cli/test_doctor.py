@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import socket
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from typing import Any
@@ -111,3 +113,30 @@ def test_a_check_that_raises_is_a_failed_check() -> None:
 
     found = run_check("thing", broken)
     assert (found.name, found.state, found.found) == ("thing", "fail", "RuntimeError: no such thing")
+
+
+class _Damaged(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        part = {"state": "ok", "kind": "disk", "message": ""}
+        damaged = {"state": "down", "kind": "sqlite", "message": "the database is damaged (page 7): hms restore"}
+        health = {"version": "1", "uptime": 5.0, "store": damaged, "disk": part}
+        body = json.dumps(health if "health" in self.path else {"state": "paused", "error": "", "notice": ""})
+        self.send_response(503 if "health" in self.path else 200)
+        self.end_headers()
+        self.wfile.write(body.encode())
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the base class calls it so
+        """Say nothing."""
+
+
+def test_a_damaged_service_is_told_what_is_wrong_with_it() -> None:
+    with HTTPServer(("127.0.0.1", 0), _Damaged) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}"
+        checks = {check.name: check for check in doctor.check_service(address)}
+        server.shutdown()
+    assert (checks["store"].state, checks["store"].found) == ("fail", "the database is damaged (page 7)")
+    assert checks["store"].advice == "hms restore"
+    assert [checks[name].state for name in ("service", "disk", "race")] == ["ok"] * 3
+    (unreachable,) = doctor.check_service(address)
+    assert (unreachable.state, unreachable.advice) == ("fail", "start it with hms serve, or correct the address")

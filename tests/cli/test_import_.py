@@ -14,6 +14,7 @@ from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.studies.suite import Instance
 from hybrid_scheduler.workloads.formats import reader
 from hybrid_scheduler.workloads.source import Source, compute_digest
+from workloads.formats.instances import workflow, write_file
 from workloads.formats.samples import SAMPLES, alibaba_files, csv_file, swf_file
 
 
@@ -63,10 +64,10 @@ def test_import_replaces_nothing_unless_told_to(tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_read_leaves_nothing_behind(tmp_path: Path) -> None:
-    (tmp_path / "torn.swf").write_text(swf_file(tmp_path)[0].read_text(encoding="utf-8")[:-20], encoding="utf-8")
-    done = hms("import", str(tmp_path / "torn.swf"), "-o", str(tmp_path / "out" / "tasks.csv"))
+    (tmp_path / "damaged.swf").write_text(swf_file(tmp_path)[0].read_text(encoding="utf-8")[:-20], encoding="utf-8")
+    done = hms("import", str(tmp_path / "damaged.swf"), "-o", str(tmp_path / "out" / "tasks.csv"))
     assert done.code == 2
-    assert "torn.swf line 11: there are" in done.err
+    assert "damaged.swf line 11: there are" in done.err
     assert not (tmp_path / "out").exists()
 
 
@@ -167,3 +168,11 @@ def test_inspect_writes_long_times_in_hours_and_days(tmp_path: Path) -> None:
     done = hms("inspect", str(tmp_path / "log.csv"))
     assert "arrivals over 10 days" in done.out
     assert re.search(r"best time .* 2 h", done.out)
+
+
+def test_inspect_says_that_one_core_leaves_nothing_to_schedule(tmp_path: Path) -> None:
+    document = workflow()
+    document["workflow"]["execution"]["machines"] = [{"nodeName": "one", "cpu": {"coreCount": 1}}]
+    done = hms("inspect", str(write_file(tmp_path / "one.json", json.dumps(document))))
+    assert "one device: there is nothing to schedule; give other machines with --cluster" in done.out
+    assert "nodes: [{count: 2, devices: {cpu: 8}}]" in done.out

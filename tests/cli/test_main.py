@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from helpers_cli import files_in, hms, hms_process, python, refused
 from hybrid_scheduler import registry
-from hybrid_scheduler.cli.main import app
+from hybrid_scheduler.cli.main import COMMANDS, app
 from hybrid_scheduler.workloads import WorkloadGenerator
 
 COMPARE = ("compare", "mixed", "-n", "60", "-s", "eft,round_robin,oracle")
@@ -248,6 +248,15 @@ def test_a_generated_file_is_compared_like_its_preset() -> None:
         assert read["schedulers"][name]["makespan"] == drawn["schedulers"][name]["makespan"]
 
 
+def test_a_generated_graph_has_one_bound_by_itself_and_in_a_comparison() -> None:
+    assert hms("generate", "cholesky", "-n", "20", "-o", "tasks.csv").code == 0
+    bound = _document("bound", "tasks.csv", "--json")
+    assert bound["workload"]["num_tasks"] == 20
+    compared = _document("compare", "tasks.csv", "-s", "heft", "--seeds", "1", "--json")
+    assert compared["bound"]["makespan"] == bound["bound"]["makespan"]
+    assert compared["schedulers"]["heft"]["makespan_over_bound"] >= 1.0
+
+
 def test_out_on_a_folder_with_something_in_it_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "precious.txt").write_text("mine", encoding="utf-8")
@@ -340,21 +349,18 @@ def test_the_script_compares_and_prints_only_json(tmp_path: Path) -> None:
 
 
 def test_the_script_refuses_with_code_2_and_one_line(tmp_path: Path) -> None:
-    (tmp_path / "tasks.csv").write_text("size,compute_intensity,memory_required\n-1,0.5,1\n", encoding="utf-8")
-    refused(hms_process("compare", "tasks.csv", cwd=tmp_path), "tasks.csv line 2", "size is -1")
+    refused(hms_process("generate", "mixxed", cwd=tmp_path), "did you mean 'mixed'?")
 
 
-def test_the_script_generates_bounds_and_compares_a_file(tmp_path: Path) -> None:
-    assert hms_process("generate", "cholesky", "-n", "20", "-o", "tasks.csv", cwd=tmp_path).code == 0
-    bound = hms_process("bound", "tasks.csv", "--json", cwd=tmp_path)
-    assert json.loads(bound.out)["workload"]["num_tasks"] == 20
-    compared = hms_process("compare", "tasks.csv", "-s", "heft", "--seeds", "1", "--json", cwd=tmp_path)
-    document = json.loads(compared.out)
-    assert document["bound"]["makespan"] == json.loads(bound.out)["bound"]["makespan"]
-    assert document["schedulers"]["heft"]["makespan_over_bound"] >= 1.0
+def test_the_bound_of_turnaround_is_printed_and_written_for_both_scopes() -> None:
+    wanted = ("bound", "mixed", "-n", "60", "--load", "0.9", "--turnaround")
+    found = json.loads(hms(*wanted, "--json").out)["turnaround"]
+    assert found["whole tasks"]["mean"] >= found["any schedule"]["mean"] > 0
+    assert all(each["verified"] is True for each in found.values())
+    assert "no schedule of whole tasks has a mean turnaround below" in hms(*wanted).out
 
 
 def test_the_list_of_commands_is_told_in_whole_sentences() -> None:
-    lines = hms("--help").out.split("Commands:\n")[1].strip().splitlines()
-    assert len(lines) == 24
+    lines = hms("--help").out.split("Commands:\n")[1].split("\n\n")[0].strip().splitlines()
+    assert len(lines) == len(COMMANDS)
     assert all(line.endswith((".", "?")) and not line.endswith("...") for line in lines)

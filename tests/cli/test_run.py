@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from helpers_cli import hms, refused
+from hybrid_scheduler import registry
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.reports import gallery
 from hybrid_scheduler.reports.data import RunData, load_report_data
@@ -28,6 +29,9 @@ def test_the_table_says_what_was_measured_and_what_was_emulated(kept: tuple[Path
     assert "cpu (emulated), gpu0 (emulated)" in text
     assert "measured" in text
     assert "round_robin" in text
+    assert "3 repeats" in text
+    assert "load " in text
+    assert "3 runs each" in text
     assert max(map(len, text.splitlines())) <= 120
 
 
@@ -93,3 +97,9 @@ def test_a_machine_without_a_gpu_is_told_what_to_do() -> None:
 )
 def test_what_cannot_be_is_refused_in_one_line(words: tuple[str, ...], says: str) -> None:
     refused(hms("run", "-n", "10", "--devices", "cpu", "-s", "eft", *words), says)
+
+
+@pytest.mark.parametrize("command", ["run", "validate", "serve"])
+def test_the_help_names_every_backend(command: str) -> None:
+    text = " ".join(hms(command, "--help").out.split())
+    assert all(f"{each.name} ({each.summary})" in text for each in registry.backends.entries)

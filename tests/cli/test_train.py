@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
-from helpers_cli import hms
+from helpers_cli import hms, refused
+from hybrid_scheduler import registry
+from hybrid_scheduler.core import Cluster
+from hybrid_scheduler.core.physics import class_times
+from hybrid_scheduler.learning.labels import label_isolated
+from hybrid_scheduler.storage.rows import Batch, TaskRows, TrainingRows
+from hybrid_scheduler.storage.store import Store
+from hybrid_scheduler.workloads import WorkloadGenerator
 
 
 def test_a_trained_forest_is_listed_and_races(tmp_path: Path) -> None:
@@ -37,6 +45,7 @@ def test_a_policy_that_does_not_learn_is_refused(tmp_path: Path) -> None:
     done = hms("train", "eft", "-o", str(tmp_path / "x"))
     assert done.code == 2
     assert "does not learn" in done.err
+    assert all(each.name in done.err for each in registry.schedulers if each.kind == "learner")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -61,3 +70,52 @@ def test_a_policy_without_a_learning_curve_says_so(tmp_path: Path) -> None:
     done = hms("train", "hybrid_ml", *arguments)
     assert done.code == 2
     assert "only rl_agent has one" in done.err
+
+
+def test_weights_are_written_as_histograms(tmp_path: Path) -> None:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    arguments = (
+        "-o",
+        str(tmp_path / "a.pth"),
+        "-n",
+        "600",
+        "--presets",
+        "mixed",
+        "--tensorboard",
+        str(tmp_path / "tb"),
+    )
+    assert hms("train", "rl_agent", *arguments).code == 0
+    events = EventAccumulator(str(tmp_path / "tb")).Reload()
+    assert set(events.Tags()["histograms"]) == {f"weights/{name}" for name in ("w1", "b1", "w2", "b2", "w3", "b3")}
+    assert "loss" in events.Tags()["scalars"]
+
+
+def test_what_a_service_has_stored_trains_a_model_that_must_be_better_to_be_taken(tmp_path: Path) -> None:
+    address = f"sqlite:///{tmp_path}/hms.db"
+    asyncio.run(store_training_rows(address, 300))
+    model = tmp_path / "forest.model"
+    words = ("train", "hybrid_ml", "--from-database", "--database", address, "-o", str(model))
+    first, again = hms(*words), hms(*words)
+    assert first.out.startswith(f"wrote {model}: fitted to 240 rows, mean error ")
+    assert again.out.startswith(f"kept {model}: ")
+    assert again.out.rstrip().endswith("not taken")
+    refused(hms("train", "rl_agent", "--from-database", "--database", address, "-o", str(model)), "hybrid_ml can")
+
+
+def test_too_few_stored_rows_are_refused(tmp_path: Path) -> None:
+    address = f"sqlite:///{tmp_path}/hms.db"
+    asyncio.run(store_training_rows(address, 20))
+    words = ("train", "hybrid_ml", "--from-database", "--database", address, "-o", str(tmp_path / "m"))
+    refused(hms(*words), "20 rows of training data are stored")
+
+
+async def store_training_rows(address: str, count: int) -> None:
+    store = await Store.open(address)
+    run = await store.begin_run("live", 0, Cluster.default().to_dict(), {}, "a test")
+    tasks = WorkloadGenerator(1).generate_preset("mixed", count, load=0.9, cluster=Cluster.default())
+    shares = label_isolated(class_times(tasks, Cluster.default()), Cluster.default())
+    columns = (tasks.task_id, tasks.size, tasks.compute_intensity, tasks.memory_required, shares, shares)
+    rows = (TaskRows.from_tasks(tasks),), (), (TrainingRows(*columns),)
+    await store.write(Batch(run, *rows))
+    await store.close()

@@ -21,7 +21,12 @@ from databases import run_apart
 from deploy.composed import DEADLINE, ROOT, Container, compose
 from services import Postgres, Redis
 
-VALUES = {"TOKEN": "a-long-random-word-1234", "POSTGRES_PASSWORD": "not-the-default", "GRAFANA_PASSWORD": "x"}
+VALUES = {
+    "ENVIRONMENT": "production",
+    "TOKEN": "a-long-random-word-1234",
+    "POSTGRES_PASSWORD": "not-the-default",
+    "GRAFANA_PASSWORD": "x",
+}
 OURS = ("server", "web-1", "web-2")
 CLIENT = httpx.Client(timeout=DEADLINE)
 LIGHT = {"SCHEDULERS": "round_robin,greedy,eft,oracle", "PACE": "100", "FRAME_SECONDS": "0.1"}  # none that learns

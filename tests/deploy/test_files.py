@@ -15,7 +15,8 @@ import yaml
 
 from deploy.composed import ROOT, compose, image
 from deploy.test_compose import OURS, VALUES
-from hybrid_scheduler.settings import AppSettings
+from hybrid_scheduler.errors import InputError
+from hybrid_scheduler.settings import AppSettings, load_settings
 
 PROGRAMS = Path(sys.executable).parent
 OF_OTHERS = {"FORWARDED_ALLOW_IPS"}  # uvicorn's own
@@ -68,6 +69,22 @@ def test_the_health_check_asks_the_port_that_is_set() -> None:
     )
     assert done.returncode != 0
     assert "Connection refused" in done.stderr
+
+
+def test_it_works_at_once_for_this_machine_and_production_needs_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    services = compose({})
+    open_ports = [port for each in services.values() for port in each.get("ports", [])]
+    assert open_ports
+    assert all(port.startswith("127.0.0.1:") for port in open_ports)
+    for name, value in services["server"]["environment"].items():
+        monkeypatch.setenv(name, str(value))
+    assert load_settings().environment == "development"
+    monkeypatch.setenv("ENVIRONMENT", "production")
+    with pytest.raises(InputError, match="production refuses a TOKEN shorter than 16"):
+        load_settings()
+    monkeypatch.setenv("TOKEN", "a-long-random-word-1234")
+    with pytest.raises(InputError, match="production refuses the default POSTGRES_PASSWORD"):
+        load_settings()
 
 
 @pytest.mark.parametrize("name", OURS)

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import Annotated
 
 import typer
 
 from hybrid_scheduler.cli import options, output
 from hybrid_scheduler.errors import InputError
-
-if TYPE_CHECKING:
-    from hybrid_scheduler.studies.scoreboard import Scoreboard
-
-Number = TypeVar("Number", int, float)
 
 
 def bench_suite(
@@ -37,31 +32,49 @@ def bench_suite(
     from hybrid_scheduler.files import new_directory, require_new
     from hybrid_scheduler.reports.figures.heatmaps import plot_scoreboard
     from hybrid_scheduler.reports.style import save_figure
-    from hybrid_scheduler.studies.suite import MARKDOWN, PNG, Suite, find_instances, run_suite, save_scoreboard
+    from hybrid_scheduler.studies.scoreboard import format_number
+    from hybrid_scheduler.studies.suite import (
+        MARKDOWN,
+        PNG,
+        REFERENCES,
+        Journal,
+        Suite,
+        find_instances,
+        run_suite,
+        save_scoreboard,
+    )
 
     require_new(out)
     suite_files = find_instances(places, _parse_best(best or []))
+    for name, reason in suite_files.ignored.items():
+        if reason.startswith(f"{REFERENCES};"):
+            typer.echo(f"warning: {name}: {reason}", err=True)
+    count = processes or os.cpu_count() or 1
+    for name, value in (("--processes", count), ("--time-limit", time_limit)):
+        if not value > 0:
+            raise InputError(f"{name} is {value}, expected a number above 0")
     suite = Suite(
         tuple(suite_files.instances),
         options.parse_schedulers(schedulers),
         Cluster.from_yaml(cluster) if cluster else None,
         options.parse_seeds(seeds),
-        _require_positive("--processes", processes or os.cpu_count() or 1),
-        _require_positive("--time-limit", time_limit),
+        count,
+        time_limit,
     )
+    journal = Journal(out.with_name(f"{out.name}.cells.jsonl"))  # what has ended, if this is killed
     with output.progress("cells", quiet=quiet) as step:
-        board = run_suite(suite, step)
+        board = run_suite(suite, step, journal)
     with new_directory(out) as folder:
         save_scoreboard(board, folder, output.command_line(), suite_files.ignored)
         save_figure(plot_scoreboard(board), folder / PNG)
-    _print(board)
+    journal.path.unlink(missing_ok=True)
+    rows = output.table("policy", "instances", "geometric mean", "worst", "shortest on", "seconds")
+    for each in board.standings():
+        ended, ratios = f"{each.instances} of {len(board.instances)}", map(format_number, (each.mean, each.worst))
+        rows.add_row(each.policy, ended, *ratios, str(each.wins), f"{each.seconds:.2f}")
+    output.console().print(rows)
+    typer.echo("makespan / best known value or certified bound, simulated; seconds measured")
     typer.echo(f"{len(board.instances)} instances, {len(suite_files.ignored)} other files; all in {out}/{MARKDOWN}")
-
-
-def _require_positive(name: str, value: Number) -> Number:
-    if not value > 0:
-        raise InputError(f"{name} is {value}, expected a number above 0")
-    return value
 
 
 def _parse_best(pairs: list[str]) -> dict[str, float]:
@@ -77,15 +90,3 @@ def _parse_best(pairs: list[str]) -> dict[str, float]:
                 f"--best is '{pair}', expected an instance and seconds above 0, such as u_c_hihi.0=7.3e6"
             )
     return values
-
-
-def _print(board: Scoreboard) -> None:
-    from hybrid_scheduler.studies.scoreboard import format_number
-
-    rows = output.table("policy", "instances", "geometric mean", "worst", "shortest on", "seconds")
-    for each in board.standings():
-        ended = f"{each.instances} of {len(board.instances)}"
-        ratios = map(format_number, (each.mean, each.worst))
-        rows.add_row(each.policy, ended, *ratios, str(each.wins), f"{each.seconds:.2f}")
-    output.console().print(rows)
-    typer.echo("makespan / best known value or certified bound, simulated; seconds measured")

@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import typer
 
 from hybrid_scheduler.cli import options, output
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from hybrid_scheduler.core.cluster import Cluster
-    from hybrid_scheduler.studies.capacity import Capacity
 
 
 def capacity(
@@ -27,8 +20,10 @@ def capacity(
     json: options.Json = False,
 ) -> None:
     """Find the highest arrival rate at which each policy's queue stays stable."""
-    from hybrid_scheduler.files import require_new
+    from hybrid_scheduler.files import new_directory, require_new
     from hybrid_scheduler.studies.capacity import NUM_TASKS, STABLE_GROWTH, find_capacity
+    from hybrid_scheduler.studies.experiments import ExperimentResult
+    from hybrid_scheduler.studies.results import save_experiment
     from hybrid_scheduler.workloads.source import Source
 
     machine, numbers = options.build_cluster(cluster, gpus), options.parse_seeds(seeds)
@@ -45,52 +40,32 @@ def capacity(
             progress(number, len(specs))
             found[spec] = find_capacity(source, spec, machine, numbers)
     if out:
-        _save(found, source.name, machine, numbers, out)
+        experiment = ExperimentResult("capacity", "workload", ("capacity", "load"))
+        for spec, each in found.items():
+            for seed, rate, load in zip(numbers, each.rates, each.loads, strict=True):
+                experiment.add(spec, Path(source.name).name, seed, capacity=rate, load=load)
+        with new_directory(out) as folder:
+            save_experiment(experiment, folder, machine, numbers, output.command_line())
     if json:
-        output.print_json(_document(source.name, numbers, found))
-        return
-    console = output.console()
-    console.print(
-        f"{source.name} on {machine.describe()}, {output.count(len(numbers), 'seed')}, simulated",
-        soft_wrap=True,
-        markup=False,
-    )
-    console.print(_table(found))
-    console.print(
-        f"stable: the backlog grows by less than {STABLE_GROWTH:g} s per second; the optimum is offered load 1"
-    )
-    if out:
-        typer.echo(f"wrote {out}")
-
-
-def _save(found: dict[str, Capacity], workload: str, cluster: Cluster, seeds: tuple[int, ...], out: Path) -> None:
-    from hybrid_scheduler.files import new_directory
-    from hybrid_scheduler.studies import results
-    from hybrid_scheduler.studies.experiments import ExperimentResult
-
-    experiment = ExperimentResult("capacity", "workload", ("capacity", "load"))
-    for spec, each in found.items():
-        for seed, rate, load in zip(seeds, each.rates, each.loads, strict=True):
-            experiment.add(spec, Path(workload).name, seed, capacity=rate, load=load)
-    with new_directory(out) as folder:
-        results.save_experiment(experiment, folder, cluster, seeds, output.command_line())
-
-
-def _document(source: str, seeds: tuple[int, ...], found: dict[str, Capacity]) -> dict[str, Any]:
-    rows = {
-        spec: {
-            "capacity": each.rate.mean,
-            "intervals": {"capacity": [each.rate.low, each.rate.high]},
-            "load": each.load.mean,
+        rows = {
+            spec: {
+                "capacity": each.rate.mean,
+                "intervals": {"capacity": [each.rate.low, each.rate.high]},
+                "load": each.load.mean,
+            }
+            for spec, each in found.items()
         }
-        for spec, each in found.items()
-    }
-    return {"workload": {"source": source}, "seeds": list(seeds), "schedulers": rows}
-
-
-def _table(found: dict[str, Capacity]) -> Table:
+        output.print_json({"workload": {"source": source.name}, "seeds": list(numbers), "schedulers": rows})
+        return
+    seeds = output.count(len(numbers), "seed")
+    output.print_lines([f"{source.name} on {machine.describe()}, {seeds}, simulated"])
     table = output.table("scheduler", "tasks/s", "95 % interval", "of the optimum")
     for spec, each in sorted(found.items(), key=lambda item: -item[1].rate.mean):
         interval = f"[{each.rate.low:.1f}, {each.rate.high:.1f}]"
         table.add_row(spec, f"{each.rate.mean:.1f}", interval, f"{each.load.mean:.1%}")
-    return table
+    output.console().print(table)
+    output.console().print(
+        f"stable: the backlog grows by less than {STABLE_GROWTH:g} s per second; the optimum is offered load 1"
+    )
+    if out:
+        typer.echo(f"wrote {out}")

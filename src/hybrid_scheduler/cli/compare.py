@@ -11,7 +11,7 @@ import typer
 from hybrid_scheduler.cli import options, output
 
 if TYPE_CHECKING:
-    from hybrid_scheduler.studies.compare import Comparison, Result
+    from hybrid_scheduler.studies.compare import Comparison
 
 
 def compare(
@@ -31,57 +31,73 @@ def compare(
     mode: Annotated[
         str, typer.Option("--mode", help="queued (tasks wait) or isolated (devices always free).")
     ] = "queued",
+    score: Annotated[
+        str,
+        typer.Option(
+            "--score", help="makespan or turnaround, each over its bound: what ranking, verdict and plot go by."
+        ),
+    ] = "makespan",
     cluster: options.ClusterFile = None,
     gpus: options.Gpus = None,
     profile: options.ProfileFile = None,
     noise: options.Noise = "",
+    assume: options.Assume = "",
+    serialise: options.Serialise = False,
+    slowdown_threshold: Annotated[
+        float | None,
+        typer.Option(
+            "--slowdown-threshold",
+            help="Seconds that bounded slowdown takes an execution for at least; 0.01 if absent, 10 for SWF logs.",
+        ),
+    ] = None,
     out: options.Out = None,
-    plot: Annotated[Path | None, typer.Option("--plot", help="Write a bar chart with intervals to this PNG.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", help="Write a bar chart of the score with intervals to this PNG.")
+    ] = None,
     json: options.Json = False,
 ) -> None:
     """Compare policies on the same tasks and print how far each is from the certified bound."""
     from hybrid_scheduler.files import require_new
     from hybrid_scheduler.studies import compare, results
-    from hybrid_scheduler.workloads.source import Source
+    from hybrid_scheduler.studies.compilation import compile_loops
+    from hybrid_scheduler.workloads.source import Source, describe_assumptions
 
     name = ",".join(workload or ["profile" if profile else "mixed"])
-    source = Source.of(name, tasks, rate, load, profile, noise)
+    source = Source.of(name, tasks, rate, load, profile, noise, assume, serialise)
     comparison = compare.Comparison(
         source=source,
         schedulers=options.parse_schedulers(schedulers),
         cluster=options.build_cluster(cluster, gpus, profile, source),
         mode=mode,
         seeds=options.parse_seeds(seeds),
+        score=score,
+        slowdown_floor=source.slowdown_floor if slowdown_threshold is None else slowdown_threshold,
     )
     if out:
         require_new(out)
-    source.tasks(comparison.seeds[0], comparison.cluster)  # refuse bad tasks before any training
+    first = source.tasks(comparison.seeds[0], comparison.cluster)  # refuse bad tasks before any training
     output.pretrain_missing(comparison.schedulers, comparison.cluster, mode, quiet=json)
     with output.progress("comparing", quiet=json) as progress:
+        compile_loops(comparison, first)
         result = compare.compare(comparison, progress)
     if out:
         results.save_result(result, out, output.command_line())
     if plot:
-        from hybrid_scheduler.reports.figures.bars import plot_makespan_over_bound
+        from hybrid_scheduler.reports.figures.bars import plot_score
         from hybrid_scheduler.reports.style import add_title, save_figure
 
-        ax = plot_makespan_over_bound(result)
+        ax = plot_score(result)
         add_title(ax, result.describe())
         save_figure(ax, plot)
     if json:
         output.print_json(results.to_document(result))
-    else:
-        _print(result, given_machines=cluster is not None or gpus is not None)
-        for path in filter(None, (plot, out)):
-            typer.echo(f"wrote {path}")
-
-
-def _print(result: Result, given_machines: bool) -> None:
-    console, comparison = output.console(), result.comparison
-    for line in (result.describe(), *_describe_sources(comparison, given_machines), result.describe_bound(), ""):
-        console.print(line, markup=False, soft_wrap=True)
-    for line in (*result.table(console.width), "", *result.remarks(console.width)):
-        console.print(line, markup=False, soft_wrap=True)
+        return
+    sources, width = _describe_sources(comparison, cluster is not None or gpus is not None), output.console().width
+    notes = describe_assumptions(first, comparison.cluster)
+    output.print_lines((result.describe(), *sources, *notes, result.describe_bound(), ""))
+    output.print_lines((*result.table(width), "", *result.remarks(width)))
+    for path in filter(None, (plot, out)):
+        typer.echo(f"wrote {path}")
 
 
 def _describe_sources(comparison: Comparison, given_machines: bool) -> Iterator[str]:

@@ -12,64 +12,71 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 import typer
 
 from hybrid_scheduler.cli import options, output
 from hybrid_scheduler.errors import SchedulerError
+from hybrid_scheduler.registry import PACKAGE, how_to_install, is_installed
 
 if TYPE_CHECKING:
     from hybrid_scheduler.settings import AppSettings
 
-PACKAGE = "hybrid-ml-scheduler"
 MARKS = {"ok": "ok", "note": "–", "fail": "NO"}
 OLDEST_PYTHON, OLDEST_NODE = (3, 11), 20
 LEAST_MEMORY_MB, LEAST_DISK_MB = 2000, 2000  # a server and its learners hold 1.3 GB; runs and models need room
 TASKS, FEW_TASKS = 500_000, 500
 SLOW = 1e6  # tasks a second below which something is wrong with the compiled loop
-CONNECT_TIMEOUT = 5.0  # seconds
+CONNECT_TIMEOUT, SERVICE_TIMEOUT = 5.0, 30.0  # seconds
 NODE_ADVICE = f"only needed to work on the dashboard: install Node {OLDEST_NODE} or newer"
 EXTRAS = {
     "notebooks": "running the notebooks",
+    "pdf": "reports as PDF",
     "postgres": "storing in PostgreSQL",
     "ray": "running tasks on Ray",
     "redis": "a shared cache and web workers",
+    "rl": "rl_agent, and finding real GPUs",
+    "tensorboard": "curves and weights of hms train in TensorBoard",
     "xgboost": "hybrid_ml with XGBoost",
 }
 """The extras of the package and what each is for."""
 
 
-def doctor(json: options.Json = False) -> None:
+def doctor(
+    service: Annotated[
+        str | None, typer.Option("--service", help="Check a running service instead, as http://localhost:8000.")
+    ] = None,
+    json: options.Json = False,
+) -> None:
     """Check this machine: Python, memory, the compiled loop, torch, database, Redis, dashboard, port, extras.
 
-    Every line says what was found; below it, what to do where something is missing. The exit code is 1 if something
-    keeps hms from working, else 0.
+    With --service, ask a running service how its parts are. Every line says what was found; below it, what to do
+    where something is missing. The exit code is 1 if something keeps hms from working, else 0.
     """
     checks: list[Check] = []
-    for check in check_all():
+    for check in check_all() if service is None else check_service(service):
         checks.append(check)
         if not json:
-            _print(check)
+            typer.echo(f"{MARKS[check.state]:3} {check.name:14} {check.found}")
+        if check.advice and not json:
+            typer.echo(f"{'':18} → {check.advice}")
     failed = [check.name for check in checks if check.state == "fail"]
     if json:
         output.print_json({"ok": not failed, "checks": [asdict(check) for check in checks]})
     elif failed:
         typer.echo(f"\nfix: {', '.join(failed)}")
     else:
-        typer.echo("\nready: hms serve starts the live race, hms compare runs a comparison")
+        done = "hms serve starts the live race, hms compare runs a comparison"
+        typer.echo(f"\nready: {done if service is None else f'{service} works'}")
     raise typer.Exit(1 if failed else 0)
-
-
-def _print(check: Check) -> None:
-    typer.echo(f"{MARKS[check.state]:3} {check.name:14} {check.found}")
-    if check.advice:
-        typer.echo(f"{'':18} → {check.advice}")
 
 
 @dataclass(frozen=True)
@@ -113,7 +120,32 @@ def run_check(name: str, check: Callable[[], Check]) -> Check:
         return Check(name, "fail", f"{type(error).__name__}: {lines[0]}", advice)
 
 
-# --- the machine -----------------------------------------------------------------------------------------
+def check_service(url: str) -> Iterator[Check]:
+    """Ask a running service for the health of its parts, and its race for what halts it."""
+    try:
+        health, status = _ask(url, "/api/health"), _ask(url, "/api/status")
+        parts = {name: dict(part) for name, part in health.items() if isinstance(part, dict) and "state" in part}
+        up = f"hms {health['version']}, up for {float(health['uptime']):.0f} s"
+    except (OSError, http.client.HTTPException, KeyError, ValueError, TypeError) as error:
+        found = f"{url} does not answer as a service of hms ({type(error).__name__})"
+        yield Check("service", "fail", found, "start it with hms serve, or correct the address")
+        return
+    yield Check("service", "ok", up)
+    for name, part in parts.items():
+        found, _, advice = str(part.get("message") or part.get("kind")).partition(": ")
+        states: dict[str, Literal["ok", "note", "fail"]] = {"ok": "ok", "none": "note"}
+        yield Check(name, states.get(part["state"], "fail"), found, advice)
+    trouble = str(status.get("error") or status.get("notice") or "")
+    yield Check("race", "fail" if trouble else "ok", trouble or str(status.get("state")))
+
+
+def _ask(url: str, path: str) -> dict[str, Any]:
+    """Return the JSON that a service answers, whatever its status code."""
+    parts = urlsplit(url if "://" in url else f"http://{url}")
+    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    with closing(kind(parts.hostname or "", parts.port, timeout=SERVICE_TIMEOUT)) as connection:
+        connection.request("GET", parts.path.rstrip("/") + path)
+        return dict(json.loads(connection.getresponse().read()))
 
 
 def check_python(version: tuple[int, ...] = sys.version_info[:3]) -> Check:
@@ -138,22 +170,17 @@ def check_memory(free_mb: float | None = None) -> Check:
     """Check the free memory."""
     from hybrid_scheduler.profiling import devices
 
-    free, total = free_mb or _available_mb(), devices.memory_mb()
+    total, meminfo = devices.memory_mb(), Path("/proc/meminfo")
+    free = free_mb or total
+    if not free_mb and meminfo.is_file():
+        available = re.search(r"^MemAvailable:\s*(\d+)", meminfo.read_text(encoding="utf-8"), re.MULTILINE)
+        free = int(available[1]) / 1000 if available else None
     if free is None:
         return Check("memory", "note", "unknown on this system", f"{LEAST_MEMORY_MB / 1000:g} GB are enough")
     found = f"{free / 1000:.1f} GB free" + (f" of {total / 1000:.1f}" if total else "")
     if free < LEAST_MEMORY_MB:
         return Check("memory", "fail", found, f"free {LEAST_MEMORY_MB / 1000:g} GB: close other programs")
     return Check("memory", "ok", found)
-
-
-def _available_mb(meminfo: Path = Path("/proc/meminfo")) -> float | None:
-    from hybrid_scheduler.profiling import devices
-
-    if not meminfo.is_file():
-        return devices.memory_mb()
-    lines = meminfo.read_text(encoding="utf-8").splitlines()
-    return next((int(line.split()[1]) / 1000 for line in lines if line.startswith("MemAvailable:")), None)
 
 
 def check_disk(folder: Path, least_mb: float = LEAST_DISK_MB) -> Check:
@@ -171,9 +198,6 @@ def check_disk(folder: Path, least_mb: float = LEAST_DISK_MB) -> Check:
 def nearest_folder(folder: Path) -> Path:
     """Return a folder, or the nearest one above it that exists."""
     return next(each for each in (folder.absolute(), *folder.absolute().parents) if each.exists())
-
-
-# --- the simulator ---------------------------------------------------------------------------------------
 
 
 def check_cache() -> Check:
@@ -215,19 +239,18 @@ def check_loop(count: int = TASKS, slow: float = SLOW) -> Check:
     return Check("compiled loop", "ok", f"{found}, bit-identical to plain Python")
 
 
-# --- packages and programs -------------------------------------------------------------------------------
-
-
 def check_torch() -> Check:
     """Check torch and the devices it finds."""
     from hybrid_scheduler.profiling.profiler import HardwareProfiler, silent
 
+    if not is_installed("torch"):
+        advice = f"only for rl_agent and real GPUs: {how_to_install('rl')}"
+        return Check("torch", "note", "not installed: races run without rl_agent", advice)
     try:
         with silent():
             profiler = HardwareProfiler("auto", quick=True)
     except ImportError as error:
-        advice = f"pip install 'torch{_find_requirement('torch')}'; until then rl_agent and hms profile do not work"
-        return Check("torch", "fail", f"cannot be imported ({error})", advice)
+        return Check("torch", "fail", f"cannot be imported ({error})", f"reinstall it: {how_to_install('rl')}")
     gpu = profiler.gpu
     if gpu is None:
         advice = "nothing to do: simulated GPUs need no real one; hms profile measures real ones"
@@ -239,33 +262,19 @@ def check_torch() -> Check:
 def check_extra(name: str) -> Check:
     """Check that the packages of an extra are installed."""
     installed, missing = [], []
-    for package in _extra_packages(name):
+    wanted = [line for line in requires(PACKAGE) or () if re.search(rf"extra == ['\"]{name}['\"]", line)]
+    for package in sorted({re.split(r"[^\w.-]", line, maxsplit=1)[0] for line in wanted}):
         try:
             installed.append(f"{package} {version(package)}")
         except PackageNotFoundError:
             missing.append(package)
     title, purpose = f"[{name}]", EXTRAS[name]
     if missing:
-        advice = f"only for {purpose}: pip install '{PACKAGE}[{name}]'"
+        advice = f"only for {purpose}: {how_to_install(name)}"
         return Check(title, "note", f"{', '.join(missing)} not installed", advice)
     if not installed:
         return Check(title, "note", "unknown to this install", f"only for {purpose}: reinstall {PACKAGE}")
     return Check(title, "ok", f"{', '.join(installed)}: {purpose}")
-
-
-def _extra_packages(extra: str) -> list[str]:
-    wanted = [line for line in _requirements() if re.search(rf"extra == ['\"]{extra}['\"]", line)]
-    return sorted({re.split(r"[^\w.-]", line, maxsplit=1)[0] for line in wanted})
-
-
-def _find_requirement(package: str) -> str:
-    """Return the version of a package that this one requires, such as ==2.13.0."""
-    lines = [line for line in _requirements() if re.match(rf"{package}\b", line)]
-    return lines[0].removeprefix(package).split(";")[0].strip() if lines else ""
-
-
-def _requirements() -> Iterable[str]:
-    return requires(PACKAGE) or ()
 
 
 def check_node() -> Check:
@@ -278,9 +287,6 @@ def check_node() -> Check:
     if not (number := re.match(r"v(\d+)", found)) or int(number[1]) < OLDEST_NODE:
         return Check("Node", "note", found, NODE_ADVICE)
     return Check("Node", "ok", f"{found}, only needed to work on the dashboard")
-
-
-# --- the service -----------------------------------------------------------------------------------------
 
 
 def check_settings() -> tuple[AppSettings | None, Check]:

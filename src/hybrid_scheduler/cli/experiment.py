@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from hybrid_scheduler.cli import options, output
-
-if TYPE_CHECKING:
-    from hybrid_scheduler.studies.experiments import ExperimentResult
 
 
 def experiment(
     name: Annotated[
         str,
         typer.Argument(
-            help="accuracy, isolated, shift, heavy, load, pareto or learning; with --data kernels or cholesky."
+            help="accuracy, isolated, shift, heavy, load, turnaround, pareto or learning; with --data kernels or "
+            "cholesky."
         ),
     ],
     out: Annotated[
@@ -45,14 +43,10 @@ def experiment(
         results.save_experiment(result, folder, where, numbers, output.command_line())
         save_figure(plot_all_measures(result), folder / f"{name}.png")
     typer.echo(f"{name} on {where}, {output.count(len(numbers), 'seed')}, simulated; means with 95 % intervals")
-    _print(result)
-    typer.echo(f"wrote {out / name}.csv and .png")
-
-
-def _print(result: ExperimentResult) -> None:
     for measure in result.measures:
         table = output.table(measure.replace("_", " "), result.x_name, "mean", "95 % interval")
         for series in result.series:
             for x, each in result.points(series, measure).items():
                 table.add_row(series, str(x), f"{each.mean:.4g}", f"[{each.low:.4g}, {each.high:.4g}]")
         output.console().print(table)
+    typer.echo(f"wrote {out / name}.csv and .png")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,8 +13,7 @@ from hybrid_scheduler.cli import options, output
 from hybrid_scheduler.cli.import_ import Files, FormatName, describe_rows
 
 if TYPE_CHECKING:
-    from hybrid_scheduler.core.cluster import Cluster
-    from hybrid_scheduler.workloads.formats.reader import Imported
+    from hybrid_scheduler.core import Cluster, Tasks
     from hybrid_scheduler.workloads.statistics import Distribution, Shape
 
 BARS = "▁▂▃▄▅▆▇█"
@@ -36,8 +35,9 @@ def inspect(
 
     used = reader.choose_format(files, form)
     found = reader.read_all(files, used.name)
-    beside = find_cluster_file(files[0]) if cluster is None and gpus is None and found.cluster is None else None
-    machine = _machine(found, cluster or beside, gpus)
+    is_free = cluster is None and gpus is None
+    beside = find_cluster_file(files[0]) if is_free and found.cluster is None else None
+    machine = (found.cluster if is_free else None) or options.build_cluster(cluster or beside, gpus)
     shape, seconds = compute_shape(found.tasks, machine), distribution(best_times(found.tasks, machine))
     if png:
         from hybrid_scheduler.reports.figures.placements import plot_trace_shape
@@ -52,31 +52,35 @@ def inspect(
         return
     typer.echo(f"{', '.join(path.name for path in files)}: {used.name} ({used.summary})")
     whose = "of the file" if machine is found.cluster else f"of {beside.name}" if beside else "not of the file"
-    for line in [*describe_rows(found), *_describe(found, machine, shape, whose)]:
+    for line in [*describe_rows(found), *_describe(found.tasks, machine, shape, whose)]:
         typer.echo(line)
+    if used.read_jobs and used.name not in ("csv", "parquet"):
+        typer.echo(f"as jobs of a shared cluster (hms jobs): {reader.read_jobs(files, used.name).jobs.describe()}")
     _print_histograms(shape, seconds)
     if png:
         typer.echo(f"wrote {png}")
 
 
-def _machine(found: Imported, path: Path | None, gpus: int | None) -> Cluster:
-    if path is None and gpus is None and found.cluster:
-        return found.cluster
-    return options.build_cluster(path, gpus)
-
-
-def _describe(found: Imported, machine: Cluster, shape: Shape, whose: str) -> list[str]:
+def _describe(tasks: Tasks, machine: Cluster, shape: Shape, whose: str) -> list[str]:
     gpus = f"{len(machine.gpus):,} of them GPUs" if len(machine.gpus) else "none of them a GPU"
+    idle = sorted(name for name, column in tasks.measured.items() if (column == float("inf")).all())
+    known = _abbreviate(sorted(set(tasks.measured) - set(idle)))
+    times = known or ("none" if idle else "none, the formulas apply")
+    times += f"; no task can run on {_abbreviate(idle)}" if idle else ""
     devices = f"{len(machine.nodes):,} nodes, {len(machine.devices):,} devices, {gpus}"
     lines = [
         f"machines ({whose}): {devices if len(machine.classes) > 4 else machine.describe()}",
-        f"measured times: {_describe_times(found)}",
-        f"expected times: {_abbreviate(sorted(found.tasks.expected)) or 'none, policies see the true ones'}",
-        f"features: {_abbreviate(sorted(found.tasks.features)) or 'none'}",
+        f"measured times: {times}",
+        f"expected times: {_abbreviate(sorted(tasks.expected)) or 'none, policies see the true ones'}",
+        f"features: {_abbreviate(sorted(tasks.features)) or 'none'}",
         f"dependencies: {shape.dependency_share:.0%} of tasks wait for others"
         if shape.dependency_share
         else "dependencies: none",
     ]
+    if tasks.measured and not {each.name for each in machine.classes} & set(tasks.measured):
+        lines.append(
+            "ASSUMED: these machines have none of those classes; load, best times and bound follow the formula"
+        )
     if shape.span > 0:
         lines.append(
             f"arrivals over {_figure(shape.span, 's')}: {shape.arrival_rate:.3g} tasks/s, offered load "
@@ -84,21 +88,14 @@ def _describe(found: Imported, machine: Cluster, shape: Shape, whose: str) -> li
         )
     else:
         lines.append("arrivals: all at once")
+    if len(machine.devices) == 1:
+        lines.append("one device: there is nothing to schedule; give other machines with --cluster, such as")
+        lines.append(f"  nodes: [{{count: 2, devices: {{{machine.classes[0].name}: 8}}}}]")
     if shape.unfit_share:
         lines.append(f"{shape.unfit_share:.2%} of tasks fit none of these machines")
     if shape.bound == shape.bound:
         lines.append(f"no schedule ends before {_figure(shape.bound, 's')}")
     return lines
-
-
-def _describe_times(found: Imported) -> str:
-    """Name the classes with times, and those on which no task can run."""
-    times = found.tasks.measured
-    idle = sorted(name for name, column in times.items() if (column == float("inf")).all())
-    known = _abbreviate(sorted(set(times) - set(idle)))
-    if not idle:
-        return known or "none, the formulas apply"
-    return f"{known or 'none'}; no task can run on {_abbreviate(idle)}"
 
 
 def _abbreviate(names: list[str], most: int = 3) -> str:
@@ -112,7 +109,12 @@ def _print_histograms(shape: Shape, seconds: Distribution) -> None:
         arrivals = shape.arrivals
         first, last = (_figure(edge, "s") for edge in (arrivals.edges[0], arrivals.edges[-1]))
         table.add_row("arrival", first, sparkline(arrivals.counts), last, "", "")
-    for name, unit, each in _histograms(shape, seconds):
+    for name, unit, each in (
+        ("best time", "s", seconds),
+        ("memory", "MB", shape.memory_required),
+        ("size", "", shape.size),
+        ("intensity", "", shape.compute_intensity),
+    ):
         notes = ", ".join(filter(None, ("" if unit == "s" else unit, "log" if each.scale == "log" else "")))
         low, high, median, p99 = (
             _figure(value, unit) for value in (each.minimum, each.maximum, each.median, each.p99)
@@ -131,24 +133,10 @@ def _figure(value: float, unit: str) -> str:
     return output.quantity(value, "s")
 
 
-def _histograms(shape: Shape, seconds: Distribution) -> list[tuple[str, str, Any]]:
-    return [
-        ("best time", "s", seconds),
-        ("memory", "MB", shape.memory_required),
-        ("size", "", shape.size),
-        ("intensity", "", shape.compute_intensity),
-    ]
-
-
 def sparkline(counts: list[int], width: int = 24) -> str:
     """Draw a histogram in one line; a bin with anything in it is never blank."""
-    merged = [sum(part) for part in _merge_bins(counts, width)]
-    most = max(merged, default=0)
-    return "".join(BARS[max(0, -(-count * 8 // most) - 1)] if count else " " for count in merged)
-
-
-def _merge_bins(counts: list[int], width: int) -> list[list[int]]:
-    if len(counts) <= width:
-        return [[count] for count in counts]
-    edges = [round(place * len(counts) / width) for place in range(width + 1)]
-    return [counts[first:last] for first, last in pairwise(edges)]
+    if len(counts) > width:
+        edges = [round(place * len(counts) / width) for place in range(width + 1)]
+        counts = [sum(counts[first:last]) for first, last in pairwise(edges)]
+    most = max(counts, default=0)
+    return "".join(BARS[max(0, -(-count * 8 // most) - 1)] if count else " " for count in counts)

@@ -16,7 +16,10 @@ def models(
     """List the model files of a folder, from their manifests; no model is opened."""
     from hybrid_scheduler.learning.model_files import list_models
 
-    found = list_models(directory)
+    problems: list[str] = []
+    found = list_models(directory, problems)
+    for each in problems:
+        typer.echo(f"hms: {each}", err=True)
     if json:
         output.print_json({"models": found})
         return
@@ -24,6 +27,6 @@ def models(
         typer.echo(f"no models in {directory}: make one with hms train")
         return
     table = output.table("file", "kind", "version", "intact")
-    for each in found:
-        table.add_row(each["file"], each["kind"], each["version"], "yes" if each["intact"] else "NO")
+    for row in found:
+        table.add_row(row["file"], row["kind"], row["version"], "yes" if row["intact"] else "NO")
     output.console().print(table)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hybrid_scheduler import registry
 from hybrid_scheduler.errors import InputError
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ Tasks = Annotated[
 ]
 Rate = Annotated[float | None, typer.Option("--rate", help="Arrivals per second.")]
 Load = Annotated[float | None, typer.Option("--load", help="Offered load; 1 saturates the cluster.")]
-Seeds = Annotated[str, typer.Option("--seeds", help="How many seeds (10), or a list such as 3,7,9.")]
+Seeds = Annotated[str, typer.Option("--seeds", help="How many seeds (10), a range (0..99), or a list such as 3,7,9.")]
 ClusterFile = Annotated[Path | None, typer.Option("--cluster", help="A YAML file with nodes and device classes.")]
 Gpus = Annotated[int | None, typer.Option("--gpus", help="Number of GPUs beside one CPU, without a cluster file.")]
 ProfileFile = Annotated[
@@ -46,37 +47,77 @@ Noise = Annotated[
         help="Let times differ from estimates: a coefficient of variation (0.2), starpu:FOLDER, or a CSV of ratios.",
     ),
 ]
+Assume = Annotated[
+    str,
+    typer.Option(
+        "--assume",
+        help="formula: take the model's times on device classes that a file of measured times lacks; else no task "
+        "runs there.",
+    ),
+]
+Serialise = Annotated[
+    bool,
+    typer.Option(
+        "--serialise", help="Let one device do all the work of a job that took several processors at once (SWF)."
+    ),
+]
 Out = Annotated[Path | None, typer.Option("--out", "-o", help="Keep the results in this new folder.")]
-Backend = Annotated[str, typer.Option("--backend", help="local (processes) or ray (actors).")]
+BACKENDS = " or ".join(f"{each.name} ({each.summary})" for each in registry.backends.entries)
+Backend = Annotated[str, typer.Option("--backend", help=f"What runs the tasks: {BACKENDS}.")]
 Address = Annotated[str | None, typer.Option("--address", help="Of a Ray cluster; a local one if absent.")]
 Scale = Annotated[float, typer.Option("--scale", help="Edge of a kernel's arrays per unit of size.")]
-FewSeeds = Annotated[str, typer.Option("--seeds", help="How many seeds (1), or a list such as 3,7.")]
+FewSeeds = Annotated[str, typer.Option("--seeds", help="How many seeds (1), a range (0..9), or a list such as 3,7.")]
+Repeats = Annotated[int, typer.Option("--repeats", min=1, help="How often each is run: the spread is the noise.")]
 Processes = Annotated[
     int | None, typer.Option("--processes", "-p", help="Number of processes; one per core if absent.")
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
+MOST_COUNTED_SEEDS = 100
+"""A larger number alone is more likely one seed than so many: it must be written as a range."""
+DEFAULT_GPUS = 4
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 
 
 def parse_seeds(text: str) -> tuple[int, ...]:
-    """Parse '10' as seeds 0 … 9 and '3,7' as seeds 3 and 7."""
+    """Parse '10' as seeds 0 … 9, '5..8' as seeds 5 … 8, and '3,7' as seeds 3 and 7."""
+    first, dots, last = text.partition("..")
     try:
-        numbers = tuple(int(part) for part in text.split(",") if part.strip())
+        numbers = tuple(int(part) for part in ((first, last) if dots else text.split(",")) if part.strip())
     except ValueError:
         numbers = ()
-    seeds = numbers if "," in text else tuple(range(numbers[0])) if numbers else ()
+    seeds = numbers
+    if dots:
+        seeds = tuple(range(numbers[0], numbers[1] + 1)) if len(numbers) == 2 else ()
+    elif "," not in text and numbers:
+        if numbers[0] > MOST_COUNTED_SEEDS:
+            raise InputError(
+                f"--seeds {numbers[0]} would run {numbers[0]:,} seeds: write --seeds 0..{numbers[0] - 1} for all of "
+                f"them, or --seeds {numbers[0]}, with a comma for that one"
+            )
+        seeds = tuple(range(numbers[0]))
     if not seeds or min(seeds) < 0 or len(set(seeds)) < len(seeds):
-        raise InputError(f"--seeds is '{text}', expected a number of seeds above 0, or different ones such as 3,7,9")
+        raise InputError(
+            f"--seeds is '{text}', expected a number of seeds above 0, a range such as 0..99, or different ones "
+            "such as 3,7,9"
+        )
     return seeds
 
 
 def parse_schedulers(text: str) -> tuple[str, ...]:
-    """Parse comma-separated names; empty means the featured schedulers, 'all' means all."""
-    from hybrid_scheduler import registry
+    """Parse comma-separated names; empty means those of `config.yaml`, else the featured ones, 'all' means all.
 
-    if text == "all":
-        return tuple(registry.schedulers.table)
-    return tuple(part.strip() for part in text.split(",") if part.strip()) or tuple(registry.schedulers.featured)
+    Those whose extra is not installed are left out, and a line on stderr says so; naming only such is an error.
+    """
+    given = tuple(part.strip() for part in text.split(",") if part.strip()) or configured_schedulers()
+    return leave_out_missing(tuple(registry.schedulers.table) if text == "all" else given)
+
+
+def leave_out_missing(specs: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the schedulers that this install can run; a line on stderr names the others."""
+    kept = registry.schedulers.leave_out_missing(specs)
+    if line := registry.schedulers.describe_missing(specs):
+        typer.echo(line, err=True)
+    return kept
 
 
 def build_cluster(
@@ -99,4 +140,39 @@ def build_cluster(
 
         return calibration.build_cluster(load_profile(profile), gpus)
     own = source.cluster() if source and gpus is None else None
-    return own or Cluster.default(4 if gpus is None else gpus)
+    return own or Cluster.default(configured_gpus() if gpus is None else gpus)
+
+
+def configured_gpus() -> int:
+    """Return the GPUs of `config.yaml` in this folder, 4 if it names none; a line on stderr if they are others."""
+    values = _read_config()
+    section = values.get("pipeline")
+    found = values.get("num_gpus", section.get("gpus") if isinstance(section, dict) else None)
+    if found is None:
+        return DEFAULT_GPUS
+    if not isinstance(found, int) or isinstance(found, bool) or found < 0:
+        raise InputError(f"config.yaml: num_gpus is {found!r}, expected a whole number, 0 or more")
+    if found != DEFAULT_GPUS:
+        typer.echo(f"config.yaml of this folder: {found} GPUs (--gpus takes others)", err=True)
+    return found
+
+
+def configured_schedulers() -> tuple[str, ...]:
+    """Return the schedulers of `config.yaml` in this folder, the featured ones if it names none; a line says so."""
+    found = _read_config().get("schedulers") or ()
+    named = found.split(",") if isinstance(found, str) else found
+    if not isinstance(named, list | tuple) or not all(isinstance(each, str) for each in named):
+        raise InputError(f"config.yaml: schedulers is {found!r}, expected names such as [eft, greedy]")
+    specs = tuple(each.strip() for each in named if each.strip())
+    if specs:
+        typer.echo(f"config.yaml of this folder: {', '.join(specs)} (--schedulers takes others)", err=True)
+    return specs or tuple(registry.schedulers.featured)
+
+
+def _read_config() -> dict[str, Any]:
+    """Return what `config.yaml` of this folder holds, nothing if there is none."""
+    if not Path("config.yaml").is_file():
+        return {}
+    from hybrid_scheduler.settings import CONFIG_FILE, read_yaml
+
+    return read_yaml(CONFIG_FILE)

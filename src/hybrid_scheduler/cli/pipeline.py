@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,10 +16,9 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from hybrid_scheduler.pipeline.phases import Phase
-    from hybrid_scheduler.pipeline.workspace import Record
+    from hybrid_scheduler.pipeline.pipeline import Record
 
 TITLE = 19  # letters of a phase's title
-INDENT = " " * 4
 
 
 def pipeline(
@@ -25,6 +27,9 @@ def pipeline(
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A first look in under a minute.")] = False,
     seed: Annotated[int | None, typer.Option("--seed", help="Seed of everything random.")] = None,
+    trace: Annotated[
+        Path | None, typer.Option("--trace", help="Your own tasks: any file that hms compare takes.")
+    ] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder in which data/ and models/ are written.")] = Path(),
     start: Annotated[
         str,
@@ -38,18 +43,42 @@ def pipeline(
     ] = False,
 ) -> None:
     """Profile, generate, train, schedule and evaluate; an interrupted run continues with the missing phase."""
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
     from hybrid_scheduler.pipeline.config import read_options
     from hybrid_scheduler.pipeline.pipeline import Plan, run
 
-    options = read_options(config, quick=quick, seed=seed)
-    with _bar() as bar:
-        printer = PhasePrinter(bar)
-        try:
-            records = run(Plan(options, out, start, force), printer)
-        except KeyboardInterrupt:
-            typer.echo("finished phases are kept: the same command continues with the next one", err=True)
-            raise
+    with _log_to_file(out):
+        options = read_options(config, quick=quick, seed=seed, trace=trace)
+        console = output.console()
+        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+        with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+            printer = PhasePrinter(bar)
+            try:
+                records = run(Plan(options, out, start, force), printer)
+            except KeyboardInterrupt:
+                typer.echo("finished phases are kept: the same command continues with the next one", err=True)
+                raise
     _print_summary(records[-1], printer, out)
+
+
+@contextmanager
+def _log_to_file(out: Path) -> Iterator[None]:
+    """Log to `logs/app.log` below the folder while a block runs; the screen shows warnings only."""
+    from loguru import logger
+
+    from hybrid_scheduler.server.logs import FILE, RETENTION, ROTATION
+
+    logger.remove()
+    screen = logger.add(sys.stderr, format="{message}", level="WARNING")
+    options: dict[str, Any] = {"format": FILE, "rotation": ROTATION, "retention": RETENTION, "level": "DEBUG"}
+    file = logger.add(out / "logs" / "app.log", delay=True, **options)  # no file before there is a line
+    try:
+        yield
+    finally:
+        logger.remove(screen)
+        logger.remove(file)
+        logger.add(sys.stderr)
 
 
 class PhasePrinter:
@@ -73,11 +102,11 @@ class PhasePrinter:
     def note_moved(self, lines: list[str]) -> None:
         """Print where earlier results were moved to."""
         for line in lines:
-            self._print(f"{INDENT}kept: {line}")
+            self._print(f"    kept: {line}")
 
     def end(self, number: int, phase: Phase, record: Record, fresh: bool) -> None:
         """Print what a phase found and how long it took."""
-        from hybrid_scheduler.pipeline.summary import describe_phase
+        from hybrid_scheduler.pipeline.pipeline import describe_phase
 
         self.bar.update(self._task, visible=False)
         took = record.measured["seconds"]
@@ -87,20 +116,15 @@ class PhasePrinter:
         self._print(f"{number + 1}  {phase.title:<{TITLE}} {time:>8}  {describe_phase(record)}")
 
     def _print(self, text: str) -> None:
+        from loguru import logger
+
+        logger.info(text)
         self.bar.console.print(text, markup=False, soft_wrap=True)
 
 
-def _bar() -> Progress:
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    console = output.console()
-    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
-
-
 def _print_summary(record: Record, printer: PhasePrinter, out: Path) -> None:
+    from hybrid_scheduler.pipeline.evaluate import list_conclusions, list_rows
     from hybrid_scheduler.pipeline.phases import COMPARISON
-    from hybrid_scheduler.pipeline.summary import list_conclusions, list_rows
     from hybrid_scheduler.studies.results import load_result
 
     result = load_result(out / COMPARISON)

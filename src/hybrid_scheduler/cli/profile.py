@@ -11,10 +11,7 @@ from hybrid_scheduler.cli import options, output
 from hybrid_scheduler.errors import InputError
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
-    from hybrid_scheduler.profiling.calibration import Calibration, HoldOut
-    from hybrid_scheduler.profiling.profile import Point, Profile
+    from hybrid_scheduler.profiling.profile import Profile
 
 WIDEST = 24  # letters of a kernel's name in a table
 NOISY = 0.25  # spread above which a table marks a time
@@ -40,7 +37,8 @@ def profile(
     """Measure kernels on this machine, fit the model's physics to them and print both."""
     from hybrid_scheduler.profiling import profile_file
 
-    _require_free(out, force)
+    if out and out.exists() and not (force and out.is_file()):
+        raise InputError(f"{out} exists: choose another file or give --force to replace it")
     found = _read_starpu(starpu) if starpu else _measure(sizes, device, kernels, threads, quick, json)
     if out:
         profile_file.save_profile(found, out)
@@ -63,7 +61,10 @@ def _read_starpu(words: str) -> Profile:
 def _measure(sizes: str, device: str, kernels: str, threads: int | None, quick: bool, quiet: bool) -> Profile:
     from hybrid_scheduler.profiling.profiler import HardwareProfiler, silent
 
-    edges = _parse_sizes(sizes)
+    try:
+        edges = [int(part) for part in sizes.split(",") if part.strip()]
+    except ValueError:
+        raise InputError(f"--sizes is '{sizes}', expected whole numbers with commas such as 256,512,1024") from None
     with silent(), output.progress("measuring", quiet=quiet) as progress:
         profiler = HardwareProfiler(
             device,
@@ -75,24 +76,27 @@ def _measure(sizes: str, device: str, kernels: str, threads: int | None, quick: 
         return profiler.profile_range(edges)
 
 
-def _require_free(out: Path | None, force: bool) -> None:
-    if out and out.exists() and not (force and out.is_file()):
-        raise InputError(f"{out} exists: choose another file or give --force to replace it")
-
-
-def _parse_sizes(text: str) -> list[int]:
-    try:
-        return [int(part) for part in text.split(",") if part.strip()]
-    except ValueError:
-        raise InputError(f"--sizes is '{text}', expected whole numbers with commas such as 256,512,1024") from None
-
-
 def _print(found: Profile) -> None:
     console = output.console()
     for text in (*_describe_machine(found), ""):
         console.print(text, markup=False)
-    console.print(_table(found))
-    for text in (*_describe_links(found), *_describe_fits(found), *_remarks(found)):
+    gpu = "GPU" if found.gpu_measured else "GPU (model)"
+    table = output.table("kernel", "N", "CPU", "±", "GFLOP/s", "GB/s", "I", gpu)
+    for point, reference in zip(found.points, found.reference_seconds.tolist(), strict=True):
+        rates, on_gpu = point.rates(point.cpu), point.gpu.seconds if point.gpu else reference
+        flops, time = rates["gflops"], output.quantity(on_gpu, "s")
+        table.add_row(
+            point.kernel if len(point.kernel) <= WIDEST else point.kernel[: WIDEST - 1] + "…",
+            f"{point.size:.0f}",
+            output.quantity(point.cpu.seconds, "s"),
+            f"{point.cpu.spread:.0%}{'!' if point.cpu.spread > NOISY else ''}",
+            f"{flops:.1f}" if flops else "–",
+            f"{rates['gb_per_second']:.1f}",
+            f"{point.compute_intensity:.2f}" if point.operations is not None else "?",
+            f"~{time}" if not found.gpu_measured else time if point.gpu else "not measured",
+        )
+    console.print(table)
+    for text in (*_describe_fits(found), *_remarks(found)):
         console.print(text, markup=False)
 
 
@@ -106,72 +110,33 @@ def _describe_machine(found: Profile) -> list[str]:
     return [*lines, f"GPU: {name}", f"energy: CPU {cpu.energy}; GPU {gpu.energy}"]
 
 
-def _table(found: Profile) -> Table:
-    gpu = "GPU" if found.gpu_measured else "GPU (model)"
-    table = output.table("kernel", "N", "CPU", "±", "GFLOP/s", "GB/s", "I", gpu)
-    for row, point in enumerate(found.points):
-        rates = point.rates(point.cpu)
-        flops = rates["gflops"]
-        table.add_row(
-            point.kernel if len(point.kernel) <= WIDEST else point.kernel[: WIDEST - 1] + "…",
-            f"{point.size:.0f}",
-            output.quantity(point.cpu.seconds, "s"),
-            f"{point.cpu.spread:.0%}{'!' if point.cpu.spread > NOISY else ''}",
-            f"{flops:.1f}" if flops else "–",
-            f"{rates['gb_per_second']:.1f}",
-            f"{point.compute_intensity:.2f}" if point.operations is not None else "?",
-            _gpu_cell(found, row, point),
-        )
-    return table
-
-
-def _gpu_cell(found: Profile, row: int, point: Point) -> str:
-    if not found.gpu_measured:
-        return "~" + output.quantity(float(found.reference_seconds[row]), "s")
-    return output.quantity(point.gpu.seconds, "s") if point.gpu else "not measured"
-
-
-def _describe_links(found: Profile) -> list[str]:
-    return [
-        f"{each.direction.replace('_', ' ')}: {each.bandwidth / 1000:.2f} GB/s, "
-        f"latency {output.quantity(each.latency, 's')}, measured"
-        + (f" (fit error {each.error:.0%})" if found.transfers else "")
-        for each in found.links
-    ] or ["host to device: not measured; the reference model has 16 GB/s"]
-
-
 def _describe_fits(found: Profile) -> list[str]:
-    """Return lines on what was fitted and how well."""
+    """Return lines on links, on what was fitted, and how well laws predict sizes that they were not fitted on."""
+    from statistics import median
+
     from hybrid_scheduler.profiling.calibration import calibrate, cross_validate
 
     fitted = calibrate(found)
     law, speedup = fitted.duration, fitted.speedup
+    is_assumed = speedup.points > 0 and not speedup.slope_fitted
     laws = ", ".join(f"{name} N^{each.exponent:.2f}" for name, each in fitted.cpu_laws.items())
+    links = [
+        f"{each.direction.replace('_', ' ')}: {each.bandwidth / 1000:.2f} GB/s, "
+        f"latency {output.quantity(each.latency, 's')}, measured"
+        + (f" (fit error {each.error:.0%})" if found.transfers else "")
+        for each in found.links
+    ]
     lines = [
+        *(links or ["host to device: not measured; the reference model has 16 GB/s"]),
         f"CPU laws: {laws}",
         f"one law for all: {law.scale:.3g} s · N^{law.exponent:.2f} / (I + 0.5), typically off by a factor "
         f"{1 + law.error:.2g}: simulate the kernels themselves where that is too much",
         f"speed-up: {speedup.speed:.3g} · (1 + {speedup.slope:.3g} · I), {fitted.sources['speedup']}"
         + (f", typically off by a factor {1 + speedup.error:.2g}" if speedup.points else "")
-        + (
-            "; the slope is the model's, the kernels' intensities are too much alike"
-            if _slope_assumed(fitted)
-            else ""
-        ),
+        + ("; the slope is the model's, the kernels' intensities are too much alike" if is_assumed else ""),
         f"CPU/GPU ratio {found.cpu_gpu_ratio:.2f}, GPU fraction {found.gpu_fraction:.1%}: {found.gpu.source}",
     ]
-    return lines + _describe_hold_out(cross_validate(found))
-
-
-def _slope_assumed(fitted: Calibration) -> bool:
-    return fitted.speedup.points > 0 and not fitted.speedup.slope_fitted
-
-
-def _describe_hold_out(tried: list[HoldOut]) -> list[str]:
-    """Return lines on how well laws predict sizes that they were not fitted on."""
-    from statistics import median
-
-    lines = []
+    tried = cross_validate(found)
     for side in ("cpu", "gpu"):
         inside, outside = (
             [each.error for each in tried if each.side == side and each.position == position]

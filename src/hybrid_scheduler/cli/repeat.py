@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import Annotated
 
@@ -14,13 +13,12 @@ from hybrid_scheduler.errors import SchedulerError
 
 def repeat(directory: Annotated[Path, typer.Argument(help="A folder that hms compare --out wrote.")]) -> None:
     """Run a kept comparison again from its manifest and compare the measures bit by bit."""
-    from hybrid_scheduler.studies import compare, results
+    from hybrid_scheduler.studies import results
 
     manifest = results.load_manifest(directory)
     with output.progress("repeating", quiet=False) as progress:
-        result = compare.compare(results.parse_comparison(manifest), progress)
-    digest = hashlib.sha256(results.measures_to_csv(result).encode()).hexdigest()
-    if digest != manifest["sha256"][results.MEASURES]:
+        result = results.repeat(manifest, progress)
+    if not results.repeats_bit_for_bit(result, directory):
         made = manifest["environment"]
         raise SchedulerError(
             f"{directory} was not repeated bit for bit: it was made by version {manifest['version']} with "

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from hybrid_scheduler import registry
 from hybrid_scheduler.cli import options, output
 
 
@@ -13,8 +14,6 @@ def schedulers(
     name: Annotated[str, typer.Argument(help="Show the options of this one.")] = "", json: options.Json = False
 ) -> None:
     """List the policies, what they decide by and whether they know the true times; or the options of one."""
-    from hybrid_scheduler import registry
-
     if name:
         _print_options(name, json)
         return
@@ -34,8 +33,6 @@ def schedulers(
 
 
 def _print_options(name: str, json: bool) -> None:
-    from hybrid_scheduler import registry
-
     found = registry.schedulers.options(name)
     if json:
         rows = {each.name: {"type": each.kind, "default": each.default, "help": each.help} for each in found}

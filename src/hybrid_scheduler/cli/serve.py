@@ -18,7 +18,7 @@ def serve(
     schedulers: Annotated[str | None, typer.Option("--schedulers", "-s", help="Names, comma-separated.")] = None,
     backend: Annotated[
         str | None,
-        typer.Option("--backend", help="Run every task for real: local (processes) or ray; simulated if absent."),
+        typer.Option("--backend", help=f"Run every task for real: {options.BACKENDS}; simulated if absent."),
     ] = None,
     devices: Annotated[
         str | None,
@@ -58,5 +58,6 @@ def serve(
         typer.echo("hms: --database is visible in the process list: set DATABASE_URL instead", err=True)
     if settings.autostart and settings.role == "all":
         live = settings.live_settings()
-        output.pretrain_missing(live.schedulers, live.cluster, "queued", quiet=False, warm=not live.is_measured)
+        if live.is_measured:  # a simulated race begins at once, and learners join it when they are trained
+            output.pretrain_missing(live.schedulers, live.cluster, "queued", quiet=False)
     run(settings, lambda address: typer.echo(f"watch it at {address}"))

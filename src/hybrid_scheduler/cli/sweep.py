@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from hybrid_scheduler.cli import options, output
 from hybrid_scheduler.errors import InputError
-
-if TYPE_CHECKING:
-    from hybrid_scheduler.studies.sweep import RunJobs
 
 
 def sweep(
@@ -26,26 +23,21 @@ def sweep(
     quiet: options.Quiet = False,
 ) -> None:
     """Run policies × workloads × loads × clusters × seeds and collect one Parquet table."""
-    from hybrid_scheduler.studies.sweep import RESULTS, digest, read_grid, run_sweep
+    from hybrid_scheduler.studies.sweep import RESULTS, digest, read_grid, run_on_processes, run_sweep
 
     if processes is not None and address:
         raise InputError("both --processes and --address were given: give one of them")
     wanted = read_grid(grid)
-    runner = _choose_runner(processes, address, time_limit)
+    if address:
+        from hybrid_scheduler.runtime.ray_backend import run_on_ray
+
+        runner = run_on_ray(address)
+    else:
+        count = os.cpu_count() or 1 if processes is None else processes
+        if count < 1 or not time_limit > 0:
+            raise InputError("--processes and --time-limit are numbers above 0: correct them")
+        runner = run_on_processes(count, time_limit)
     with output.progress("comparisons", quiet=quiet) as step:
         finished = run_sweep(wanted, out, runner, step)
     before = f", {finished.resumed} of them finished before" if finished.resumed else ""
     typer.echo(f"{finished.points} comparisons{before}: {out / RESULTS} (SHA-256 {digest(out)[:16]}…), simulated")
-
-
-def _choose_runner(processes: int | None, address: str, time_limit: float) -> RunJobs:
-    if address:
-        from hybrid_scheduler.runtime.ray_backend import run_on_ray
-
-        return run_on_ray(address)
-    from hybrid_scheduler.studies.sweep import run_on_processes
-
-    count = os.cpu_count() or 1 if processes is None else processes
-    if count < 1 or not time_limit > 0:
-        raise InputError("--processes and --time-limit are numbers above 0: correct them")
-    return run_on_processes(count, time_limit)

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
 from hybrid_scheduler.cli import options, output
-
-if TYPE_CHECKING:
-    from hybrid_scheduler.schedulers.scheduler import Scheduler
+from hybrid_scheduler.errors import InputError
 
 
 def train(
-    scheduler: Annotated[str, typer.Argument(help="hybrid_ml or rl_agent, with options as in compare.")],
+    scheduler: Annotated[str, typer.Argument(help="A learner such as hybrid_ml, with options as in compare.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="The model file to write, with a manifest beside it.")],
     presets: Annotated[str, typer.Option("--presets", help="Presets, comma-separated.")] = "mixed,long_tail",
     tasks: Annotated[int, typer.Option("--tasks", "-n", help="Tasks of each preset.")] = 10_000,
@@ -24,10 +22,22 @@ def train(
     tensorboard: Annotated[
         Path | None, typer.Option("--tensorboard", help="Write it as TensorBoard events to this folder.")
     ] = None,
+    from_database: Annotated[
+        bool, typer.Option("--from-database", help="Train on what hms serve has stored; kept only if it is better.")
+    ] = False,
+    database: Annotated[
+        str | None, typer.Option("--database", help="sqlite:///file or postgresql://…; that of hms serve if absent.")
+    ] = None,
     cluster: options.ClusterFile = None,
     gpus: options.Gpus = None,
 ) -> None:
     """Train a policy that learns and write its model, for compare -s NAME:model=FILE."""
+    if from_database or database:
+        _train_from_database(scheduler, out, database, seed)
+        return
+    from hybrid_scheduler.files import atomic_write
+    from hybrid_scheduler.reports.figures.learning import curve_to_csv, plot_learning_curve, write_tensorboard
+    from hybrid_scheduler.reports.style import save_figure
     from hybrid_scheduler.studies import pretraining
 
     machine = options.build_cluster(cluster, gpus)
@@ -35,20 +45,8 @@ def train(
     with output.progress("training", quiet=False) as progress:
         policy = pretraining.pretrain_on_presets(scheduler, names, tasks, load, seed, machine, progress)
     policy.save(out)
-    _save_curve(policy, curve, tensorboard)
-    typer.echo(f"wrote {out} and {out}.json: {scheduler} after {len(names) * tasks:,} tasks on {machine.describe()}")
-
-
-def _save_curve(policy: Scheduler, curve: Path | None, tensorboard: Path | None) -> None:
-    if curve is None and tensorboard is None:
-        return
-    from hybrid_scheduler.errors import InputError
-    from hybrid_scheduler.files import atomic_write
-    from hybrid_scheduler.reports.figures.learning import curve_to_csv, plot_learning_curve, write_tensorboard
-    from hybrid_scheduler.reports.style import save_figure
-
     points = list(getattr(policy, "curve", ()))
-    if not points:
+    if (curve or tensorboard) and not points:
         raise InputError(f"scheduler '{policy.name}' has no learning curve: only rl_agent has one")
     if curve is not None:
         with atomic_write(curve.with_suffix(".csv")) as scratch:
@@ -56,5 +54,33 @@ def _save_curve(policy: Scheduler, curve: Path | None, tensorboard: Path | None)
         save_figure(plot_learning_curve(points), curve.with_suffix(".png"))
         typer.echo(f"wrote {curve.with_suffix('.csv')} and .png")
     if tensorboard is not None:
-        write_tensorboard(points, tensorboard)
+        write_tensorboard(points, tensorboard, getattr(policy, "weights", {}))
         typer.echo(f"wrote events: tensorboard --logdir {tensorboard}")
+    typer.echo(f"wrote {out} and {out}.json: {scheduler} after {len(names) * tasks:,} tasks on {machine.describe()}")
+
+
+def _train_from_database(scheduler: str, out: Path, database: str | None, seed: int) -> None:
+    """Fit hybrid_ml's model of GPU shares to stored rows; it takes the place of the file only if it is better."""
+    import asyncio
+
+    from hybrid_scheduler.registry import split_spec
+    from hybrid_scheduler.settings import load_settings
+    from hybrid_scheduler.storage.store import Store
+    from hybrid_scheduler.studies.offline_training import save_offer, train_offer
+
+    name, given = split_spec(scheduler)
+    chosen = dict(each.split("=", 1) for each in given)
+    if name != "hybrid_ml" or set(chosen) - {"model_type"}:
+        raise InputError(f"'{scheduler}' cannot be trained from a database: hybrid_ml can, with model_type at most")
+
+    async def read() -> list[dict[str, Any]]:
+        store = await Store.open(database or load_settings().database)
+        try:
+            return await store.training_data(100_000)
+        finally:
+            await store.close()
+
+    offer = train_offer(asyncio.run(read()), out, chosen.get("model_type", "random_forest"), seed)
+    if offer.is_better:
+        save_offer(offer, out)
+    typer.echo(f"{'wrote' if offer.is_better else 'kept'} {out}: fitted to {offer.fitted:,} rows, {offer.describe()}")
