@@ -95,11 +95,13 @@ def _contrast_on_white(colour: str) -> float:
     return 1.05 / (0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] + 0.05)
 
 
-def test_every_built_in_scheduler_has_its_own_label_colours_marker_and_dash() -> None:
+def test_every_built_in_scheduler_has_its_own_label_colours_and_dash_and_the_featured_ones_markers() -> None:
     found = describe(each.name for each in schedulers.entries)
+    markers = [found[name].style.marker for name in schedulers.featured]
+    assert len(set(markers)) == len(markers)
     for trait in ("label", "short"):
         assert len({getattr(each, trait) for each in found.values()}) == len(found), trait
-    for trait in ("marker", "light", "dark", "dash"):
+    for trait in ("light", "dark", "dash"):
         assert len({getattr(each.style, trait) for each in found.values()}) == len(found), trait
 
 

@@ -102,6 +102,14 @@ CLAIMS: dict[Claim, list[Evidence]] = {
           at_most=True, as_percent=True):
         [_value(f"{x:,} training tasks", "models", "random_forest", "share_above_half_below_200_mb", x)
          for x in (1000, 3000)],
+    Claim("Memory is the least important feature of the forest (importance 0.16, at most 0.33)", 0.33, at_most=True):
+        [_value(f"{x:,} training tasks", "models", "random_forest", "memory_importance", x) for x in (1000, 3000)],
+    Claim("The agent is expensive (its cost over that of the CPU alone, at least 2)", 2.0):
+        [_ratio(FREE, "free_devices", ("rl_agent", ONLY_CPU), "cost")],
+    Claim("The agent's curve of turnaround rises vertically, others slope (95th percentile over theirs, at most 0.5)",
+          0.5, at_most=True):
+        [_ratio(f"over `{other}`, {where}", run, ("rl_agent", other), "p95_turnaround")
+         for other in ("round_robin", "greedy", "hybrid_ml") for run, where in QUEUED.items()],
     Claim("An energy weight of 1 sends work to the CPU (energy at most half of that at weight 0)", 0.5, at_most=True):
         [Evidence("`mixed`, load 0.7", "pareto", _energy_saved)],
     Claim("The learning scheduler (`hybrid_ml`) is 1.2–1.4 × as fast as `round_robin`", 1.2, 1.4):

@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hybrid_scheduler import registry
 from hybrid_scheduler.core import compiler as module
 from hybrid_scheduler.core.compiler import cache_directory, compiled, fingerprint, is_compiled
+from hybrid_scheduler.core.lane import Lane
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
 from hybrid_scheduler.core.view import TaskView, View, least_loaded_gpu
 from hybrid_scheduler.errors import PolicyError
+from hybrid_scheduler.schedulers.eft import EarliestFinish
 from hybrid_scheduler.schedulers.scheduler import Scheduler, from_function
 from instances import workload
 
@@ -63,6 +66,47 @@ def test_a_compiled_policy_may_allocate_arrays() -> None:
     scheduler = from_function(spread)
     fast = VirtualMultiGPU().run(tasks, scheduler)
     assert np.array_equal(fast.finish, VirtualMultiGPU().run(tasks, scheduler, interpreted=True).finish)
+
+
+def test_a_loop_is_interpreted_until_that_has_cost_as_much_as_compiling_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HMS_CACHE_DIR", str(tmp_path))
+    for name in ("_loops", "_spent"):
+        monkeypatch.setattr(module, name, {})
+    tasks, lane = workload("mixed", 300), Lane(EarliestFinish(), VirtualMultiGPU())
+    first = lane.run(tasks)
+    assert not module._loops
+    assert sum(module._spent.values()) > 0
+    monkeypatch.setattr(module, "COMPILE_SECONDS", 0.0)
+    compiled_run = Lane(EarliestFinish(), VirtualMultiGPU()).run(tasks)
+    assert len(module._loops) == 1
+    assert np.array_equal(first.finish, compiled_run.finish)
+
+
+@pytest.mark.parametrize("name", ["eft", "hybrid_ml", "rl_agent"])
+def test_small_blocks_are_interpreted_and_large_ones_compiled_to_the_same_bits(name: str) -> None:
+    tasks = workload("mixed", 120)
+    runs = []
+    for sizes in ([5] * 24, [120]):  # the larger of both is above the limit
+        machine, scheduler, parts, first = VirtualMultiGPU(), registry.schedulers.create(name, seed=1), [], 0
+        scheduler.learn_every = 0
+        lane = Lane(scheduler, machine)
+        for size in sizes:
+            progress = lane.run_on(tasks.part(first, first + size))
+            parts += [progress.block, *([progress.earlier] if progress.earlier else [])]
+            first += size
+        runs.append({int(i): f for p in parts for i, f in zip(p.tasks.task_id, p.finish, strict=True) if f == f})
+    shared = runs[0].keys() & runs[1].keys()
+    assert len(shared) > 60
+    assert [runs[0][each] for each in sorted(shared)] == [runs[1][each] for each in sorted(shared)]
+
+
+def test_policies_of_others_are_compiled_as_they_ask_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HMS_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(module, "_loops", {})
+    Lane(Threshold(), VirtualMultiGPU()).run(workload("mixed", 3))
+    assert len(module._loops) == 1
 
 
 def test_what_cannot_be_compiled_is_explained_in_one_line() -> None:

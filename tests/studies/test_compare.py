@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from hybrid_scheduler.core import Placements
 from hybrid_scheduler.core.lane import Lane
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
 from hybrid_scheduler.core.view import TaskView, View
-from hybrid_scheduler.errors import InputError, UnknownNameError
+from hybrid_scheduler.errors import InputError, PolicyError, UnknownNameError
 from hybrid_scheduler.schedulers.scheduler import Scheduler
 from hybrid_scheduler.studies.compare import ANY, WHOLE, Comparison, compare
 from hybrid_scheduler.workloads.source import Source
@@ -32,6 +33,23 @@ def test_a_comparison_repeats_bit_for_bit() -> None:
     again = Comparison.from_dict(comparison.to_dict())
     one, other = compare(comparison), compare(again)
     assert [outcome.measures for outcome in one.outcomes] == [outcome.measures for outcome in other.outcomes]
+
+
+def test_seeds_in_several_processes_give_the_same_bits_in_the_same_order() -> None:
+    comparison = Comparison(Source.of("mixed", 60), ("eft", "hybrid_ml"), seeds=(3, 1, 2, 0))
+    seen: list[tuple[int, int]] = []
+    one, other = compare(comparison), compare(comparison, lambda *done: seen.append(done), processes=2)
+    assert [each.measures for each in one.outcomes] == [each.measures for each in other.outcomes]
+    assert [each.seed for each in other.outcomes] == [3, 1, 2, 0]
+    assert seen == [(done, 4) for done in range(5)]
+
+
+def test_what_fails_in_a_process_is_said_with_its_own_error(tmp_path: Path) -> None:
+    plug_in = tmp_path / "wrong.py"
+    plug_in.write_text("def wrong(task, view):\n    return 2.0, 0\n")
+    comparison = Comparison(Source.of("mixed", 40), (f"{plug_in}:wrong", "hybrid_ml"), seeds=(0, 1, 2, 3))
+    with pytest.raises(PolicyError, match="gpu_fraction is a number from 0 to 1"):
+        compare(comparison, processes=2)
 
 
 def test_regret_is_measured_against_the_oracle_even_if_it_is_not_compared() -> None:

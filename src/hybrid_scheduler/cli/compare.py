@@ -57,9 +57,9 @@ def compare(
     json: options.Json = False,
 ) -> None:
     """Compare policies on the same tasks and print how far each is from the certified bound."""
+    from hybrid_scheduler.core.compiler import core_count
     from hybrid_scheduler.files import require_new
     from hybrid_scheduler.studies import compare, results
-    from hybrid_scheduler.studies.compilation import compile_loops
     from hybrid_scheduler.workloads.source import Source, describe_assumptions
 
     name = ",".join(workload or ["profile" if profile else "mixed"])
@@ -78,8 +78,7 @@ def compare(
     first = source.tasks(comparison.seeds[0], comparison.cluster)  # refuse bad tasks before any training
     output.pretrain_missing(comparison.schedulers, comparison.cluster, mode, quiet=json)
     with output.progress("comparing", quiet=json) as progress:
-        compile_loops(comparison, first)
-        result = compare.compare(comparison, progress)
+        result = compare.compare(comparison, progress, processes=core_count())
     if out:
         results.save_result(result, out, output.command_line())
     if plot:

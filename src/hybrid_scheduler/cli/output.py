@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from hybrid_scheduler.core.cluster import Cluster
 
 
-COMPILING = "compiling the loops of these policies, once: up to a minute; they are kept for the next time …"
-"""What takes long the first time, and how long: 52 s of CPU for the default race, on two busy cores."""
+COMPILING = "compiling the loops of these policies, once: 2 to 10 s each; they are kept for the next time …"
+"""What takes long the first time, and how long, as measured on two busy cores."""
 
 
 def quantity(value: float, unit: str) -> str:

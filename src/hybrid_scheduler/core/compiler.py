@@ -10,6 +10,7 @@ import hashlib
 import os
 import sys
 import tempfile
+import time
 from collections import namedtuple
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -35,6 +36,13 @@ _FAST = {**_COUNTED, "_nrt": False}
 # Entries that nobody uses: a loop is called from Python alone, a method from its loop alone.
 _FROM_PYTHON: dict[str, Any] = {"no_cfunc_wrapper": True}
 _FROM_LOOP: dict[str, Any] = {**_FROM_PYTHON, "no_cpython_wrapper": True}
+
+SMALL_BLOCK = 100
+"""Tasks × devices that plain Python has decided on before a compiled loop is entered: its arguments are many."""
+LARGE_BLOCK = 100_000
+"""Tasks × devices for which a loop is compiled at once."""
+COMPILE_SECONDS = 3.0
+"""What compiling a loop costs, and what is spent on interpreting one before it is compiled (ski rental)."""
 
 on_compile: list[Callable[[str], None]] = []
 """Listeners, called with a scheduler's name before its loop is compiled for the first time."""
@@ -76,6 +84,14 @@ def jit(function: F) -> F:
 
     kernel: F = njit(cache=True, **_COUNTED)(function)
     return kernel
+
+
+def kernel(function: F) -> F:
+    """Do the same for one that allocates nothing: compiled loops and plain Python call the same machine code."""
+    from numba import njit
+
+    machine_code: F = njit(cache=True, **_FAST)(function)
+    return machine_code
 
 
 _cores: list[int] = []
@@ -129,16 +145,34 @@ def compile_loop(loop: Function, methods: Methods, owner: object, *, allocates: 
     return function, self_type(*(each.item() if isinstance(each, np.generic) else each for each in state.values()))
 
 
-def is_cached(loop: Function, methods: Methods, owner: object) -> bool:
-    """Whether the loop has been compiled for a scheduler's methods, now or earlier."""
+_spent: dict[tuple[str, tuple[str, ...]], float] = {}
+
+
+def interpret_while_cheap(
+    loop: Function, methods: Methods, bound: Methods, owner: object, work: int
+) -> Function | None:
+    """Return the loop as plain Python if that is cheaper for so many tasks × devices, else None: compile it.
+
+    A small block is decided before its arguments are unpacked. A larger one is interpreted if the loop is not in the
+    cache, until that has taken as long as compiling it. For the policies of this package both are bit-identical, as
+    the conformance suite proves; others are compiled as they ask for.
+    """
+    if not type(owner).__module__.startswith(f"{__package__.partition('.')[0]}.") or work > LARGE_BLOCK:
+        return None
+    interpreted = interpret_loop(loop, bound)
+    if work <= SMALL_BLOCK:
+        return interpreted
     key = _name_loop(loop, methods, owner, _public_state(owner))
-    return key in _loops or _marker(*key).exists()
+    if key in _loops or _marker(*key).exists() or _spent.get(key, 0.0) > COMPILE_SECONDS:
+        return None
 
+    def run(*arguments: Any) -> Any:
+        begin = time.perf_counter()
+        fault = interpreted(*arguments)
+        _spent[key] = _spent.get(key, 0.0) + time.perf_counter() - begin
+        return fault
 
-def report_compiling(name: str) -> None:
-    """Tell the listeners that loops are about to be compiled, for this scheduler first."""
-    for listener in on_compile:
-        listener(name)
+    return run
 
 
 def _public_state(owner: object) -> dict[str, Any]:
@@ -162,7 +196,8 @@ def _specialise(
 ) -> tuple[Function, type]:
     marker = _marker(name, state)
     if not marker.exists():
-        report_compiling(name.split("_")[0])
+        for listener in on_compile:
+            listener(name.split("_")[0])
         marker.write_text("# Marks compiled loops; safe to delete.\n", encoding="utf-8")
     # Numba pickles types by reference, so the type of `self` needs a module that can be imported by name.
     module = ModuleType(f"hybrid_scheduler_loop_{marker.stem}")

@@ -45,7 +45,7 @@ class Lane:
 
     def _run_ordered(self, tasks: Tasks, times: Floats | None) -> Placements:
         """Place block after block with queues that persist: it learns while tasks of earlier blocks still wait."""
-        stream = OrderedStream(self.machine, tasks, self.scheduler, times)
+        stream = OrderedStream(self.machine, tasks, self.scheduler, times, interpreted=None)
         for first in range(0, len(tasks), self.scheduler.learn_every):
             begin = time.perf_counter()
             placements = stream.advance(min(first + self.scheduler.learn_every, len(tasks)))
@@ -82,7 +82,7 @@ class Lane:
 
     def _step(self, tasks: Tasks, times: Floats | None) -> Placements:
         begin = time.perf_counter()
-        placements = self.machine.step(tasks, self.scheduler, times=times)
+        placements = self.machine.step(tasks, self.scheduler, times=times, interpreted=None)
         self.seconds += time.perf_counter() - begin
         if self.scheduler.learn_every:
             cast("Learner", self.scheduler).learn(placements)

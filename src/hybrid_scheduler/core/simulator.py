@@ -22,7 +22,12 @@ from hybrid_scheduler.core.clocks import (
     update_estimates,
 )
 from hybrid_scheduler.core.cluster import Cluster
-from hybrid_scheduler.core.compiler import compile_loop, interpret_loop, is_cached, is_compiled
+from hybrid_scheduler.core.compiler import (
+    compile_loop,
+    interpret_loop,
+    interpret_while_cheap,
+    is_compiled,
+)
 from hybrid_scheduler.core.late_binding import PAUSE, Pool, build_pool, simulate_late_binding
 from hybrid_scheduler.core.loop import (
     InvalidDecision,
@@ -119,12 +124,12 @@ class VirtualMultiGPU:
         return self.step(Tasks.from_iterable(tasks), scheduler, interpreted=interpreted)
 
     def step(
-        self, tasks: Tasks, scheduler: Scheduler, *, times: Floats | None = None, interpreted: bool = False
+        self, tasks: Tasks, scheduler: Scheduler, *, times: Floats | None = None, interpreted: bool | None = False
     ) -> Placements:
         """Simulate the next block of tasks, which arrive after those of earlier blocks.
 
         `times` are the block's class times, computed if not given; `interpreted` runs the loop in plain Python even
-        for a compiled scheduler.
+        for a compiled scheduler, None where that is cheaper.
         """
         if self.queued and reorders(scheduler, tasks):
             stream = OrderedStream(self, tasks, scheduler, times, interpreted=interpreted)
@@ -140,7 +145,7 @@ class VirtualMultiGPU:
         queue, steps = build_queue(tasks, out, scheduler.prepare(tasks, visible, known))
         view = known._replace(arrives=np.zeros(len(known.free) if tasks.edges.megabytes.any() else 0))
         view = index_devices(view, scheduler, self._clocks is not None)
-        run, policy, *options = _bind_loop(scheduler, interpreted)
+        run, policy, *options = _bind_loop(scheduler, interpreted, steps * len(view.free))
         fault = run(policy, columns, queue, steps, view, clocks, out, *options)
         if fault[0] >= 0:
             raise describe_fault(scheduler, InvalidDecision(*fault), tasks, self.cluster)
@@ -184,7 +189,7 @@ class OrderedStream:
         scheduler: Scheduler,
         times: Floats | None = None,
         *,
-        interpreted: bool = False,
+        interpreted: bool | None = False,
     ) -> None:
         self._tasks, self._scheduler, self._interpreted = tasks, scheduler, interpreted
         actual = class_times(tasks, machine.cluster) if times is None else times
@@ -220,7 +225,9 @@ class OrderedStream:
         queue, steps = build_queue(part.tasks, self._out if whole else _part(self._out, first, last), planned)
         if first:
             queue = queue._replace(order=first + (queue.order if len(queue.order) else np.arange(steps)))
-        run, policy, *options = bind_ordered_loop(self._scheduler, self._pool, self._interpreted)
+        run, policy, *options = bind_ordered_loop(
+            self._scheduler, self._pool, self._interpreted, work=steps * len(self._view.free)
+        )
         until = np.inf if last == len(self._tasks) else -np.inf
         state = (self._view, self._clocks, self._out, self._queues, Block(first, until))
         fault = run(policy, columns, queue, steps, *state, *options)
@@ -317,14 +324,19 @@ def build_queue(tasks: Tasks, out: PlacementColumns, planned: Ints | None) -> tu
     return Queue(order[runs[order]], none, missing, size), steps
 
 
-def _bind_loop(scheduler: Scheduler, interpreted: bool) -> tuple[Any, ...]:
+def _bind_loop(scheduler: Scheduler, interpreted: bool | None, work: int) -> tuple[Any, ...]:
     """Return the loop with the scheduler's method bound in, what stands for `self` in it, and further arguments."""
     loop, methods = _find_loop(scheduler)
     plans = loop is simulate_batches
     options = (int(scheduler.window),) if plans else ()
+    bound = methods if plans else {"decide": _choose_checked}
     if is_compiled(methods["decide"]) and not interpreted:
+        if interpreted is None and not plans:
+            plain = interpret_while_cheap(loop, methods, bound, scheduler, work)
+            if plain is not None:
+                return plain, scheduler
         return *compile_loop(loop, methods, scheduler, allocates=plans), *options
-    return interpret_loop(loop, methods if plans else {"decide": _choose_checked}), scheduler, *options
+    return interpret_loop(loop, bound), scheduler, *options
 
 
 def _find_loop(scheduler: Scheduler) -> tuple[Any, dict[str, Any]]:
@@ -339,17 +351,20 @@ def watches_devices(scheduler: Scheduler) -> bool:
 
 
 def bind_ordered_loop(
-    scheduler: Scheduler, pool: Pool, interpreted: bool = False, aborts: bool = True
+    scheduler: Scheduler, pool: Pool, interpreted: bool | None = False, aborts: bool = True, work: int = 0
 ) -> tuple[Any, ...]:
     """Return the loop of a scheduler that reorders, what stands for `self` in it, and further arguments."""
     loop, methods = _find_ordered_loop(scheduler, aborts)
     extra = True if "find_victim" in methods or "weigh_theft" in methods else None
     options: tuple[Any, ...] = (extra,) if loop is simulate_ordered else (pool, extra)
+    bound = {**methods, "decide": _choose_checked} if "decide" in methods else methods
     if all(map(is_compiled, methods.values())) and not interpreted:
+        if interpreted is None and loop is simulate_ordered:
+            plain = interpret_while_cheap(loop, methods, bound, scheduler, work)
+            if plain is not None:
+                return plain, scheduler, *options
         return *compile_loop(loop, methods, scheduler), *options
-    if "decide" in methods:
-        methods["decide"] = _choose_checked
-    return interpret_loop(loop, methods), scheduler, *options
+    return interpret_loop(loop, bound), scheduler, *options
 
 
 def _find_ordered_loop(scheduler: Scheduler, aborts: bool = True) -> tuple[Any, dict[str, Any]]:
@@ -363,12 +378,6 @@ def _find_ordered_loop(scheduler: Scheduler, aborts: bool = True) -> tuple[Any, 
         methods["weigh_theft"] = getattr(kind, "steal", None)
         loop = simulate_ordered
     return loop, {name: method for name, method in methods.items() if method}
-
-
-def needs_compiling(scheduler: Scheduler, ordered: bool) -> bool:
-    """Whether the loop in which a scheduler begins is to be compiled, and never was on this machine."""
-    loop, methods = _find_ordered_loop(scheduler) if ordered else _find_loop(scheduler)
-    return all(map(is_compiled, methods.values())) and not is_cached(loop, methods, scheduler)
 
 
 def reorders(scheduler: Scheduler, tasks: Tasks) -> bool:

@@ -150,7 +150,8 @@ class EndlessStream:
 
     def _run(self, queue: Queue, steps: int, block: Block) -> None:
         # A task that has started was handed out: nobody may abort it.
-        run, policy, *pool = bind_ordered_loop(self._scheduler, self._pool, aborts=False)
+        work = steps * len(self._view.free)
+        run, policy, *pool = bind_ordered_loop(self._scheduler, self._pool, None, aborts=False, work=work)
         state = (self._view, self._clocks, self._placement_columns(), self._queues, block)
         fault = InvalidDecision(*run(policy, self._task_columns(), queue, steps, *state, *pool))
         if fault.row >= 0:

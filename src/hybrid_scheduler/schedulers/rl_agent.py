@@ -20,7 +20,7 @@ import torch
 
 from hybrid_scheduler import registry
 from hybrid_scheduler.core import Cluster, Placements, Tasks
-from hybrid_scheduler.core.compiler import compiled, jitable
+from hybrid_scheduler.core.compiler import compiled, jitable, kernel
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
 from hybrid_scheduler.core.tasks import Floats
 from hybrid_scheduler.core.view import DeviceIndex, TaskView, View, find_cheapest, free_time, start_on
@@ -164,7 +164,7 @@ def score(agent: Any, seen: Float32s) -> float:
     return agent.out[1]
 
 
-@jitable
+@kernel
 def dense(inputs: Float32s, weights: Float32s, bias: Float32s, outputs: Float32s, rectify: bool) -> None:
     """Write one layer's outputs; inputs that a ReLU has set to 0 cost nothing."""
     for j in range(len(outputs)):

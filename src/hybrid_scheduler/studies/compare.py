@@ -20,7 +20,7 @@ from hybrid_scheduler import registry
 from hybrid_scheduler.bounds.makespan import Bound, critical_path_bound, lower_bound
 from hybrid_scheduler.bounds.turnaround import turnaround_bound, verify_turnaround_bound
 from hybrid_scheduler.core import Cluster, Placements, Tasks
-from hybrid_scheduler.core.compiler import core_count
+from hybrid_scheduler.core.compiler import core_count, limit_cores
 from hybrid_scheduler.core.formatting import (
     format_count,
     format_interval,
@@ -44,6 +44,7 @@ from hybrid_scheduler.core.physics import best_split_times, class_times
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
 from hybrid_scheduler.core.tasks import Floats
 from hybrid_scheduler.errors import InputError, unknown_name
+from hybrid_scheduler.processes import run_jobs
 from hybrid_scheduler.studies.pretraining import load_or_train
 from hybrid_scheduler.workloads.source import Source
 
@@ -68,6 +69,10 @@ WHOLE, ANY = "whole tasks", "any schedule"
 """The schedules that a bound of turnaround covers: those that split no task, or all."""
 MAX_CERTIFIED_TASKS = 5000
 """Tasks beyond which turnaround is certified only if it is the score: the search takes longer than the policies."""
+SEEDS_FOR_PROCESSES = 4
+"""Seeds from which starting processes, which takes seconds, pays off."""
+SEED_TIME_LIMIT = 3600.0
+"""Seconds after which a seed is run again in the caller's process."""
 SEARCH_STEPS = 100
 """Steps of the search unless turnaround is the score, which is worth a long one."""
 
@@ -395,11 +400,28 @@ def shorten(spec: str, width: int = 80) -> str:
     return name if len(name) <= most else name[: most - 1] + "…"
 
 
-def compare(comparison: Comparison, progress: Progress | None = None) -> Result:
-    """Run all schedulers on every seed, with the same tasks for all (common random numbers)."""
+def compare(comparison: Comparison, progress: Progress | None = None, processes: int = 1) -> Result:
+    """Run all schedulers on every seed, with the same tasks for all (common random numbers).
+
+    Seeds may run in several processes: they are independent, and learners train in Python, one thread at a time.
+    """
     if comparison.measured:
         raise InputError("a run on real devices cannot be simulated bit for bit: run it again with hms run")
-    return Result(comparison, tuple(_run_seed(comparison, seed) for seed in track(comparison.seeds, progress)))
+    learns = any(registry.schedulers.create(spec).learn_every for spec in comparison.schedulers)
+    if processes < 2 or not learns or len(comparison.seeds) < SEEDS_FOR_PROCESSES:
+        return Result(comparison, tuple(_run_seed(comparison, seed) for seed in track(comparison.seeds, progress)))
+    jobs = run_jobs(partial(_run_alone, comparison), comparison.seeds, processes, SEED_TIME_LIMIT)
+    outcomes = {job.number: job.value for _, job in zip(track(comparison.seeds, progress), jobs, strict=True)}
+    # A seed that failed in a process fails again here, with its own error.
+    return Result(
+        comparison, tuple(outcomes[n] or _run_seed(comparison, seed) for n, seed in enumerate(comparison.seeds))
+    )
+
+
+def _run_alone(comparison: Comparison, seed: int) -> Outcome:
+    """Run a seed in a process that shares the machine with others."""
+    limit_cores(1)
+    return _run_seed(comparison, seed)
 
 
 def track(cases: Iterable[Case], progress: Progress | None) -> Iterator[Case]:
