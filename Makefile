@@ -66,7 +66,9 @@ test-python: $(READY) $(WEB) ## the package
 coverage: $(READY) $(WEB) ## the tests of the package again, and which lines of it they run (90 % at least)
 	@$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -q --cov --cov-report=term
 
-test-browser: $(READY) $(WEB) ## the dashboard in a real browser, against a real server
+# The page is built by a make of its own: it sees that the tools of the tests are there, and leaves them.
+test-browser: $(READY) $(NODE_READY) ## the dashboard in a real browser, against a real server
+	@$(MAKE) --no-print-directory $(WEB)
 	@cd dashboard && node scripts/chromium.mjs && npm run --silent e2e
 
 lint: $(READY) $(NODE_READY) ## check style and types, and ask for known weaknesses
@@ -87,7 +89,8 @@ dashboard: $(WEB) ## build the dashboard into the package
 types: $(READY) $(NODE_READY) ## write the dashboard's types from the API's own description
 	@$(BIN)/python dashboard/scripts/schemas.py && cd dashboard && npm run --silent types
 
-bench: $(READY) $(WEB) ## measure speed against other tools, as ratios in one run
+bench: $(READY) $(NODE_READY) ## measure speed against other tools, as ratios in one run
+	@$(MAKE) --no-print-directory $(WEB)
 	@$(BIN)/python -m benchmarks
 
 soak: $(READY) ## ten minutes at full speed with 200 clients while database and Redis come and go
@@ -106,7 +109,8 @@ site: $(READY) ## build the documentation into site/, warnings are errors
 models: $(READY) ## train the models that come with the package, for the default cluster
 	@$(BIN)/python -m scripts.models
 
-screenshots: $(READY) $(WEB) ## take the pictures of the docs from a running dashboard
+screenshots: $(READY) $(NODE_READY) ## take the pictures of the docs from a running dashboard
+	@$(MAKE) --no-print-directory $(WEB)
 	@cd dashboard && node scripts/chromium.mjs && cd .. && $(BIN)/python -m scripts.screenshots
 
 audit: $(READY) $(NODE_READY) ## ask for known weaknesses in what is installed
