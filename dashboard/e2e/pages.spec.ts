@@ -26,7 +26,8 @@ for (const [name, path, text] of PAGES) {
     for (const [screen, width, height] of SCREENS) {
       await page.setViewportSize({ width, height });
       await settled(page);
-      expect(await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth), `${screen} scrolls sideways`).toBeLessThanOrEqual(0);
+      // Tiles are measured and laid out anew some frames after the window has changed.
+      await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth), `${screen} scrolls sideways`).toBeLessThanOrEqual(0);
       await shot(page, `${name}-${screen}`);
     }
     await server.send('POST', '/api/simulation/pause'); // a page that stands still is checked sooner
