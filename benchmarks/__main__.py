@@ -37,6 +37,9 @@ BENCHMARKS = {
     "dashboard": "dashboard:dashboard",
     "local_overhead": "execution:local_overhead",
     "ray_overhead": "execution:ray_overhead",
+    "large_chains": "data_flow:large_chains",
+    "shared_fits": "data_flow:shared_fits",
+    "block_cholesky": "data_flow:block_cholesky",
 }
 """What can be measured, as module:function in this package; a function returns one row or more."""
 

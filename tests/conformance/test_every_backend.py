@@ -47,7 +47,7 @@ class Sender:
         self, device: int, function: Callable[..., object], *args: object, future: Future[None] | None = None
     ) -> int:
         begin = future.set_running_or_notify_cancel if future else None
-        arguments = partial(serialize_arguments, args, {})
+        arguments = partial(serialize_arguments, args, {})  # called with the backend's object store
         call = Call(self._sent, device, serialize(function), arguments, 0.5, float("nan"), begin)
         self._sent += 1
         self.backend.send([call])

@@ -8,13 +8,14 @@ import pytest
 
 from hybrid_scheduler.runtime.backend import MAX_BYTES, MAX_CALLS, MAX_FUNCTIONS, FunctionSlots
 from hybrid_scheduler.runtime.jobs import LOST, SMALL_SECONDS, VALUE, Call
+from hybrid_scheduler.runtime.objects import Pickled
 from scripted_backend import ScriptedBackend
 
 UNKNOWN = math.nan
 
 
 def create_calls(count: int, expected: float = 1e-5, first: int = 0, size: int = 10) -> list[Call]:
-    return [Call(first + number, 0, b"f" * size, b"", 0.5, expected) for number in range(count)]
+    return [Call(first + number, 0, b"f" * size, Pickled(b""), 0.5, expected) for number in range(count)]
 
 
 def test_small_calls_that_come_while_two_batches_are_under_way_go_together() -> None:

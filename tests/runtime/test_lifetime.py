@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import gc
-import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,14 +14,9 @@ import pytest
 import real_tasks
 from hybrid_scheduler import HybridScheduler
 from hybrid_scheduler.runtime.jobs import WorkerLostError
+from real_programs import start
 
 DEADLINE = 300.0
-HEAD = """
-import signal, sys, time
-from hybrid_scheduler import HybridScheduler
-import real_tasks
-signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever started the tests may ignore it
-"""
 ENDLESS = """
 with HybridScheduler("eft", devices="cpu*2") as scheduler:
     futures = [scheduler.submit(sum, range(10**13)) for _ in range(8)]  # keeps the interpreter of its worker
@@ -32,17 +25,6 @@ with HybridScheduler("eft", devices="cpu*2") as scheduler:
     print(*scheduler.backend.pids, flush=True)
     futures[0].result()
 """
-
-
-def start(code: str, *words: str) -> subprocess.Popen[str]:
-    paths = [str(Path(real_tasks.__file__).parent), os.environ.get("PYTHONPATH", "")]
-    return subprocess.Popen(
-        [sys.executable, "-c", HEAD + code, *words],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
-    )
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import pickle
 import selectors
 import socket
 import threading
@@ -24,6 +25,7 @@ from hybrid_scheduler.errors import SchedulerError
 from hybrid_scheduler.processes import ChildProcess, limit_threads
 from hybrid_scheduler.runtime.devices import DeviceSpec, require_devices
 from hybrid_scheduler.runtime.jobs import CANCELLED, ERROR, LOST, SMALL_SECONDS, Answer, Call, serialize_error
+from hybrid_scheduler.runtime.objects import ObjectStore, SharedMemoryStore
 from hybrid_scheduler.runtime.worker import ANSWER, READY, REQUEST, serve_calls
 
 MAX_BATCHES = 2  # under way to one worker: one that it runs, one that is there when it has finished
@@ -63,8 +65,8 @@ class FunctionSlots:
 class DeviceQueue:
     """The calls of one device: first those in flight, which its worker holds, then those waiting."""
 
-    def __init__(self, device: int) -> None:
-        self.device = device
+    def __init__(self, device: int, objects: ObjectStore | None = None) -> None:
+        self.device, self.objects = device, objects
         self.in_flight: deque[Call] = deque()
         self.waiting: deque[Call] = deque()
         self.functions = FunctionSlots()
@@ -108,7 +110,7 @@ class DeviceQueue:
     def _measure(self, call: Call) -> int:
         """Return the size of a call's message."""
         function = 0 if call.function in self.functions else len(call.function)
-        return len(call.pickle_arguments()) + function
+        return len(call.pickle_arguments(self.objects).blob) + function
 
     def _has_room(self, following: Call, seconds: float, size: int) -> bool:
         """Whether the worker, with that much in flight, may be sent the next call too."""
@@ -133,9 +135,9 @@ class Backend:
     grace_period = 5.0  # seconds after which the calls of a device whose worker does not come back are handed back
     answers_in_batches: ClassVar[bool] = False  # whether the answers to a batch come all at once, or none
 
-    def __init__(self, devices: Sequence[DeviceSpec]) -> None:
-        self.devices = tuple(devices)
-        self.queues = [DeviceQueue(device) for device in range(len(self.devices))]
+    def __init__(self, devices: Sequence[DeviceSpec], objects: ObjectStore | None = None) -> None:
+        self.devices, self.objects = tuple(devices), objects
+        self.queues = [DeviceQueue(device, objects) for device in range(len(self.devices))]
         self.restarts = 0
         self._is_open = self._is_closing = False
         self._lock = threading.RLock()
@@ -275,9 +277,10 @@ class LocalBackend(Backend):
 
     name: ClassVar[str] = "local"
 
-    def __init__(self, devices: Sequence[DeviceSpec]) -> None:
-        super().__init__(devices)
-        require_devices(self.devices)
+    def __init__(self, devices: Sequence[DeviceSpec], memory_limit: int | None = None) -> None:
+        require_devices(devices)
+        self.objects: SharedMemoryStore
+        super().__init__(devices, SharedMemoryStore(memory_limit))
         self._cores = assign_cores(self.devices)
         self._workers: list[ChildProcess] = []
         self._selector = selectors.DefaultSelector()
@@ -290,6 +293,7 @@ class LocalBackend(Backend):
         return [worker.pid if queue.is_up else 0 for queue, worker in zip(self.queues, self._workers, strict=True)]
 
     def _open(self) -> None:
+        self.objects.start()
         self._selector.register(self._wakened, selectors.EVENT_READ)
         self._workers = [self._start_worker(queue) for queue in self.queues]
         self._thread.start()
@@ -297,7 +301,7 @@ class LocalBackend(Backend):
     def _start_worker(self, queue: DeviceQueue) -> ChildProcess:
         spec = self.devices[queue.device]
         environment = {**os.environ, **limit_threads(spec.threads)}
-        arguments = self._cores[queue.device], spec.torch_device, spec.slowdown, spec.slope
+        arguments = self._cores[queue.device], spec.torch_device, spec.slowdown, spec.slope, self.objects.folders
         worker = ChildProcess(serve_calls, *arguments, environment=environment, stdout=None)
         self._selector.register(worker.channel, selectors.EVENT_READ, queue)
         return worker
@@ -306,8 +310,11 @@ class LocalBackend(Backend):
         messages = []
         for call in calls:
             slot, function = queue.functions.refer(call.function)
-            head = REQUEST.pack(call.number, call.intensity, slot, len(function))
-            messages.append(b"".join((head, function, call.pickle_arguments())))
+            arguments = call.pickle_arguments(self.objects)
+            table = pickle.dumps(arguments.table) if arguments.table else b""
+            to_disk = self.objects.is_full
+            head = REQUEST.pack(call.number, call.intensity, slot, len(function), len(table), to_disk)
+            messages.append(b"".join((head, function, table, arguments.blob)))
         with suppress(OSError):  # the thread notices a dead worker, and sends its calls again
             self._workers[queue.device].channel.send(messages)
 
@@ -325,17 +332,21 @@ class LocalBackend(Backend):
         except (EOFError, OSError):
             self._selector.unregister(worker.channel)
             worker.close()
+            self.objects.sweep(str(worker.pid))
             if self._on_death(queue):
                 with self._lock:
                     self._workers[queue.device] = self._start_worker(queue)
             return
         answers = []
         for message in messages:
-            number, outcome, start, end = ANSWER.unpack_from(message)
+            number, outcome, start, end, load, store, length = ANSWER.unpack_from(message)
             if number == READY:
                 self._on_ready(queue)
-            else:
-                answers.append((number, Answer(outcome, start, end, message[ANSWER.size :])))
+                continue
+            begin = ANSWER.size + length
+            token = pickle.loads(message[ANSWER.size : begin]) if length else None  # noqa: S301  # our own worker's
+            segments = [self.objects.adopt(token)] if token else ()
+            answers.append((number, Answer(outcome, start, end, message[begin:], segments, load, store)))
         if answers:
             self._on_answers(queue, answers)
 
@@ -351,7 +362,7 @@ class LocalBackend(Backend):
             self._thread.join()
         for worker in self._workers:
             worker.close()
-        for each in (self._selector, self._wake, self._wakened):
+        for each in (self._selector, self._wake, self._wakened, self.objects):
             each.close()
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any
 
-from hybrid_scheduler.runtime.jobs import Job
+from hybrid_scheduler.runtime.jobs import CONTAINERS, Job, TaskFuture, replace_inside, search_containers
 
 CreateJob = Callable[[tuple[Any, ...], dict[str, Any]], Job]
-CONTAINERS = {list, tuple, set, frozenset, dict}  # exactly these: others may hold what they like
 
 
 def find_futures(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Future[Any]]:
@@ -20,33 +19,32 @@ def find_futures(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Future[A
         if isinstance(each, Future):
             found.append(each)
         elif type(each) in CONTAINERS:
-            found += _search(each)
+            found += search_containers(each, Future)
     return found
 
 
-def _search(container: Any) -> Iterator[Future[Any]]:
-    """Yield the futures inside a container, which may contain itself."""
-    seen, left = {id(container)}, [container]
-    while left:
-        items = left.pop()
-        for each in itertools.chain(items, items.values()) if type(items) is dict else items:
-            if isinstance(each, Future):
-                yield each
-            elif type(each) in CONTAINERS and id(each) not in seen:
-                seen.add(id(each))
-                left.append(each)
-
-
 def replace_futures(argument: Any) -> Any:
-    """Return an argument with results in place of futures; containers without any are returned as they are."""
-    if isinstance(argument, Future):
-        return argument.result()
-    kind = type(argument)
-    if kind not in CONTAINERS or next(_search(argument), None) is None:
-        return argument
-    if kind is dict:
-        return {replace_futures(key): replace_futures(value) for key, value in argument.items()}
-    return kind(replace_futures(each) for each in argument)
+    """Return an argument with results in place of futures; large ones are references to the store."""
+    return replace_inside(argument, Future, lambda each: each.refer() if type(each) is TaskFuture else each.result())
+
+
+def notify_when_done(futures: Sequence[Future[Any]], notify: Callable[[], None]) -> None:
+    """Call a function when all futures are done, in the thread of the last one."""
+    left = itertools.count(len(futures) - 1, -1)
+
+    def note_done(_: Future[Any]) -> None:
+        if next(left) == 0:
+            notify()
+
+    for each in futures:
+        each.add_done_callback(note_done)
+    if not futures:
+        notify()
+
+
+def call_when_done(futures: Sequence[Future[Any]], call: Callable[[BaseException | None], None]) -> None:
+    """Call a function with the first exception of futures, None without any, when all are done."""
+    notify_when_done(futures, lambda: call(next(filter(None, (each.exception() for each in futures)), None)))
 
 
 class DeferredCall:
@@ -59,20 +57,13 @@ class DeferredCall:
     def __init__(
         self, create_job: CreateJob, args: tuple[Any, ...], kwargs: dict[str, Any], awaited: Sequence[Future[Any]]
     ) -> None:
-        self.future: Future[Any] = Future()
+        self.future: Future[Any] = TaskFuture()
         self._awaited = awaited
         self._content = create_job, args, kwargs
 
     def notify(self, on_ready: Callable[[DeferredCall], None]) -> None:
         """Call `on_ready` when all awaited futures are done, in the thread of the last one."""
-        left = itertools.count(len(self._awaited) - 1, -1)
-
-        def note_done(_: Future[Any]) -> None:
-            if next(left) == 0:
-                on_ready(self)
-
-        for each in self._awaited:
-            each.add_done_callback(note_done)
+        notify_when_done(self._awaited, lambda: on_ready(self))
 
     @property
     def is_awaiting_work(self) -> bool:

@@ -12,6 +12,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
@@ -25,22 +26,26 @@ from hybrid_scheduler.core.simulator import VirtualMultiGPU, reorders
 from hybrid_scheduler.core.tasks import Floats, Tasks, base_duration, no_edges
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.runtime.backend import Backend
-from hybrid_scheduler.runtime.deferred import DeferredCall
+from hybrid_scheduler.runtime.deferred import DeferredCall, call_when_done
 from hybrid_scheduler.runtime.devices import build_cluster, class_signatures
 from hybrid_scheduler.runtime.jobs import (
     CANCELLED,
     ERROR,
     KINDS,
     LOST,
+    MISSING,
     VALUE,
     Answer,
     Call,
     Job,
     Share,
     TaskFunction,
+    TaskFuture,
     WorkerLostError,
+    create_job_again,
 )
 from hybrid_scheduler.runtime.measured_times import MeasuredTimes
+from hybrid_scheduler.runtime.objects import ObjectLostError, ObjectStore, StoredObject
 from hybrid_scheduler.schedulers.eft import EarliestFinish
 from hybrid_scheduler.schedulers.explain import Explanation, explain_next
 from hybrid_scheduler.schedulers.learner import Learner
@@ -50,6 +55,7 @@ BUSY_CALLS = 2  # that keep a device busy: one that runs, one for the moment whe
 LOOKAHEAD = 16  # jobs per device that are decided on before they can run
 SMALL_JOB_FACTOR = 16  # times as many at most if they are small, as many as the devices run in SMALL_JOB_SECONDS
 SMALL_JOB_SECONDS = 0.02
+MAX_RESTORES = 3  # of the arguments of a job, each after they were lost
 DECISION_BLOCK = 16  # waiting jobs that justify a decision while all devices are busy
 PLANNING_WINDOW = 128  # waiting jobs that a policy which plans batches or orders queues sees together
 FOREIGN_GRACE = 2.0  # seconds at the end for futures of others that nobody runs, before what waits for them fails
@@ -303,6 +309,7 @@ class Dispatcher:
         self._unresolved = 0  # jobs in `_ended` or being resolved by some thread
         self._deferred: set[DeferredCall] = set()  # that wait for arguments
         self._released: deque[DeferredCall] = deque()  # whose arguments are there
+        self._restoring: dict[StoredObject, Future[Any]] = {}  # lost values that are made again
         self._draining = _Draining()
         self._is_closed = False
         self._training_block: list[Job] = []
@@ -316,6 +323,8 @@ class Dispatcher:
 
     def start(self) -> None:
         """Start the workers."""
+        if self.backend.objects is not None:
+            self.backend.objects.restore = self._restore_now
         self.backend.listen(self._receive, self._reassign, self._reset_warm_up)
 
     def create_job(self, task: TaskFunction, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Job:
@@ -525,6 +534,65 @@ class Dispatcher:
         with self._lock:
             self.times.reset_warm_up(self.backend.devices[device].name)
 
+    # --- lost data ---------------------------------------------------------------------------------------------
+
+    def _restore_inputs(self, job: Job, call: Call) -> None:
+        """Run again what made the stored arguments of a job that are gone, then send it again."""
+
+        def send_again(error: BaseException | None) -> None:
+            with self._lock:
+                if error is not None:
+                    self._fail(job, error)
+                else:
+                    self._queues.add(call.device, call.number, 0.0, self.now)
+                    self.backend.send([call])
+            self._drain()
+
+        call_when_done([self._restore(each) for each in job.inputs if not each.exists], send_again)
+
+    def _restore(self, stored: StoredObject) -> Future[Any]:
+        """Run again what made a stored value; the future is done when the value is back in its place."""
+        with self._lock:
+            if stored in self._restoring:
+                return self._restoring[stored]
+            restored: Future[Any] = Future()
+            job = create_job_again(stored.origin, next(self._job_numbers), self.now)
+            if job is None:
+                restored.set_exception(
+                    ObjectLostError("a result is gone from the object store, and its arguments too")
+                )
+                return restored
+            self._restoring[stored] = restored
+
+        def note_made(_: Future[Any]) -> None:
+            with self._lock:
+                del self._restoring[stored]
+            error = job.future.exception()
+            if error is None:
+                value = cast("TaskFuture", job.future).refer()
+                made = (
+                    value if type(value) is StoredObject else cast("ObjectStore", self.backend.objects).store(value)
+                )
+                stored.blob, stored.segments = made.blob, made.segments
+                restored.set_result(None)
+            else:
+                restored.set_exception(error)
+
+        def submit(error: BaseException | None) -> None:
+            if error is not None:
+                job.future.set_exception(error)
+            else:
+                self.submit(job)
+
+        job.future.add_done_callback(note_made)
+        call_when_done([self._restore(each) for each in job.inputs if not each.exists], submit)
+        return restored
+
+    def _restore_now(self, stored: StoredObject) -> None:
+        if self.is_resolving:
+            raise ObjectLostError("a result is gone from the object store: it cannot be made again in a callback")
+        self._restore(stored).result()
+
     # --- receiving ---------------------------------------------------------------------------------------------
 
     def _receive(self, ended: Sequence[tuple[Call, Answer]]) -> None:
@@ -543,6 +611,10 @@ class Dispatcher:
         self._queues.remove(call.device, call.number, ended=now)
         job, share = call.tag
         if share not in job.shares or job.number not in self._dispatched:
+            return
+        if answer.outcome == MISSING and job.restores < MAX_RESTORES:
+            job.restores += 1
+            self._restore_inputs(job, call)
             return
         share.answer = answer
         share.start, share.end = answer.start - self._origin, answer.end - self._origin

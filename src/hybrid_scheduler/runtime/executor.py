@@ -18,9 +18,10 @@ from hybrid_scheduler.runtime.backend import Backend
 from hybrid_scheduler.runtime.deferred import DeferredCall, find_futures
 from hybrid_scheduler.runtime.devices import DeviceSpec, build_cluster, normalise_devices, parse_devices
 from hybrid_scheduler.runtime.dispatcher import LOOKAHEAD, Dispatcher
-from hybrid_scheduler.runtime.jobs import TaskFunction
+from hybrid_scheduler.runtime.jobs import TaskFunction, TaskFuture
 from hybrid_scheduler.runtime.lifetime import Lifetime
 from hybrid_scheduler.runtime.measured_times import MeasuredTimes, load_times, save_times, times_path
+from hybrid_scheduler.runtime.objects import MIN_BUFFER, StoredObject
 from hybrid_scheduler.schedulers.explain import Explanation
 from hybrid_scheduler.schedulers.learner import is_learner
 from hybrid_scheduler.schedulers.scheduler import Scheduler
@@ -105,6 +106,15 @@ class HybridScheduler(Executor):
         job = self._dispatcher.create_job(task, args, kwargs)
         self._dispatcher.submit(job)
         return job.future
+
+    def scatter(self, value: T) -> Future[T]:
+        """Store a value once, for many calls: pass the future that is returned in its place."""
+        if self._is_closed:
+            raise ShutDownError("this HybridScheduler is shut down: make another one")
+        future: Future[Any] = TaskFuture()
+        stored: Any = value if self.backend.objects is None else self.backend.objects.store(value)
+        future.set_result(stored if type(stored) is not StoredObject or stored.nbytes >= MIN_BUFFER else value)
+        return future
 
     async def run(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a function and await its result: `await s.run(fn, x)`."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pickle
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -16,13 +16,14 @@ from functools import lru_cache, partial
 from itertools import chain
 from numbers import Real
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary, ref
 
 from hybrid_scheduler.errors import InputError, SchedulerError
+from hybrid_scheduler.runtime.objects import MIN_BUFFER, ObjectStore, Origin, Pickled, Segment, StoredObject
 
-VALUE, ERROR, LOST, CANCELLED = 0, 1, 2, 3
-"""Outcomes of a call: a value, an exception, every worker died, cancelled before it began."""
+VALUE, ERROR, LOST, CANCELLED, MISSING = 0, 1, 2, 3, 4
+"""Outcomes of a call: a value, an exception, every worker died, cancelled before it began, an argument is gone."""
 SMALL_SECONDS = 0.01  # calls expected to take less are sent in batches
 NAN = float("nan")
 KINDS = ("cpu", "gpu")
@@ -31,9 +32,10 @@ FEATURES = {"size": "a number from 0", "intensity": "a number from 0 to 1", "mem
 """Features of a task and what is expected of them."""
 PLAIN = (1.0, 0.5, 0.0)
 """Features of a function that nothing is said of."""
+T = TypeVar("T")
 Feature = float | Callable[..., float]
 Function = Callable[..., Any]
-_PLAIN_TYPES = {bool, int, float, str, bytes, type(None)}
+PLAIN_TYPES = {bool, int, float, str, bytes, type(None)}
 _FUNCTION_TYPES = {FunctionType, BuiltinFunctionType}
 _EMPTY_CELL = CellType()
 
@@ -108,6 +110,8 @@ class TaskFunction:
         if self._constant is not None:
             return self._constant
         values = []
+        if any(map(callable, self._features.values())):
+            args, kwargs = load_stored(args), load_stored(kwargs)
         for name, given in self._features.items():
             value: Any = given(*args, **kwargs) if callable(given) else given
             high = 1.0 if name == "intensity" else float("inf")
@@ -133,6 +137,39 @@ class TaskFunction:
         return self._bytes[function]
 
 
+CONTAINERS = {list, tuple, set, frozenset, dict}  # exactly these: others may hold what they like
+
+
+def search_containers(container: Any, kind: type[T]) -> Iterator[T]:
+    """Yield the objects of a kind inside a container, which may contain itself."""
+    seen, left = {id(container)}, [container]
+    while left:
+        items = left.pop()
+        for each in chain(items, items.values()) if type(items) is dict else items:
+            if isinstance(each, kind):
+                yield each
+            elif type(each) in CONTAINERS and id(each) not in seen:
+                seen.add(id(each))
+                left.append(each)
+
+
+def replace_inside(argument: Any, kind: type[T], replace: Callable[[T], Any]) -> Any:
+    """Return an argument with objects of a kind replaced; containers without any are returned as they are."""
+    if isinstance(argument, kind):
+        return replace(argument)
+    container = type(argument)
+    if container not in CONTAINERS or next(search_containers(argument, kind), None) is None:
+        return argument
+    if container is dict:
+        return {replace_inside(a, kind, replace): replace_inside(b, kind, replace) for a, b in argument.items()}
+    return container(replace_inside(each, kind, replace) for each in argument)
+
+
+def load_stored(argument: Any) -> Any:
+    """Return an argument with the values in place of those that are in the store."""
+    return replace_inside(argument, StoredObject, StoredObject.load)
+
+
 class WorkerLostError(SchedulerError):
     """A task whose worker died every time it was tried, or for which no device is left."""
 
@@ -146,15 +183,23 @@ class RemoteTraceback(Exception):  # noqa: N818  # named as in concurrent.future
 
 @dataclass(slots=True)
 class Answer:
-    """The outcome of a call, its start and end by the clock of this machine, and the pickled value or exception."""
+    """The outcome of a call, its start and end by the clock of this machine, and the pickled value or exception.
+
+    Large buffers of a value are in `segments`; loading the arguments and writing the buffers took the other seconds.
+    """
 
     outcome: int
     start: float = NAN
     end: float = NAN
     payload: bytes = b""
+    segments: Sequence[Segment] = ()
+    load_seconds: float = 0.0
+    store_seconds: float = 0.0
 
     def value(self) -> Any:
         """Return the value; only for the outcome VALUE."""
+        if self.segments:
+            return StoredObject(self.payload, self.segments).load()
         return pickle.loads(self.payload)  # noqa: S301  # written by our own worker
 
     def error(self) -> BaseException:
@@ -176,7 +221,7 @@ class Call:
     number: int
     device: int
     function: bytes
-    arguments: bytes | Callable[[], bytes]
+    arguments: Pickled | Callable[[ObjectStore | None], Pickled]
     intensity: float
     expected: float  # seconds; NaN if unknown
     begin: Callable[[], bool] | None = None
@@ -185,10 +230,10 @@ class Call:
     num_bytes: int = 0  # of its message
     tag: Any = field(default=None, repr=False)  # for the sender
 
-    def pickle_arguments(self) -> bytes:
-        """Return the pickled arguments; they are pickled once."""
-        if not isinstance(self.arguments, bytes):
-            self.arguments = self.arguments()
+    def pickle_arguments(self, objects: ObjectStore | None = None) -> Pickled:
+        """Return the pickled arguments; they are pickled once, large ones into the store."""
+        if not isinstance(self.arguments, Pickled):
+            self.arguments = self.arguments(objects)
         return self.arguments
 
 
@@ -217,7 +262,7 @@ class Job:
     memory: float
     arrival: float
     ready: float
-    future: Future[Any] = field(default_factory=Future)
+    future: Future[Any] = field(default_factory=lambda: TaskFuture())
     gpu_fraction: float = NAN
     shares: list[Share] = field(default_factory=list)
     status: int = 0  # as in Placements
@@ -230,7 +275,13 @@ class Job:
     error: BaseException | None = None  # why it was not sent, or not completed
     began: bool | None = None  # None: not asked yet
     trial: int = -1  # the class on which it runs although nothing is known of its task there
-    pickled: bytes | None = None  # arguments
+    pickled: Pickled | None = None  # arguments
+    restores: int = 0  # of lost arguments
+
+    @property
+    def inputs(self) -> Sequence[StoredObject]:
+        """The stored values among its arguments."""
+        return self.pickled.inputs if self.pickled else ()
 
     def begin(self) -> bool:
         """Mark the future as running; False if it was cancelled before."""
@@ -247,21 +298,21 @@ class Job:
             number, share.device, function, pickle_arguments, intensity, expected, self.begin, tag=(self, share)
         )
 
-    def _pickle_whole(self) -> bytes:
+    def _pickle_whole(self, objects: ObjectStore | None) -> Pickled:
         """Return the pickled arguments, which are kept: the job may be sent to several devices, one after another."""
         if self.pickled is None:
-            self.pickled = serialize_arguments(self.args, self.kwargs)
+            self.pickled = serialize_arguments(self.args, self.kwargs, objects)
             if not self.task.can_split:
                 self.args, self.kwargs = (), {}
         return self.pickled
 
-    def _pickle_part(self, share: Share) -> bytes:
+    def _pickle_part(self, share: Share, objects: ObjectStore | None) -> Pickled:
         bounds = (0.0, self.gpu_fraction) if share.on_gpu else (self.gpu_fraction, 1.0)
-        return serialize_arguments((*bounds, *self.args), self.kwargs)
+        return serialize_arguments((*bounds, *self.args), self.kwargs, objects)
 
     def resolve(self) -> None:
         """Give the future its result and drop what is not needed any more; called when the job has ended."""
-        answers = [share.answer for share in self.shares if share.answer is not None]
+        answers, origin = [share.answer for share in self.shares if share.answer is not None], self._describe_origin()
         self.args, self.kwargs, self.pickled = (), {}, None
         for share in self.shares:
             share.answer = None
@@ -270,7 +321,7 @@ class Job:
         error, value = self.error or self._find_error(answers), None
         if error is None:
             try:
-                value = _combine(self.task.combine_parts, answers)
+                value = _combine(self.task.combine_parts, answers, origin)
             except BaseException as raised:  # noqa: BLE001  # any exception belongs to the caller
                 # Without this frame, which holds the future: the two would keep each other in memory.
                 error = raised.with_traceback(raised.__traceback__ and raised.__traceback__.tb_next)
@@ -278,6 +329,15 @@ class Job:
             self.future.set_result(value)
         else:
             self.future.set_exception(error)
+
+    def _describe_origin(self) -> Origin | None:
+        """Return how to run it again; None if its arguments were not kept."""
+        if self.pickled is None:
+            return None
+        blob, segments, inputs = self.pickled
+        features = self.size, self.intensity, self.memory
+        sources = [(ref(each), each.origin) for each in inputs]
+        return Origin(self.task, features, blob, list(map(ref, segments)), sources)
 
     def _find_error(self, answers: Sequence[Answer]) -> BaseException | None:
         failed = next((each for each in answers if each.outcome != VALUE), None)
@@ -291,21 +351,56 @@ class Job:
         )
 
 
-def _combine(combine_parts: Function, answers: Sequence[Answer]) -> Any:
-    values = [each.value() for each in answers]
-    return values[0] if len(values) == 1 else combine_parts(*values)
+def create_job_again(origin: Origin | None, number: int, now: float) -> Job | None:
+    """Return the job that makes a lost value once more; None if its own arguments are gone."""
+    segments = [] if origin is None else [each() for each in origin.segments]
+    kept = [each for each in segments if each is not None and each.exists]
+    if origin is None or len(kept) < len(segments):
+        return None
+    inputs = [known() or StoredObject(b"", (), source) for known, source in origin.inputs]
+    pickled = Pickled(origin.blob, kept, inputs)
+    return Job(number, origin.task, (), {}, *origin.features, now, now, pickled=pickled)
 
 
-def serialize_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bytes:
-    """Pickle arguments; plain ones the quick way."""
-    if not kwargs and all(type(each) in _PLAIN_TYPES for each in args):
-        return pickle.dumps((args, kwargs), protocol=5)
-    return serialize((args, kwargs))
+def _combine(combine_parts: Function, answers: Sequence[Answer], origin: Origin | None) -> Any:
+    """Return the value of a job; a large one stays where it is."""
+    if len(answers) == 1:
+        only = answers[0]
+        return StoredObject(only.payload, only.segments, origin) if only.segments else only.value()
+    return combine_parts(*(each.value() for each in answers))
+
+
+class TaskFuture(Future[Any]):
+    """The future of a task; a large result stays in the store until somebody asks for it."""
+
+    _loaded: Any = None
+
+    def result(self, timeout: float | None = None) -> Any:
+        """Return the result; the same object every time."""
+        value = super().result(timeout)
+        if type(value) is not StoredObject:
+            return value
+        with self._condition:
+            if self._loaded is None:
+                self._loaded = value.load()
+            return self._loaded
+
+    def refer(self) -> Any:
+        """Return the result of a future that is done; a reference to it if it is in the store."""
+        return super().result()
+
+
+def serialize_arguments(args: tuple[Any, ...], kwargs: dict[str, Any], objects: ObjectStore | None = None) -> Pickled:
+    """Pickle arguments; plain ones the quick way, large ones into the store if there is one."""
+    if not kwargs and all(type(each) in PLAIN_TYPES for each in args):
+        blob = pickle.dumps((args, kwargs), protocol=5)
+        return Pickled(b"", [objects.put([blob])]) if objects and len(blob) >= MIN_BUFFER else Pickled(blob)
+    return Pickled(serialize((args, kwargs))) if objects is None else objects.pickle_arguments((args, kwargs))
 
 
 def serialize(value: Any) -> bytes:
     """Pickle a value, objects of the main script included, which a worker could not import."""
-    if type(value) in _PLAIN_TYPES:
+    if type(value) in PLAIN_TYPES:
         return pickle.dumps(value, protocol=5)
     import cloudpickle
 

@@ -18,7 +18,8 @@ from hybrid_scheduler.processes import JobOutcome
 from hybrid_scheduler.runtime.backend import Backend, DeviceQueue
 from hybrid_scheduler.runtime.devices import DeviceSpec
 from hybrid_scheduler.runtime.jobs import Answer, Call
-from hybrid_scheduler.runtime.worker import CallRunner
+from hybrid_scheduler.runtime.objects import ObjectLostError, ObjectStore, Table, Token
+from hybrid_scheduler.runtime.worker import CallRunner, Outcome
 
 LOCAL = "local"
 ENVIRONMENT = {
@@ -32,8 +33,9 @@ TICK = 0.25  # seconds between two looks for devices that stay down
 CLOCK_TIMEOUT = 60.0  # seconds for an actor that is up to read its clock
 JOB_RETRIES = 3  # of a job whose node died
 JOBS_PER_CORE = 2  # with the cluster at once: enough to keep it busy, few enough to stop soon
-Request = tuple[int, tuple[int, bytes, bytes, float]]  # number of the call, and what its runner is called with
-Reply = tuple[int, tuple[int, float, float, bytes]]  # number, and outcome, start, end and payload
+GET_TIMEOUT = 60.0  # seconds for data that Ray believes to be there
+Request = tuple[int, tuple[int, bytes, bytes, float, Table | None]]  # number, and what its runner is called with
+Reply = tuple[int, Outcome, Any]  # number, outcome, and where its buffers are: None, sizes, or a reference and sizes
 
 
 def import_ray() -> Any:
@@ -79,15 +81,79 @@ class DeviceActor:
         sys.path += [path for path in paths if path not in sys.path]
         kind, _, number = spec.torch_device.partition(":")
         # Ray hides all GPUs but the one that it gave to this actor, which is number 0 here.
-        self._runner = CallRunner(f"{kind}:0" if number else kind, spec.slowdown, spec.slope)
+        self._runner = CallRunner(f"{kind}:0" if number else kind, spec.slowdown, spec.slope, open_in_ray)
 
     def read_clock(self) -> tuple[float, int]:
         """Return the time by the clock of the answers, and the number of this process."""
         return time.perf_counter(), os.getpid()
 
     def run(self, batch: list[Request]) -> list[Reply]:
-        """Run calls one after another."""
-        return [(number, self._runner.run(*call)) for number, call in batch]
+        """Run calls one after another; large results of small calls are this actor's own."""
+        replies = list[Reply]()
+        for number, call in batch:
+            found = self._runner.run(*call)
+            token = put_into_ray(found.buffers) if found.buffers else None
+            replies.append((number, found._replace(buffers=()), token))
+        return replies
+
+    def run_one(self, request: Request) -> tuple[Reply, list[Any] | None]:
+        """Run a call; its large result is returned by itself, so that it outlives this actor."""
+        number, call = request
+        found = self._runner.run(*call)
+        arrays = as_arrays(found.buffers) if found.buffers else None
+        sizes = tuple(each.nbytes for each in arrays) if arrays else None
+        return (number, found._replace(buffers=()), sizes), arrays
+
+
+def as_arrays(buffers: Sequence[Any]) -> list[Any]:
+    """Return buffers as arrays, which Ray writes into its store without pickling them."""
+    import numpy as np
+
+    return [np.frombuffer(each, np.uint8) for each in buffers]
+
+
+def put_into_ray(buffers: Sequence[Any]) -> Token:
+    """Write buffers into Ray's object store."""
+    arrays = as_arrays(buffers)
+    return import_ray().put(arrays), tuple(each.nbytes for each in arrays)
+
+
+def open_in_ray(token: Token) -> Sequence[Any]:
+    """Return buffers from Ray's object store, fetched from another node if they are there; they are read-only."""
+    ray = import_ray()
+    try:
+        arrays: list[Any] = ray.get(token[0], timeout=GET_TIMEOUT)
+    except (ray.exceptions.ObjectLostError, ray.exceptions.GetTimeoutError) as error:
+        raise ObjectLostError(f"an object is gone from Ray's store ({type(error).__name__})") from None
+    return arrays
+
+
+class RayStore(ObjectStore):
+    """Ray's object store: Ray counts the references, spills to disk and moves data between nodes."""
+
+    def write(self, buffers: Sequence[Any]) -> Token:
+        """Write a segment."""
+        return put_into_ray(buffers)
+
+    def open(self, token: Token) -> Sequence[Any]:
+        """Return the buffers of a segment."""
+        return open_in_ray(token)
+
+    def exists(self, token: Token) -> bool:
+        """Whether a segment can be read; a lost one is known by that alone."""
+        try:
+            open_in_ray(token)
+        except ObjectLostError:
+            return False
+        return True
+
+    def remove(self, token: Token) -> None:
+        """Leave it to Ray, which notices that the reference is gone."""
+
+    def close(self) -> None:
+        """Keep what futures still refer to in this process."""
+        for segment in list(self._segments):
+            segment.keep()
 
 
 class RayBackend(Backend):
@@ -102,13 +168,15 @@ class RayBackend(Backend):
         devices: Sequence[DeviceSpec],
         address: Annotated[str, "of a cluster such as 10.0.0.1:6379; a local one is started if it is empty"] = "",
     ) -> None:
-        super().__init__(devices)
+        self.objects: RayStore
+        super().__init__(devices, RayStore())
         self._address = address
         self._actors: list[Any] = [None] * len(self.devices)
         self._pids = [0] * len(self.devices)
         self._clock_offsets = [0.0] * len(self.devices)  # to add to an actor's clock
         self._due: dict[int, float] = {}  # when the actor of a device is to be created again
         self._replies: SimpleQueue[tuple[DeviceQueue, Any, Any] | None] = SimpleQueue()
+        self._contents: dict[int, Any] = {}  # references to what calls return beside their reply, by their number
         self._started_ray = False
         self._thread = threading.Thread(target=self._run, name="ray-backend", daemon=True)
 
@@ -139,11 +207,18 @@ class RayBackend(Backend):
     def _send_batch(self, queue: DeviceQueue, calls: list[Call]) -> None:
         actor = self._actors[queue.device]
         for _, together in groupby(calls, lambda call: call.batch):
-            batch = [
-                (call.number, (*queue.functions.refer(call.function), call.pickle_arguments(), call.intensity))
-                for call in together
-            ]
-            self._await_reply(queue, actor, actor.run.remote(batch))
+            batch = [self._create_request(queue, call) for call in together]
+            if len(batch) > 1:
+                self._await_reply(queue, actor, actor.run.remote(batch))
+                continue
+            reply, content = actor.run_one.options(num_returns=2).remote(batch[0])
+            self._contents[batch[0][0]] = content
+            self._await_reply(queue, actor, reply)
+
+    def _create_request(self, queue: DeviceQueue, call: Call) -> Request:
+        arguments = call.pickle_arguments(self.objects)
+        slot, function = queue.functions.refer(call.function)
+        return call.number, (slot, function, arguments.blob, call.intensity, arguments.table)
 
     def _run(self) -> None:
         while not self._is_closing:
@@ -165,12 +240,16 @@ class RayBackend(Backend):
         elif not queue.is_up:
             self._synchronize_clock(queue, actor)
         else:
-            offset = self._clock_offsets[queue.device]
-            answers = [
-                (number, Answer(outcome, start + offset, end + offset, payload))
-                for number, (outcome, start, end, payload) in future.result()
-            ]
-            self._on_answers(queue, answers)
+            found = future.result()
+            replies: list[Reply] = found if isinstance(found, list) else [found]
+            self._on_answers(queue, [self._read_reply(queue, *each) for each in replies])
+
+    def _read_reply(self, queue: DeviceQueue, number: int, found: Outcome, where: Any) -> tuple[int, Answer]:
+        offset, content = self._clock_offsets[queue.device], self._contents.pop(number, None)
+        is_own = where is not None and isinstance(where[0], int)
+        segments = () if where is None else (self.objects.adopt((content, where) if is_own else where),)
+        times = found.start + offset, found.end + offset
+        return number, Answer(found.outcome, *times, found.payload, segments, found.load_seconds)
 
     def _synchronize_clock(self, queue: DeviceQueue, actor: Any) -> None:
         """Compare clocks with a new actor, then let it work."""
@@ -199,6 +278,7 @@ class RayBackend(Backend):
         ray = import_ray()
         if not ray.is_initialized():
             return
+        self.objects.close()
         for actor in self._actors:
             if actor is not None:
                 ray.kill(actor)

@@ -9,15 +9,27 @@ import os
 import pickle
 import struct
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from hybrid_scheduler.processes import Channel
-from hybrid_scheduler.runtime.jobs import ERROR, VALUE, serialize, serialize_error
+from hybrid_scheduler.runtime.jobs import ERROR, MISSING, PLAIN_TYPES, VALUE, serialize_error
+from hybrid_scheduler.runtime.objects import (
+    MIN_BUFFER,
+    ObjectLostError,
+    SegmentFiles,
+    Table,
+    Token,
+    dump_value,
+    load_arguments,
+)
 
-REQUEST = struct.Struct("<qdHQ")  # number, intensity, slot and length of the function, 0 if the worker has it
-ANSWER = struct.Struct("<qBdd")  # number, outcome, start, end
+REQUEST = struct.Struct("<qdHQI?")
+"""Number, intensity, slot and length of the function, 0 if the worker has it, length of the table of segments, and
+whether large buffers of the result go to disk."""
+ANSWER = struct.Struct("<qBddddI")
+"""Number, outcome, start, end, seconds to load the arguments and to store the result, length of its token."""
 READY = -1  # number of the first message, sent when the worker can take calls
 SCHEDSTAT = Path("/proc/thread-self/schedstat")
 """Linux: nanoseconds that the thread ran, nanoseconds that it waited for a core, and how often it ran."""
@@ -29,52 +41,88 @@ def current_device() -> str:
     return _devices[-1] if _devices else "cpu"
 
 
-def serve_calls(channel: Channel, cores: list[int], torch_device: str, slowdown: float, slope: float) -> None:
+class Outcome(NamedTuple):
+    """What came of a call; `buffers` are the large ones of its value."""
+
+    outcome: int
+    start: float
+    end: float
+    load_seconds: float
+    payload: bytes
+    buffers: Sequence[Any] = ()
+
+
+def serve_calls(
+    channel: Channel, cores: list[int], torch_device: str, slowdown: float, slope: float, folders: list[str]
+) -> None:
     """Run calls until the parent closes the channel; an answer is sent before the next call begins."""
     if cores:
         os.sched_setaffinity(0, cores)
-    runner = CallRunner(torch_device, slowdown, slope)
-    channel.send([ANSWER.pack(READY, VALUE, 0.0, 0.0)])
-    head = REQUEST.size
+    files = SegmentFiles(*folders, str(os.getpid()))
+    runner = CallRunner(torch_device, slowdown, slope, lambda token: files.open(*token))
+    channel.send([ANSWER.pack(READY, VALUE, 0.0, 0.0, 0.0, 0.0, 0)])
     for message in channel.messages():
-        number, intensity, slot, length = REQUEST.unpack_from(message)
-        function, arguments = message[head : head + length], memoryview(message)[head + length :]
-        outcome, start, end, payload = runner.run(slot, function, arguments, intensity)
-        channel.send([ANSWER.pack(number, outcome, start, end) + payload])
+        number, intensity, slot, length, table_length, to_disk = REQUEST.unpack_from(message)
+        begin = REQUEST.size + length
+        function, view = message[REQUEST.size : begin], memoryview(message)
+        table = pickle.loads(view[begin : begin + table_length]) if table_length else None  # noqa: S301  # our parent's
+        found = runner.run(slot, function, view[begin + table_length :], intensity, table)
+        channel.send([_store_outcome(number, found, files, to_disk)])
+
+
+def _store_outcome(number: int, found: Outcome, files: SegmentFiles, to_disk: bool) -> bytes:
+    """Write the buffers of a value into a segment and return the answer."""
+    token, seconds = b"", 0.0
+    if found.buffers:
+        begin = time.perf_counter()
+        try:
+            token = pickle.dumps(files.write(found.buffers, to_disk))
+        except OSError as error:
+            found = found._replace(outcome=ERROR, payload=serialize_error(error))
+        seconds = time.perf_counter() - begin
+    head = ANSWER.pack(number, found.outcome, found.start, found.end, found.load_seconds, seconds, len(token))
+    return b"".join((head, token, found.payload))
 
 
 class CallRunner:
     """Runs calls on one device, an emulated one if `slowdown` is above 0."""
 
-    def __init__(self, torch_device: str, slowdown: float, slope: float) -> None:
-        self._slowdown, self._slope = slowdown, slope
+    def __init__(
+        self, torch_device: str, slowdown: float, slope: float, open_segment: Callable[[Token], Sequence[Any]]
+    ) -> None:
+        self._slowdown, self._slope, self._open_segment = slowdown, slope, open_segment
         self._synchronize = _find_synchronize(torch_device)
         self._core_wait = 0.0  # at the start of the call
         self._functions: dict[int, Callable[..., Any] | bytes] = {}  # by slot; bytes until they are first called
         _devices.append(torch_device)
 
     def run(
-        self, slot: int, function: bytes, arguments: bytes | memoryview, intensity: float
-    ) -> tuple[int, float, float, bytes]:
-        """Run a call; return outcome, start, end and the pickled value or exception.
+        self, slot: int, function: bytes, arguments: bytes | memoryview, intensity: float, table: Table | None = None
+    ) -> Outcome:
+        """Run a call; the payload is the pickled value or exception.
 
         A function comes once, and is called by its slot from then on, until another one takes that.
         """
         if function:
             self._functions[slot] = function
-        start = time.perf_counter()
-        self._core_wait = _read_core_wait() if self._slowdown > 0 else 0.0
+        begin = start = time.perf_counter()
         try:
-            args, kwargs = pickle.loads(arguments)  # noqa: S301  # from our own parent
+            args, kwargs = load_arguments(arguments, table, self._open_segment)
+            self._core_wait = _read_core_wait() if self._slowdown > 0 else 0.0
+            start = time.perf_counter()
             value = self._load_function(slot)(*args, **kwargs)
             self._synchronize()
+        except ObjectLostError as error:
+            if start == begin:
+                return Outcome(MISSING, start, start, 0.0, serialize_error(error))
+            return Outcome(ERROR, start, self._finish(start, intensity), start - begin, serialize_error(error))
         except BaseException as error:  # noqa: BLE001  # anything that a task raises belongs to its caller
-            return ERROR, start, self._finish(start, intensity), serialize_error(error)
+            return Outcome(ERROR, start, self._finish(start, intensity), start - begin, serialize_error(error))
         end = self._finish(start, intensity)
         try:
-            return VALUE, start, end, serialize(value)
+            return Outcome(VALUE, start, end, start - begin, *_dump_result(value))
         except BaseException as error:  # noqa: BLE001  # third-party reduce methods may raise anything
-            return ERROR, start, end, serialize_error(error)
+            return Outcome(ERROR, start, end, start - begin, serialize_error(error))
 
     def _load_function(self, slot: int) -> Callable[..., Any]:
         function = self._functions[slot]
@@ -94,6 +142,14 @@ class CallRunner:
             return end
         time.sleep(rest)
         return time.perf_counter()
+
+
+def _dump_result(value: Any) -> tuple[bytes, Sequence[Any]]:
+    """Pickle a result; plain ones the quick way."""
+    if type(value) not in PLAIN_TYPES:
+        return dump_value(value)
+    blob = pickle.dumps(value, protocol=5)
+    return (blob, ()) if len(blob) < MIN_BUFFER else (b"", [blob])
 
 
 def time_factor(slowdown: float, slope: float, intensity: float) -> float:
