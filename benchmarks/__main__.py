@@ -27,6 +27,7 @@ BENCHMARKS = {
     "dqn_decision": "learners:dqn_decision",
     "dqn_learning": "dqn_learning:dqn_learning",
     "dqn_gradient": "dqn_learning:dqn_gradient",
+    "vector_env": "vector_env:vector_env",
     "live_decisions": "live_decisions:live_decisions",
     "recorder_vs_raw": "recorder:recorder_vs_raw",
     "engine_speed": "live:engine_speed",

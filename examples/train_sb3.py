@@ -1,4 +1,7 @@
-"""Train a Stable-Baselines3 agent on `HybridScheduler-v0` and race it with eft and greedy on unseen workloads."""
+"""Train a Stable-Baselines3 agent and race it with eft and greedy on unseen workloads.
+
+DQN learns on `HybridScheduler-v0`, PPO on many episodes at once (`HybridSchedulerVector-v0`).
+"""
 
 # ruff: noqa: T201  # an example that prints what it finds
 
@@ -9,15 +12,18 @@ import sys
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+
 from hybrid_scheduler import registry
 from hybrid_scheduler.bounds.makespan import lower_bound
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
-from hybrid_scheduler.env import SchedulingEnv, policy_from
+from hybrid_scheduler.env import SchedulingEnv, SchedulingVectorEnv, policy_from
 from hybrid_scheduler.schedulers.scheduler import Scheduler
 from hybrid_scheduler.workloads.generator import WorkloadGenerator
 
 UNSEEN = range(1000, 1005)  # seeds of the race
 TASKS, LOAD = 500, 1.2
+PLACES = 32  # episodes side by side
 
 
 def main() -> None:
@@ -37,13 +43,58 @@ def main() -> None:
 
 def trained(library: Any, algorithm: str, steps: int) -> Any:
     """Return a model after `steps` decisions."""
-    env = SchedulingEnv(num_tasks=TASKS, load=LOAD)
     if algorithm == "dqn":
         figures = {"learning_starts": 1000, "learning_rate": 5e-4, "exploration_fraction": 0.5, "gamma": 0.9}
+        env = SchedulingEnv(num_tasks=TASKS, load=LOAD)
         model = library.DQN("MlpPolicy", env, seed=0, batch_size=128, target_update_interval=1000, **figures)
     else:
-        model = library.PPO("MlpPolicy", env, seed=0, gamma=0.9, n_steps=1000, batch_size=100, device="cpu")
+        envs = adapt(library, SchedulingVectorEnv(PLACES, num_tasks=TASKS, load=LOAD, copy=True))
+        model = library.PPO("MlpPolicy", envs, gamma=0.9, n_steps=64, batch_size=512, device="cpu")
     return model.learn(steps)
+
+
+def adapt(library: Any, env: SchedulingVectorEnv) -> Any:
+    """Return a vector environment of Gymnasium as one of Stable-Baselines3."""
+
+    class Adapted(library.common.vec_env.VecEnv):  # type: ignore[misc,name-defined]  # known at run time only
+        """Passes actions and observations on."""
+
+        def __init__(self) -> None:
+            super().__init__(env.num_envs, env.single_observation_space, env.single_action_space)
+
+        def reset(self) -> Any:
+            return env.reset(seed=0)[0]
+
+        def step_async(self, actions: Any) -> None:
+            self._answer = env.step(actions)
+
+        def step_wait(self) -> Any:
+            seen, rewards, ended, _, info = self._answer
+            infos: list[dict[str, Any]] = [{} for _ in range(env.num_envs)]
+            for place in np.flatnonzero(ended):
+                final = {name: info["final_info"][name][place] for name in ("return", "length")}
+                infos[place] = {
+                    "terminal_observation": info["final_obs"][place],
+                    "episode": {"r": float(final["return"]), "l": int(final["length"])},
+                }
+            return seen, rewards.astype(np.float32), ended, infos
+
+        def close(self) -> None:
+            env.close()
+
+        def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+            return [getattr(env, attr_name, None)] * env.num_envs
+
+        def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+            setattr(env, attr_name, value)
+
+        def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:
+            raise NotImplementedError(method_name)
+
+        def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
+            return [False] * env.num_envs
+
+    return Adapted()
 
 
 def race(agent: Scheduler) -> None:

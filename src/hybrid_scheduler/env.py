@@ -21,12 +21,18 @@ is for each device log1p(seconds left / typical) / 5, its kind, and whether it i
 position whether a task is there, whether it fits, size / 10000, compute_intensity, memory / 5000 and
 log1p(age / typical) / 5. The reward of a pick is −turnaround / (mean of the tasks' shortest times), of none 0: the
 return is minus the sum of all turnarounds.
+
+`HybridSchedulerVector-v0` and `HybridSchedulerPickVector-v0`, for `gymnasium.make_vec`, step many episodes in one
+compiled call (`learning/episodes.py`), with the observations and masks of the single environments. The reward is
+−(turnaround + energy · joules + cost · dollars) / (mean of the tasks' shortest times): `energy` and `cost` are the
+seconds that a joule and a dollar are worth. Episodes are workloads of a pool that is drawn when the environment is
+made.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 import gymnasium
 import numpy as np
@@ -41,8 +47,9 @@ from hybrid_scheduler.core.placements import RAN, Placements, concatenate_placem
 from hybrid_scheduler.core.simulator import OrderedStream, VirtualMultiGPU
 from hybrid_scheduler.core.tasks import Floats, Tasks
 from hybrid_scheduler.core.view import TaskView, View
-from hybrid_scheduler.errors import InputError, unknown_name
-from hybrid_scheduler.learning.dqn import MAX_COST, QUEUE_PENALTY, REWARDS
+from hybrid_scheduler.errors import InputError, check_number, unknown_name
+from hybrid_scheduler.learning.dqn import QUEUE_PENALTY, REWARDS
+from hybrid_scheduler.learning.episodes import MAX_COST, MAX_ENTRY, Actions, Episodes, PickingEpisodes, Workload
 from hybrid_scheduler.schedulers.scheduler import Scheduler
 from hybrid_scheduler.workloads.generator import WorkloadGenerator, find_preset
 
@@ -52,9 +59,9 @@ Info = dict[str, Any]
 Predict = Callable[..., tuple[Any, Any]]
 
 ENV_ID, PICK_ID = "HybridScheduler-v0", "HybridSchedulerPick-v0"
+VECTOR_ID, PICK_VECTOR_ID = "HybridSchedulerVector-v0", "HybridSchedulerPickVector-v0"
 OPTIONS = ("preset", "num_tasks", "load", "tasks")
 TYPICAL = 0.1  # seconds: the mean task of the preset `mixed` on its fastest device
-MAX_ENTRY = 10.0  # largest entry of an observation
 SEARCH_STEPS = 100  # for the bound of an episode's turnaround
 
 
@@ -419,6 +426,92 @@ class PickingEnv(SchedulingEnv):
         return episode.mask
 
 
+class SchedulingVectorEnv(gymnasium.vector.VectorEnv[Any, Actions, npt.NDArray[Any]]):
+    """`num_envs` episodes of `HybridScheduler-v0` in one compiled call; a place whose episode ends begins another.
+
+    The seed of `reset` says which workloads of the pool follow each other at every place; `seed` here which
+    workloads those are: those that `WorkloadGenerator(seed)`, `seed + 1` … draw, unless `workloads` are given, each
+    with its cluster. Observations, masks, rewards and ends are arrays that the next step overwrites, unless `copy`.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"autoreset_mode": gymnasium.vector.AutoresetMode.SAME_STEP}  # type: ignore[misc]  # theirs is no class variable
+    _kind: ClassVar[type[Episodes]] = Episodes
+
+    def __init__(
+        self,
+        num_envs: int = 64,
+        preset: str = "mixed",
+        num_tasks: int = 200,
+        load: float | None = None,
+        cluster: Cluster | None = None,
+        pool: int = 64,
+        seed: int = 0,
+        workloads: Sequence[Workload] | None = None,
+        typical: float = TYPICAL,
+        copy: bool = False,
+        **options: Any,
+    ) -> None:
+        _check_preset(preset)
+        check_number("pool", pool, 1, 10**6, whole=True)
+        if workloads is None:
+            machine = cluster or Cluster.default()
+            drawn = (WorkloadGenerator(seed + number) for number in range(pool))
+            workloads = [
+                (each.generate_preset(preset, num_tasks, load=load, cluster=machine), machine) for each in drawn
+            ]
+        self.workloads = list(workloads)
+        self.episodes = self._kind(self.workloads, num_envs, scale=float(typical), **options)
+        self.num_envs, self._copy = num_envs, copy
+        entries, actions = self.episodes.seen.shape[1], self.episodes.mask.shape[1]
+        self.single_action_space = gymnasium.spaces.Discrete(actions)
+        self.single_observation_space = gymnasium.spaces.Box(0.0, MAX_ENTRY, (entries,), np.float32)
+        self.action_space = gymnasium.vector.utils.batch_space(self.single_action_space, num_envs)
+        self.observation_space = gymnasium.vector.utils.batch_space(self.single_observation_space, num_envs)
+        self._truncated = np.zeros(num_envs, np.bool_)
+        self._mask: Mask = self.episodes.mask.view(np.int8)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Observation, Info]:
+        """Begin all episodes anew; without a seed with the next of the last seed's sequence."""
+        if options:
+            raise unknown_name("option of reset:", next(iter(options)), ("none: give them when it is made",))
+        super().reset(seed=seed)
+        self.episodes.seed(int(self.np_random.integers(2**63)) if seed is None else seed)
+        return self._share(self.episodes.seen), {"action_mask": self._share(self._mask)}
+
+    def step(self, actions: Actions) -> tuple[Observation, Floats, npt.NDArray[Any], npt.NDArray[Any], Info]:
+        """Decide once in every episode; `info["final_info"]` has return and length of those that ended."""
+        taken = np.asarray(actions, np.int64)
+        if taken.shape != (self.num_envs,) or taken.min() < 0 or taken.max() >= self._mask.shape[1]:
+            raise InputError(
+                f"actions are {actions!r}, expected {self.num_envs} numbers from 0 to {self._mask.shape[1] - 1}"
+            )
+        episodes = self.episodes
+        episodes.step(taken)
+        info: Info = {"action_mask": self._share(self._mask)}
+        if episodes.ended.any():
+            ended = episodes.ended.copy()
+            final = {"return": episodes.last_return.copy(), "length": episodes.last_length.copy()}
+            # After its last decision an episode shows nothing, as in the single environment.
+            info |= {"final_obs": np.zeros_like(episodes.seen), "_final_obs": ended}
+            info |= {"final_info": final, "_final_info": ended}
+        return (
+            self._share(episodes.seen),
+            self._share(episodes.reward),
+            self._share(episodes.ended),
+            self._truncated,
+            info,
+        )
+
+    def _share(self, array: Any) -> Any:
+        return array.copy() if self._copy else array
+
+
+class PickingVectorEnv(SchedulingVectorEnv):
+    """`num_envs` episodes of `HybridSchedulerPick-v0` in one compiled call."""
+
+    _kind = PickingEpisodes
+
+
 class _ModelPolicy(Scheduler):
     """Takes the action of a trained model."""
 
@@ -444,6 +537,9 @@ def register() -> None:
     for name, target in ((ENV_ID, "SchedulingEnv"), (PICK_ID, "PickingEnv")):
         if name not in gymnasium.registry:
             gymnasium.register(id=name, entry_point=f"hybrid_scheduler.env:{target}")
+    for name, target in ((VECTOR_ID, "SchedulingVectorEnv"), (PICK_VECTOR_ID, "PickingVectorEnv")):
+        if name not in gymnasium.registry:
+            gymnasium.register(id=name, vector_entry_point=f"hybrid_scheduler.env:{target}")
 
 
 register()

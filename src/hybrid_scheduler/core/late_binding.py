@@ -150,6 +150,27 @@ def simulate_late_binding(
 
 
 @jitable
+def find_idle(waiting: Waiting, view: View, idle: Floats) -> None:
+    """Find the largest memory of an idle device of every class; -1 where none is idle."""
+    idle[:] = -1.0
+    for device in range(len(view.free)):
+        if waiting.running[device] < 0 and view.running_end[device] <= waiting.now:
+            idle[view.device_class[device]] = max(idle[view.device_class[device]], view.memory[device])
+
+
+@jitable
+def runs_fastest(seconds: Floats, memory: float, device: int, view: View, idle: Floats) -> bool:
+    """Whether a device can run a task of so many seconds by class, and none that is idle would run it faster."""
+    own = seconds[view.device_class[device]]
+    if memory > view.memory[device] or not np.isfinite(own):
+        return False
+    faster = False
+    for kind in range(len(idle)):
+        faster |= seconds[kind] < own and memory <= idle[kind]
+    return not faster
+
+
+@jitable
 def next_event_time(
     step: int, queue: Queue, steps: int, clocks: Clocks, out: PlacementColumns, queues: OrderedQueues
 ) -> float:

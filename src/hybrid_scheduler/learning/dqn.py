@@ -31,6 +31,7 @@ from torch import Tensor, nn
 from hybrid_scheduler.bounds.makespan import find_prices
 from hybrid_scheduler.core.tasks import Floats, Ints
 from hybrid_scheduler.learning.durations import DurationModel, DurationObservation, DurationTrainer
+from hybrid_scheduler.learning.episodes import MAX_COST
 
 Float32s = npt.NDArray[np.float32]
 Bools = npt.NDArray[np.bool_]
@@ -40,7 +41,6 @@ REWARDS = ("price", "turnaround", "execution")
 QUEUE_PENALTY = 0.02  # how much dearer a second gets per mean task that its queue is longer than the mean
 PRICE_WINDOW, PRICE_INTERVAL = 1000, 10  # tasks that prices are computed from, and between two computations
 MIN_STEPS = 8.0  # gradient steps taken together: a long run of steps takes less time than many short ones
-MAX_COST = 50.0  # in mean tasks: one terrible decision must not drown all others
 DRIFT_FACTOR, DRIFT_FLOOR = 8.0, 0.5  # relative errors above factor × their mean, and above the floor, are drift
 DRIFT_TASKS = 100  # tasks for which the agent reacts to drift: it explores more, and …
 DRIFT_EPSILON, DRIFT_SPEEDUP = 0.1, 256.0  # … takes up to so many times the gradient steps, most of them at once

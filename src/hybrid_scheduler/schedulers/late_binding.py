@@ -20,7 +20,7 @@ from typing import Annotated
 import numpy as np
 
 from hybrid_scheduler.core.compiler import compiled, jitable
-from hybrid_scheduler.core.late_binding import Waiting
+from hybrid_scheduler.core.late_binding import Waiting, find_idle, runs_fastest
 from hybrid_scheduler.core.tasks import Floats, Ints, Tasks
 from hybrid_scheduler.core.view import View
 from hybrid_scheduler.errors import InputError
@@ -44,25 +44,9 @@ class LateBinding(EarliestFinish):
 
 
 @jitable
-def find_idle(waiting: Waiting, view: View, idle: Floats) -> None:
-    """Find the largest memory of an idle device of every class."""
-    idle[:] = -1.0
-    for device in range(len(view.free)):
-        if waiting.running[device] < 0 and view.running_end[device] <= waiting.now:
-            idle[view.device_class[device]] = max(idle[view.device_class[device]], view.memory[device])
-
-
-@jitable
 def may_take(row: int, device: int, waiting: Waiting, view: View, idle: Floats) -> bool:
     """Whether a device can run a task and none is idle that would run it faster."""
-    seconds, memory = waiting.times[row], waiting.memory_required[row]
-    own = seconds[view.device_class[device]]
-    if memory > view.memory[device] or not np.isfinite(own):
-        return False
-    faster = False
-    for kind in range(len(idle)):
-        faster |= seconds[kind] < own and memory <= idle[kind]
-    return not faster
+    return runs_fastest(waiting.times[row], waiting.memory_required[row], device, view, idle)
 
 
 class GeneralizedCmu(LateBinding):

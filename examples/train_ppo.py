@@ -1,0 +1,116 @@
+"""Masked PPO on late binding in one file: rollouts, advantages, clipped updates, nothing hidden.
+
+`HybridSchedulerPickVector-v0` asks what an idle device takes of the tasks that wait; a small network learns it.
+"""
+
+# ruff: noqa: T201  # an example that prints what it finds
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import gymnasium
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.distributions import Categorical
+
+import hybrid_scheduler.env  # registers the environments
+
+PLACES, STEPS, EPOCHS, BATCH = 64, 128, 4, 2048
+GAMMA, LAMBDA, CLIP, ENTROPY, RATE = 0.99, 0.95, 0.2, 0.01, 1e-3
+
+
+class Agent(nn.Module):
+    """Scores the positions and estimates the return."""
+
+    def __init__(self, entries: int, actions: int) -> None:
+        super().__init__()
+        self.body = nn.Sequential(nn.Linear(entries, 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh())
+        self.actor, self.critic = nn.Linear(64, actions), nn.Linear(64, 1)
+
+    def forward(self, seen: Tensor, mask: Tensor) -> tuple[Categorical, Tensor]:
+        """Return the distribution over allowed actions, and the value."""
+        hidden = self.body(seen)
+        logits = self.actor(hidden).masked_fill(~mask, -1e9)
+        return Categorical(logits=logits), self.critic(hidden)[:, 0]  # type: ignore[no-untyped-call]  # torch's
+
+
+def main() -> None:
+    """Read the options, train, print the mean return of the episodes that ended."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--steps", type=int, default=500_000, help="decisions to learn from")
+    options = parser.parse_args()
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+    env: Any = gymnasium.make_vec(
+        hybrid_scheduler.env.PICK_VECTOR_ID, num_envs=PLACES, num_tasks=100, load=1.2, window=8
+    )
+    agent = Agent(env.single_observation_space.shape[0], env.single_action_space.n)
+    optimizer = torch.optim.Adam(agent.parameters(), RATE)
+    seen, info = env.reset(seed=0)
+    for update in range(max(1, options.steps // (PLACES * STEPS))):
+        seen, info, rollout, returns = collect(env, agent, seen, info)
+        learn(agent, optimizer, rollout)
+        if returns:
+            print(f"{(update + 1) * PLACES * STEPS:9,} decisions: mean return {np.mean(returns):8.1f}")
+
+
+def collect(env: Any, agent: Agent, seen: Any, info: Any) -> tuple[Any, Any, dict[str, Tensor], list[float]]:
+    """Play `STEPS` decisions at every place; return what was seen, done and gained, with advantages."""
+    kept: dict[str, list[Tensor]] = {
+        name: [] for name in ("seen", "mask", "action", "chance", "value", "reward", "end")
+    }
+    returns: list[float] = []
+    for _ in range(STEPS):
+        now, mask = torch.tensor(seen), torch.tensor(info["action_mask"], dtype=torch.bool)  # copies: steps overwrite
+        with torch.no_grad():
+            distribution, value = agent(now, mask)
+            action = distribution.sample()
+        seen, reward, ended, _, info = env.step(action.numpy())
+        if "final_info" in info:
+            returns += info["final_info"]["return"][info["_final_info"]].tolist()
+        columns = (now, mask, action, distribution.log_prob(action), value, torch.tensor(reward), torch.tensor(ended))
+        for name, column in zip(kept, columns, strict=True):
+            kept[name].append(column)
+    rollout = {name: torch.stack(columns) for name, columns in kept.items()}
+    with torch.no_grad():
+        after = agent(torch.tensor(seen), torch.tensor(info["action_mask"], dtype=torch.bool))[1]
+    rollout["advantage"] = advantages(rollout, after)
+    return seen, info, {name: column.flatten(0, 1) for name, column in rollout.items()}, returns
+
+
+def advantages(rollout: dict[str, Tensor], after: Tensor) -> Tensor:
+    """Return generalised advantages (Schulman et al. 2016); nothing follows the end of an episode."""
+    found, gain = torch.zeros_like(rollout["value"]), torch.zeros_like(after)
+    for step in range(STEPS - 1, -1, -1):
+        goes_on = (~rollout["end"][step]).float()
+        following = rollout["value"][step + 1] if step + 1 < STEPS else after
+        error = rollout["reward"][step] + GAMMA * following * goes_on - rollout["value"][step]
+        gain = error.float() + GAMMA * LAMBDA * goes_on * gain
+        found[step] = gain
+    return found
+
+
+def learn(agent: Agent, optimizer: torch.optim.Optimizer, rollout: dict[str, Tensor]) -> None:
+    """Improve the clipped objective of PPO over a few epochs."""
+    goal = rollout["advantage"] + rollout["value"]
+    for _ in range(EPOCHS):
+        for rows in torch.randperm(len(goal)).split(BATCH):
+            distribution, value = agent(rollout["seen"][rows], rollout["mask"][rows])
+            ratio = (distribution.log_prob(rollout["action"][rows]) - rollout["chance"][rows]).exp()
+            gain = rollout["advantage"][rows]
+            gain = (gain - gain.mean()) / (gain.std() + 1e-8)
+            clipped = torch.minimum(ratio * gain, ratio.clamp(1 - CLIP, 1 + CLIP) * gain)
+            scale = goal.std() + 1e-8
+            worth = (((value - goal[rows]) / scale) ** 2).mean()
+            loss = -clipped.mean() + 0.5 * worth - ENTROPY * distribution.entropy().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            nn.utils.clip_grad_norm_(agent.parameters(), 0.5)
+            optimizer.step()
+
+
+if __name__ == "__main__":
+    main()
