@@ -46,6 +46,13 @@ def test_a_log_is_run_with_its_widths_in_windows_and_ranked() -> None:
     assert all(float(row["makespan_over_bound"]) >= 1 for row in rows)
 
 
+def test_a_picture_shows_the_first_window_and_not_a_filling() -> None:
+    done = hms("jobs", "log.swf", "-s", "fcfs,las", "--plot", "jobs.png")
+    assert (done.code, done.out.splitlines()[-1]) == (0, "wrote jobs.png"), done.err
+    assert Path("jobs.png").read_bytes().startswith(b"\x89PNG")
+    refused(hms("jobs", "pods.csv", "nodes.csv", "--fill", "1.1", "--plot", "p.png"), "with --fill nobody waits")
+
+
 def test_json_has_intervals_values_bounds_and_users() -> None:
     document = json.loads(hms("jobs", "log.swf", "-s", "f1", "--backfill", "easy", "--json").out)
     assert document["policies"]["f1+easy"]["bounded_slowdown"]["values"][0] >= 1

@@ -15,7 +15,7 @@ from hybrid_scheduler.errors import InputError
 if TYPE_CHECKING:
     from hybrid_scheduler.core.jobs import Jobs
     from hybrid_scheduler.core.machines import Machines
-    from hybrid_scheduler.studies.jobs import JobResult, PackingResult
+    from hybrid_scheduler.studies.jobs import JobResult, JobStudy, PackingResult
 
 DEFAULT_FILL_SEEDS = "10"
 
@@ -63,6 +63,10 @@ def jobs(
     csv: Annotated[
         Path | None, typer.Option("--csv", help="Write every measure of every window to this file.")
     ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option("--plot", help="Draw use, queue, slowdown by width and user of the first window."),
+    ] = None,
     list_policies: Annotated[bool, typer.Option("--list", help="List orders and fit rules, and stop.")] = False,
     json: options.Json = False,
 ) -> None:
@@ -76,6 +80,8 @@ def jobs(
     numbers = options.parse_seeds(seeds or (DEFAULT_FILL_SEEDS if fill or found is None else "1"))
     result: JobResult | PackingResult
     if fill is not None:
+        if plot:
+            raise InputError("--plot draws queues, and with --fill nobody waits: leave one of them out")
         if found is None or machines is None:
             raise InputError(f"--fill needs a list of pods and one of nodes, got {name}: give both files")
         fits = _parse(fit, registry.fits, tuple(registry.fits.featured))
@@ -97,7 +103,22 @@ def jobs(
         )
         with output.progress("running", quiet=json) as progress:
             result = studies.run_jobs(study, progress)
+        if plot:
+            _plot(study, plot)
     _print(result, csv, json)
+    if plot and not json:
+        typer.echo(f"wrote {plot}")
+
+
+def _plot(study: JobStudy, path: Path) -> None:
+    from hybrid_scheduler.reports.figures.jobs import plot_jobs
+    from hybrid_scheduler.reports.style import add_title, save_figure
+    from hybrid_scheduler.studies.jobs import schedule_window
+
+    case = study.cases()[0]
+    ax = plot_jobs(dict(schedule_window(study, case)), study.threshold)
+    add_title(ax, f"{study.name}, {case.title}: {len(case.jobs):,} jobs on {case.machines.describe()}, simulated")
+    save_figure(ax, path)
 
 
 def _print(result: JobResult | PackingResult, csv: Path | None, json: bool) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -238,12 +238,20 @@ def run_jobs(study: JobStudy, progress: Progress | None = None) -> JobResult:
     return JobResult(study, tuple(outcomes), len(cases[0].jobs), cases[0].machines.describe())
 
 
+def schedule_window(study: JobStudy, case: Case) -> Iterator[tuple[str, Schedule]]:
+    """Yield the name of every policy and its schedule of a window."""
+    for policy, (order, backfill, fit) in study.policies.items():
+        yield (
+            policy,
+            _run_policy(study, case, registry.job_orders.create(order), backfill, registry.fits.create(fit)),
+        )
+
+
 def _run_window(study: JobStudy, case: Case) -> JobOutcome:
     jobs, machines = case.jobs, case.machines
     bound = area_bound(jobs, machines)
     measures, users = {}, {}
-    for policy, (order, backfill, fit) in study.policies.items():
-        found = _run_policy(study, case, registry.job_orders.create(order), backfill, registry.fits.create(fit))
+    for policy, found in schedule_window(study, case):
         measures[policy] = measure_jobs(found, bound.end - float(jobs.arrival.min()), study.threshold)
         users[policy] = measure_users(found, study.threshold)
     return JobOutcome(case.title, bound, verify_area_bound(bound, jobs, machines), measures, users)
