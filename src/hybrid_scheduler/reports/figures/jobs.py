@@ -29,6 +29,8 @@ def plot_jobs(schedules: Mapping[str, Schedule], threshold: float = THRESHOLD) -
 
     Policies that interrupt jobs are left out of the upper ones: when each of their jobs ran is not kept.
     """
+    from matplotlib.ticker import NullFormatter
+
     panels: list[Axes] = list(create_figure(4.6).subplots(2, 2).flat)
     for number, (policy, schedule) in enumerate(schedules.items()):
         style: dict[str, Any] = {"color": f"C{number % 10}", "linestyle": DASHES[number // 10 % len(DASHES)]}
@@ -54,8 +56,10 @@ def plot_jobs(schedules: Mapping[str, Schedule], threshold: float = THRESHOLD) -
     set_log_x(panels[2], jobs.width.tolist())
     for panel in panels[2:]:
         panel.set_yscale("log")
-        for axis_format in (panel.yaxis.set_major_formatter, panel.yaxis.set_minor_formatter):
-            axis_format(lambda value, _: f"{value:g}")
+        panel.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        low, high = panel.get_ylim()
+        between = (lambda value, _: f"{value:g}") if high < 10 * low else NullFormatter()
+        panel.yaxis.set_minor_formatter(between)
     panels[1].legend(*panels[2].get_legend_handles_labels(), loc="center left", bbox_to_anchor=(1.0, 0.5))
     return panels[0]
 
