@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any
 
-from hybrid_scheduler.runtime.jobs import CONTAINERS, Job, TaskFuture, replace_inside, search_containers
+from hybrid_scheduler.runtime.jobs import CONTAINERS, Job, TaskFuture, note_number, replace_inside, search_containers
 
 CreateJob = Callable[[tuple[Any, ...], dict[str, Any]], Job]
 
@@ -87,6 +87,8 @@ class DeferredCall:
                 failed = error.with_traceback(None)
             else:
                 job.future = future
+                job.parents = tuple(each.number for each in awaited if isinstance(each, TaskFuture))
+                note_number(job)
                 return job
         if future.set_running_or_notify_cancel():
             future.set_exception(failed)

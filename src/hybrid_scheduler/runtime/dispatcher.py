@@ -45,6 +45,7 @@ from hybrid_scheduler.runtime.jobs import (
     TaskFuture,
     WorkerLostError,
     create_job_again,
+    note_number,
 )
 from hybrid_scheduler.runtime.measured_times import MeasuredTimes
 from hybrid_scheduler.runtime.objects import ObjectLostError, ObjectStore, StoredObject
@@ -326,6 +327,7 @@ class Dispatcher:
         self._held: dict[str, deque[Job]] = {}  # by task: until one of that task has ended
         self._dispatched: dict[int, Job] = {}  # decided on, not ended
         self._ended: deque[Job] = deque()  # whose futures are not resolved yet
+        self._submitted = 0
         self._unresolved = 0  # jobs in `_ended` or being resolved by some thread
         self._deferred: set[DeferredCall] = set()  # that wait for arguments
         self._released: deque[DeferredCall] = deque()  # whose arguments are there
@@ -353,9 +355,12 @@ class Dispatcher:
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         options: CallOptions = DEFAULT_OPTIONS,
+        arrival: float | None = None,
     ) -> Job:
-        """Return the job of a call that arrives now."""
+        """Return the job of a call that is ready now, and arrived now unless that was before."""
         job = task.create_job(next(self._job_numbers), args, kwargs, self.now)
+        job.arrival = job.arrival if arrival is None else arrival
+        note_number(job)
         if options is not DEFAULT_OPTIONS:
             job.options, job.retries = options, options.retries
             job.memory = job.memory if options.memory is None else options.memory
@@ -363,6 +368,7 @@ class Dispatcher:
 
     def submit(self, job: Job) -> None:
         """Queue a job; it is decided on at once unless the devices have enough to do."""
+        self._submitted += 1
         self._enqueue(job)
         self._drain()
 
@@ -370,6 +376,7 @@ class Dispatcher:
         """Submit a call when the futures that it waits for are done."""
         with self._lock:
             self._deferred.add(call)
+            self._submitted += 1
         call.notify(self._release)
 
     def _release(self, call: DeferredCall) -> None:
@@ -417,6 +424,12 @@ class Dispatcher:
             seconds = self.decider.predict([job])[0].tolist()
             self.backend.send(self._create_calls(job, Choice(RAN, ((device, 1.0),), seconds)))
         self._drain()
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """How many jobs were submitted, wait for a decision or an argument, and are with the devices."""
+        waiting = len(self._waiting) + sum(map(len, self._held.values())) + len(self._deferred)
+        return self._submitted, waiting, len(self._dispatched)
 
     @property
     def is_resolving(self) -> bool:
@@ -538,6 +551,7 @@ class Dispatcher:
             return []
         is_gpu, class_index = self.decider.is_gpu, self.decider.class_index
         job.shares = [Share(device, part, is_gpu[device]) for device, part in choice.parts]
+        job.predicted, job.was_trial = choice.seconds, job.trial >= 0
         job.gpu_fraction = sum(share.part for share in job.shares if share.on_gpu)
         seconds = [share.part * choice.seconds[class_index[share.device]] for share in job.shares]
         calls = list[Call]()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -17,6 +18,7 @@ from hybrid_scheduler import registry
 from hybrid_scheduler.errors import InputError, SchedulerError
 from hybrid_scheduler.runtime.actors import Actor
 from hybrid_scheduler.runtime.backend import Backend
+from hybrid_scheduler.runtime.dashboard import Dashboard, ProgressLine
 from hybrid_scheduler.runtime.deferred import DeferredCall, find_futures
 from hybrid_scheduler.runtime.devices import DeviceSpec, build_cluster, normalise_devices, parse_devices
 from hybrid_scheduler.runtime.dispatcher import LOOKAHEAD, Dispatcher
@@ -24,6 +26,7 @@ from hybrid_scheduler.runtime.jobs import DEFAULT_OPTIONS, CallOptions, Job, Tas
 from hybrid_scheduler.runtime.lifetime import Lifetime
 from hybrid_scheduler.runtime.measured_times import MeasuredTimes, load_times, save_times, times_path
 from hybrid_scheduler.runtime.objects import MIN_BUFFER, StoredObject
+from hybrid_scheduler.runtime.record import RunRecord
 from hybrid_scheduler.schedulers.explain import Explanation
 from hybrid_scheduler.schedulers.learner import is_learner
 from hybrid_scheduler.schedulers.scheduler import Scheduler
@@ -55,18 +58,28 @@ class HybridScheduler(Executor):
         remember: bool | str | Path = False,
         ahead: int = LOOKAHEAD,
         seed: int = 0,
+        progress: bool = False,
+        dashboard: bool = False,
     ) -> None:
         specs = parse_devices(devices) if isinstance(devices, str) else normalise_devices(devices)
         self.backend = create_backend(backend, specs, address)
         path = times_path() if remember is True else Path(remember) if remember else None
         times = load_times(path) if path else MeasuredTimes()
         self.policy = create_policy(policy, self.backend, seed)
-        self._dispatcher = Dispatcher(self.policy, self.backend, times, lookahead=ahead)
+        self._record = RunRecord(self.backend.devices, policy if isinstance(policy, str) else self.policy.name)
+        self._dispatcher = Dispatcher(self.policy, self.backend, times, self._record.add, lookahead=ahead)
         self._is_closed = False
         self._actors: Counter[int] = Counter()  # by device
         self._dispatcher.start()
         self._lifetime = Lifetime(self._dispatcher, partial(_note_end, self.policy, times, path))
         weakref.finalize(self, self._lifetime.finish_later).atexit = False
+        if progress:
+            self._record.listeners.append(ProgressLine(self._dispatcher))
+        if dashboard:
+            page = Dashboard(self._dispatcher, self._record)
+            self._lifetime.on_end(page.close)
+            print(f"dashboard of this run (measured): {page.url}", file=sys.stderr, flush=True)  # noqa: T201  # asked for
+            self.dashboard_url = page.url
 
     @property
     def devices(self) -> tuple[DeviceSpec, ...]:
@@ -130,7 +143,7 @@ class HybridScheduler(Executor):
         if self._is_closed:
             raise ShutDownError("this HybridScheduler is shut down: make another one")
         if awaited := find_futures(args, kwargs):
-            create_job = partial(self._dispatcher.create_job, task, options=options)
+            create_job = partial(self._dispatcher.create_job, task, options=options, arrival=self._dispatcher.now)
             call = DeferredCall(create_job, args, kwargs, awaited)
             future = call.future
             self._dispatcher.submit_deferred(call)
@@ -192,6 +205,14 @@ class HybridScheduler(Executor):
         chunks = iter(lambda: list(islice(rows, chunksize)), [])
         task = TaskFunction(partial(_run_chunk, fn), size=len, name=f"{TaskFunction(fn).name} in chunks")
         return chain.from_iterable(super().map(task, chunks, timeout=timeout))
+
+    def save_run(self, path: str | Path) -> None:
+        """Keep what has ended so far in a file: `hms simulate` says what other policies would have made of it."""
+        self._record.save(path, self.times)
+
+    def save_trace(self, path: str | Path) -> None:
+        """Write what has ended so far as a trace for https://ui.perfetto.dev or chrome://tracing."""
+        self._record.save_trace(path)
 
     def explain(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Explanation:
         """Explain where a call would run now and what is expected of every device; nothing is run."""

@@ -329,6 +329,9 @@ class Job:
     restores: int = 0  # of lost arguments
     options: CallOptions = field(default_factory=lambda: DEFAULT_OPTIONS)
     retries: int = 0  # left, of a call that raises or takes too long
+    parents: tuple[int, ...] = ()  # numbers of the jobs whose results are its arguments
+    predicted: list[float] = field(default_factory=list)  # seconds by class, when it was decided on
+    was_trial: bool = False
 
     @property
     def kinds(self) -> set[str]:
@@ -445,6 +448,7 @@ class TaskFuture(Future[Any]):
     """The future of a task; a large result stays in the store until somebody asks for it."""
 
     _loaded: Any = None
+    number = -1  # of its job
 
     def result(self, timeout: float | None = None) -> Any:
         """Return the result; the same object every time."""
@@ -459,6 +463,12 @@ class TaskFuture(Future[Any]):
     def refer(self) -> Any:
         """Return the result of a future that is done; a reference to it if it is in the store."""
         return super().result()
+
+
+def note_number(job: Job) -> None:
+    """Let the future of a job know its number."""
+    if type(job.future) is TaskFuture:
+        job.future.number = job.number
 
 
 def serialize_arguments(args: tuple[Any, ...], kwargs: dict[str, Any], objects: ObjectStore | None = None) -> Pickled:
