@@ -55,9 +55,14 @@ class DeferredCall:
     """
 
     def __init__(
-        self, create_job: CreateJob, args: tuple[Any, ...], kwargs: dict[str, Any], awaited: Sequence[Future[Any]]
+        self,
+        create_job: CreateJob,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        awaited: Sequence[Future[Any]],
+        future: Future[Any] | None = None,
     ) -> None:
-        self.future: Future[Any] = TaskFuture()
+        self.future: Future[Any] = TaskFuture() if future is None else future
         self._awaited = awaited
         self._content = create_job, args, kwargs
 

@@ -184,6 +184,21 @@ class Decider:
                 rows[row, [each.kind not in kinds for each in self.cluster.classes]] = np.inf
         return rows
 
+    def predict_sizes(self, tasks: Sequence[TaskFunction], sizes: Sequence[float]) -> tuple[Floats, list[bool]]:
+        """Return predicted seconds of tasks by class, and whether each was timed on all that can run it."""
+        able = [[each.kind in task.kinds for each in self.cluster.classes] for task in tasks]
+        pairs = list(zip(tasks, sizes, strict=True))
+        seconds = np.array([self.times.predict(task.name, self._signatures, size) for task, size in pairs])
+        known = [
+            all(
+                self.times.has_measured(task.name, name)
+                for name, can in zip(self._signatures, row, strict=True)
+                if can
+            )
+            for task, row in zip(tasks, able, strict=True)
+        ]
+        return np.where(able, seconds, np.inf), known
+
     def _build_block(self, jobs: Sequence[Job], predicted: Floats, now: float) -> Tasks:
         # Where tasks age while they wait, since when is what counts.
         tasks = build_tasks(jobs, np.array([min(job.ready, now) for job in jobs]) if self.reorders else now)
@@ -215,6 +230,8 @@ class Decider:
         share, free = job.options.gpu_share, self.machine.view.free
         if job.options.device >= 0:
             return ((job.options.device, 1.0),)
+        if job.options.planned >= 0 and self._backend.is_alive(job.options.planned):
+            return ((job.options.planned, 1.0),)
         if share is None or not 0.0 < share < 1.0 or not any(self.is_gpu):
             return ()
         gpu, cpu = (

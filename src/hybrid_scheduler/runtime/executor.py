@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+import threading
 import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,7 +23,8 @@ from hybrid_scheduler.runtime.dashboard import Dashboard, ProgressLine
 from hybrid_scheduler.runtime.deferred import DeferredCall, find_futures
 from hybrid_scheduler.runtime.devices import DeviceSpec, build_cluster, normalise_devices, parse_devices
 from hybrid_scheduler.runtime.dispatcher import LOOKAHEAD, Dispatcher
-from hybrid_scheduler.runtime.jobs import DEFAULT_OPTIONS, CallOptions, Job, TaskFunction, TaskFuture
+from hybrid_scheduler.runtime.graphs import Graph, collect_dask, submit_dask_graph
+from hybrid_scheduler.runtime.jobs import DEFAULT_OPTIONS, CallOptions, Job, TaskFunction, TaskFuture, note_number
 from hybrid_scheduler.runtime.lifetime import Lifetime
 from hybrid_scheduler.runtime.measured_times import MeasuredTimes, load_times, save_times, times_path
 from hybrid_scheduler.runtime.objects import MIN_BUFFER, StoredObject
@@ -69,6 +71,7 @@ class HybridScheduler(Executor):
         self._record = RunRecord(self.backend.devices, policy if isinstance(policy, str) else self.policy.name)
         self._dispatcher = Dispatcher(self.policy, self.backend, times, self._record.add, lookahead=ahead)
         self._is_closed = False
+        self._graphs = _OpenGraph()
         self._actors: Counter[int] = Counter()  # by device
         self._dispatcher.start()
         self._lifetime = Lifetime(self._dispatcher, partial(_note_end, self.policy, times, path))
@@ -142,15 +145,51 @@ class HybridScheduler(Executor):
     ) -> Future[Any]:
         if self._is_closed:
             raise ShutDownError("this HybridScheduler is shut down: make another one")
+        if self._graphs.open is not None:
+            return self._graphs.open.add(task, args, kwargs, options)
+        return self._submit_now(task, args, kwargs, options)
+
+    def _submit_now(
+        self,
+        task: TaskFunction,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        options: CallOptions,
+        future: TaskFuture | None = None,
+    ) -> Future[Any]:
         if awaited := find_futures(args, kwargs):
             create_job = partial(self._dispatcher.create_job, task, options=options, arrival=self._dispatcher.now)
-            call = DeferredCall(create_job, args, kwargs, awaited)
+            call = DeferredCall(create_job, args, kwargs, awaited, future)
             future = call.future
             self._dispatcher.submit_deferred(call)
             return future
         job = self._dispatcher.create_job(task, args, kwargs, options)
+        if future is not None:
+            job.future = future
+            note_number(job)
         self._dispatcher.submit(job)
         return job.future
+
+    def graph(self) -> Graph:
+        """Collect the calls of a `with` block of this thread; at its end they are planned as a whole and submitted.
+
+        HEFT ranks them by the longest way to the end and places them by learnt times. Inside the block no future is
+        done, so nothing may wait for one.
+        """
+        if self._graphs.open is not None:
+            raise InputError("a graph is open in this thread already: leave its block first")
+
+        def end() -> None:
+            self._graphs.open = None
+
+        self._graphs.open = Graph(self._dispatcher.decider, self._submit_now, end)
+        return self._graphs.open
+
+    def get(self, dsk: Any, keys: Any, **_: Any) -> Any:
+        """Compute keys of one of Dask's graphs, planned as a whole: `dask.compute(x, scheduler=scheduler.get)`."""
+        with self.graph():
+            found = submit_dask_graph(dsk, self.submit)
+        return collect_dask(keys, found)
 
     def cancel(self, future: Future[Any]) -> bool:
         """Cancel a call, also one that runs: its worker is replaced, and `result()` raises `CancelledError`."""
@@ -239,6 +278,12 @@ class HybridScheduler(Executor):
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """Shut down; after an interrupt only calls that run are waited for, until the next interrupt."""
         self.shutdown(cancel_futures=kind is not None and issubclass(kind, KeyboardInterrupt))
+
+
+class _OpenGraph(threading.local):
+    """The graph whose calls a thread is collecting."""
+
+    open: Graph | None = None
 
 
 def _run_chunk(fn: Callable[..., T], rows: list[tuple[Any, ...]]) -> list[T]:

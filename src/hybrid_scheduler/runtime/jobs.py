@@ -233,6 +233,7 @@ class CallOptions(NamedTuple):
     memory: float | None = None
     gpu_share: float | None = None
     device: int = -1
+    planned: int = -1  # device of a plan, unless its worker is dead
 
     def check(self, task: TaskFunction) -> None:
         """Raise an error if there is no sense in them."""
