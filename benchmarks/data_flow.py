@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
@@ -17,6 +16,7 @@ from sklearn.linear_model import Ridge
 
 from benchmarks.rows import Row, require
 from hybrid_scheduler import HybridScheduler
+from hybrid_scheduler.runtime.ray_backend import connect_ray, import_ray
 
 WORKERS, REPEATS = 2, 3
 CHAINS, CHAIN_BYTES = 200, 8_000_000
@@ -93,12 +93,8 @@ def _dask() -> Iterator[Any]:
 
 @contextmanager
 def _ray() -> Iterator[Any]:
-    os.environ |= {"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0", "RAY_USAGE_STATS_ENABLED": "0"}
-    os.environ |= {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
-    import ray
-
-    options: dict[str, Any] = {"include_dashboard": False, "log_to_driver": False, "logging_level": logging.ERROR}
-    ray.init(address="local", num_cpus=WORKERS, **options)
+    connect_ray("local", num_cpus=WORKERS)
+    ray = import_ray()
     try:
         yield ray
     finally:

@@ -13,6 +13,7 @@ import threading
 import time
 from collections import Counter
 from concurrent.futures import Future, wait
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -58,7 +59,7 @@ def stress(tasks: int, backend: str = "local", every: float = 1.0) -> Account:
     begin = time.perf_counter()
     with HybridScheduler("eft", backend, DEVICES) as scheduler:
         stop = threading.Event()
-        killer = threading.Thread(target=_kill, args=(scheduler, account, stop, every), daemon=True)
+        killer = threading.Thread(target=kill_workers, args=(scheduler, account, stop, every), daemon=True)
         killer.start()
         futures = []
         for number in range(tasks):
@@ -93,15 +94,16 @@ def _count(account: Account, number: int, future: Future[Any]) -> None:
         account.wrong += future.result() != number
 
 
-def _kill(scheduler: HybridScheduler, account: Account, stop: threading.Event, every: float) -> None:
+def kill_workers(scheduler: HybridScheduler, account: Account, stop: threading.Event, every: float) -> None:
     """Kill the process behind one device after another."""
     victim = 0
     while not stop.wait(every):
         pid = scheduler.backend.pids[account.killed % len(scheduler.devices)]
         if pid and pid != victim:  # a death may not be noticed yet
             victim = pid
-            os.kill(victim, signal.SIGKILL)
-            account.killed += 1
+            with suppress(ProcessLookupError):  # it has died of something else
+                os.kill(victim, signal.SIGKILL)
+                account.killed += 1
 
 
 if __name__ == "__main__":

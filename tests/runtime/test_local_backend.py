@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from benchmarks.killed_graph import stress_graph
 from benchmarks.killed_workers import stress
 from hybrid_scheduler.runtime.backend import assign_cores
 from hybrid_scheduler.runtime.devices import parse_devices
@@ -18,3 +19,9 @@ def test_tasks_are_accounted_for_while_workers_are_killed() -> None:
     assert account.adds_up, str(account)
     assert account.killed >= 1
     assert account.restarts == account.killed
+
+
+def test_a_graph_of_large_results_is_right_while_workers_are_killed() -> None:
+    account = stress_graph(600, every=1.0)
+    assert account.adds_up, str(account)
+    assert account.killed >= 1

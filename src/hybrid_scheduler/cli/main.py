@@ -30,6 +30,7 @@ COMMANDS = (
     ("validate", "validate", "Simulate and run the same tasks; print the simulation error."),
     ("sweep", "sweep", "Run a grid of comparisons in processes or on a Ray cluster."),
     ("run", "run", "Run real work on real devices, placed by policies."),
+    ("simulate", "simulate", "Simulate a run that was kept with other policies."),
     ("repeat", "repeat", "Run a kept comparison again and check every bit."),
     ("plot", "plot", "Draw figures of a kept run."),
     ("report", "report", "Write a report of a kept run as HTML and PDF."),

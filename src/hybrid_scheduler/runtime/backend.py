@@ -24,7 +24,16 @@ from typing import ClassVar
 from hybrid_scheduler.errors import SchedulerError
 from hybrid_scheduler.processes import ChildProcess, limit_threads
 from hybrid_scheduler.runtime.devices import DeviceSpec, require_devices
-from hybrid_scheduler.runtime.jobs import CANCELLED, ERROR, LOST, SMALL_SECONDS, Answer, Call, serialize_error
+from hybrid_scheduler.runtime.jobs import (
+    CANCELLED,
+    ERROR,
+    LOST,
+    SMALL_SECONDS,
+    Answer,
+    Call,
+    TaskTimeoutError,
+    serialize_error,
+)
 from hybrid_scheduler.runtime.objects import ObjectStore, SharedMemoryStore
 from hybrid_scheduler.runtime.worker import ANSWER, READY, REQUEST, serve_calls
 
@@ -70,6 +79,7 @@ class DeviceQueue:
         self.in_flight: deque[Call] = deque()
         self.waiting: deque[Call] = deque()
         self.functions = FunctionSlots()
+        self.since = 0.0  # when the first call in flight began, or the one before has ended
         self.is_up = False
         self.down_since: float | None = None  # when a worker that was up died, None while it works or starts
         self.failed_starts = 0  # workers in a row that died before they were ready
@@ -181,6 +191,38 @@ class Backend:
                     queue.waiting = deque(call for call in queue.waiting if not is_movable(call))
         return recalled
 
+    def end_calls(self, is_wanted: Callable[[Call], bool], answer: Answer) -> bool:
+        """End calls with an answer: waiting ones at once, one that runs with its worker, which is replaced."""
+        ended, found = list[tuple[Call, Answer]](), False
+        with self._lock:
+            for queue in self.queues:
+                ended += [(call, answer) for call in queue.waiting if is_wanted(call)]
+                queue.waiting = deque(call for call in queue.waiting if not is_wanted(call))
+                for number, call in enumerate(queue.in_flight):
+                    if is_wanted(call):
+                        call.verdict, found = answer, True
+                        if number == 0:
+                            self._kill_worker(queue)
+        self._report(ended)
+        return found or bool(ended)
+
+    def _end_overdue(self) -> float:
+        """End calls that take longer than they may; return the seconds until the next one does."""
+        now, left = time.monotonic(), float("inf")
+        with self._lock:
+            for queue in self.queues:
+                call = queue.in_flight[0] if queue.in_flight else None
+                if call is None or call.timeout is None or call.verdict is not None:
+                    continue
+                rest = queue.since + call.timeout - now
+                if rest <= 0.0:
+                    error = TaskTimeoutError(f"the task took longer than {call.timeout:g} s: raise its timeout")
+                    call.verdict = Answer(ERROR, payload=serialize_error(error))
+                    self._kill_worker(queue)
+                else:
+                    left = min(left, rest)
+        return left
+
     def is_alive(self, device: int) -> bool:
         """Whether a device works or is about to; False between the death of its worker and the next one."""
         return self.queues[device].down_since is None
@@ -204,10 +246,16 @@ class Backend:
         """Send calls to a worker, those with the same number of a batch together."""
         raise NotImplementedError
 
+    def _kill_worker(self, queue: DeviceQueue) -> None:
+        """End the worker of a device at once; its death is noticed as any other."""
+        raise NotImplementedError
+
     def _feed(self, queue: DeviceQueue) -> list[tuple[Call, Answer]]:
         """Send what there is room for; return calls that ended here. The lock is held."""
         batch, ended = queue.take_batch() if queue.is_up else ([], [])
         if batch:
+            if len(batch) == len(queue.in_flight):
+                queue.since = time.monotonic()
             self._send_batch(queue, batch)
         return ended
 
@@ -228,6 +276,9 @@ class Backend:
                 queue.in_flight.clear()
             else:
                 queue.in_flight = deque(call for call in queue.in_flight if call.number not in by_number)
+                queue.since = time.monotonic()
+                if queue.in_flight[0].verdict is not None:
+                    self._kill_worker(queue)
             ended += self._feed(queue)
         self._report(ended)
 
@@ -246,10 +297,15 @@ class Backend:
             queue.is_up, queue.functions = False, FunctionSlots()
             for number, call in enumerate(queue.in_flight):
                 call.attempts += number == 0 or (self.answers_in_batches and call.batch == queue.in_flight[0].batch)
-            lost = [call for call in queue.in_flight if call.attempts >= self.max_attempts]
-            queue.waiting.extendleft(call for call in reversed(queue.in_flight) if call not in lost)
+            lost = [
+                (call, call.verdict or Answer(LOST))
+                for call in queue.in_flight
+                if call.verdict or call.attempts >= self.max_attempts
+            ]
+            ended = {call for call, _ in lost}
+            queue.waiting.extendleft(call for call in reversed(queue.in_flight) if call not in ended)
             queue.in_flight.clear()
-        self._report([(call, Answer(LOST)) for call in lost])
+        self._report(lost)
         if not self._is_closing and queue.failed_starts >= self.max_failed_starts:
             queue.is_gone, queue.down_since = True, -float("inf")  # its calls are handed back at once
         return not (self._is_closing or queue.is_gone)
@@ -311,18 +367,26 @@ class LocalBackend(Backend):
         for call in calls:
             slot, function = queue.functions.refer(call.function)
             arguments = call.pickle_arguments(self.objects)
-            table = pickle.dumps(arguments.table) if arguments.table else b""
+            table = pickle.dumps(arguments.table) if arguments.segments or arguments.inputs else b""
             to_disk = self.objects.is_full
             head = REQUEST.pack(call.number, call.intensity, slot, len(function), len(table), to_disk)
             messages.append(b"".join((head, function, table, arguments.blob)))
         with suppress(OSError):  # the thread notices a dead worker, and sends its calls again
             self._workers[queue.device].channel.send(messages)
 
+        if any(call.timeout is not None for call in calls):
+            self._wake.send(b"!")  # the thread waits for no longer than the timeout
+
+    def _kill_worker(self, queue: DeviceQueue) -> None:
+        self._workers[queue.device].kill()
+
     def _run(self) -> None:
         while not self._is_closing:
-            for key, _ in self._selector.select(TICK):
+            for key, _ in self._selector.select(min(TICK, self._end_overdue())):
                 if key.data is not None:
                     self._receive(key.data)
+                else:
+                    self._wakened.recv(64)
             self._hand_back_stranded()
 
     def _receive(self, queue: DeviceQueue) -> None:

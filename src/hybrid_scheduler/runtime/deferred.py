@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any
 
-from hybrid_scheduler.runtime.jobs import CONTAINERS, Job, TaskFuture, replace_inside, search_containers
+from hybrid_scheduler.runtime.jobs import CONTAINERS, Job, TaskFuture, note_number, replace_inside, search_containers
 
 CreateJob = Callable[[tuple[Any, ...], dict[str, Any]], Job]
 
@@ -55,9 +55,14 @@ class DeferredCall:
     """
 
     def __init__(
-        self, create_job: CreateJob, args: tuple[Any, ...], kwargs: dict[str, Any], awaited: Sequence[Future[Any]]
+        self,
+        create_job: CreateJob,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        awaited: Sequence[Future[Any]],
+        future: Future[Any] | None = None,
     ) -> None:
-        self.future: Future[Any] = TaskFuture()
+        self.future: Future[Any] = TaskFuture() if future is None else future
         self._awaited = awaited
         self._content = create_job, args, kwargs
 
@@ -87,6 +92,8 @@ class DeferredCall:
                 failed = error.with_traceback(None)
             else:
                 job.future = future
+                job.parents = tuple(each.number for each in awaited if isinstance(each, TaskFuture))
+                note_number(job)
                 return job
         if future.set_running_or_notify_cancel():
             future.set_exception(failed)

@@ -30,6 +30,7 @@ from hybrid_scheduler.runtime.deferred import DeferredCall, call_when_done
 from hybrid_scheduler.runtime.devices import build_cluster, class_signatures
 from hybrid_scheduler.runtime.jobs import (
     CANCELLED,
+    DEFAULT_OPTIONS,
     ERROR,
     KINDS,
     LOST,
@@ -37,12 +38,14 @@ from hybrid_scheduler.runtime.jobs import (
     VALUE,
     Answer,
     Call,
+    CallOptions,
     Job,
     Share,
     TaskFunction,
     TaskFuture,
     WorkerLostError,
     create_job_again,
+    note_number,
 )
 from hybrid_scheduler.runtime.measured_times import MeasuredTimes
 from hybrid_scheduler.runtime.objects import ObjectLostError, ObjectStore, StoredObject
@@ -177,9 +180,24 @@ class Decider:
                 seconds = self.times.predict(name, self._signatures, job.size)
                 known[name, job.size] = seconds, [self.times.has_measured(name, each) for each in self._signatures]
             rows[row], job.is_measured = known[name, job.size]
-            if len(job.task.kinds) < len(KINDS):
-                rows[row, [each.kind not in job.task.kinds for each in self.cluster.classes]] = np.inf
+            if len(kinds := job.kinds) < len(KINDS):
+                rows[row, [each.kind not in kinds for each in self.cluster.classes]] = np.inf
         return rows
+
+    def predict_sizes(self, tasks: Sequence[TaskFunction], sizes: Sequence[float]) -> tuple[Floats, list[bool]]:
+        """Return predicted seconds of tasks by class, and whether each was timed on all that can run it."""
+        able = [[each.kind in task.kinds for each in self.cluster.classes] for task in tasks]
+        pairs = list(zip(tasks, sizes, strict=True))
+        seconds = np.array([self.times.predict(task.name, self._signatures, size) for task, size in pairs])
+        known = [
+            all(
+                self.times.has_measured(task.name, name)
+                for name, can in zip(self._signatures, row, strict=True)
+                if can
+            )
+            for task, row in zip(tasks, able, strict=True)
+        ]
+        return np.where(able, seconds, np.inf), known
 
     def _build_block(self, jobs: Sequence[Job], predicted: Floats, now: float) -> Tasks:
         # Where tasks age while they wait, since when is what counts.
@@ -192,6 +210,8 @@ class Decider:
     def _choose(self, job: Job, status: int, gpu: int, cpu: int, share: float, seconds: list[float]) -> Choice:
         if status in REASONS:
             return Choice(status, (), seconds)
+        if job.options is not DEFAULT_OPTIONS and (wanted := self._find_wanted(job)):
+            return Choice(status, wanted, seconds)
         trial = self._find_trial(job, seconds)
         if trial >= 0:
             parts: tuple[tuple[int, float], ...] = ((trial, 1.0),)
@@ -204,6 +224,24 @@ class Decider:
             if self.uses_times
             else Choice(status, parts, seconds)
         )
+
+    def _find_wanted(self, job: Job) -> tuple[tuple[int, float], ...]:
+        """Return the parts that the options of a call ask for, if they do."""
+        share, free = job.options.gpu_share, self.machine.view.free
+        if job.options.device >= 0:
+            return ((job.options.device, 1.0),)
+        if job.options.planned >= 0 and self._backend.is_alive(job.options.planned):
+            return ((job.options.planned, 1.0),)
+        if share is None or not 0.0 < share < 1.0 or not any(self.is_gpu):
+            return ()
+        gpu, cpu = (
+            min(
+                (each for each, on_gpu in enumerate(self.is_gpu) if on_gpu is kind),
+                key=lambda each: (not self._backend.is_alive(each), float(free[each])),
+            )
+            for kind in (True, False)
+        )
+        return (gpu, share), (cpu, 1.0 - share)
 
     def _limit_trials(self, job: Job, choice: Choice) -> Choice:
         """Return a choice that sends no more than a few calls of a task to a class whose times are unknown.
@@ -306,6 +344,7 @@ class Dispatcher:
         self._held: dict[str, deque[Job]] = {}  # by task: until one of that task has ended
         self._dispatched: dict[int, Job] = {}  # decided on, not ended
         self._ended: deque[Job] = deque()  # whose futures are not resolved yet
+        self._submitted = 0
         self._unresolved = 0  # jobs in `_ended` or being resolved by some thread
         self._deferred: set[DeferredCall] = set()  # that wait for arguments
         self._released: deque[DeferredCall] = deque()  # whose arguments are there
@@ -327,12 +366,26 @@ class Dispatcher:
             self.backend.objects.restore = self._restore_now
         self.backend.listen(self._receive, self._reassign, self._reset_warm_up)
 
-    def create_job(self, task: TaskFunction, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Job:
-        """Return the job of a call that arrives now."""
-        return task.create_job(next(self._job_numbers), args, kwargs, self.now)
+    def create_job(
+        self,
+        task: TaskFunction,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        options: CallOptions = DEFAULT_OPTIONS,
+        arrival: float | None = None,
+    ) -> Job:
+        """Return the job of a call that is ready now, and arrived now unless that was before."""
+        job = task.create_job(next(self._job_numbers), args, kwargs, self.now)
+        job.arrival = job.arrival if arrival is None else arrival
+        note_number(job)
+        if options is not DEFAULT_OPTIONS:
+            job.options, job.retries = options, options.retries
+            job.memory = job.memory if options.memory is None else options.memory
+        return job
 
     def submit(self, job: Job) -> None:
         """Queue a job; it is decided on at once unless the devices have enough to do."""
+        self._submitted += 1
         self._enqueue(job)
         self._drain()
 
@@ -340,6 +393,7 @@ class Dispatcher:
         """Submit a call when the futures that it waits for are done."""
         with self._lock:
             self._deferred.add(call)
+            self._submitted += 1
         call.notify(self._release)
 
     def _release(self, call: DeferredCall) -> None:
@@ -359,12 +413,25 @@ class Dispatcher:
             if job.task.name in self._held:
                 self._held[job.task.name].append(job)
                 return
-            self._waiting.append(job)
+            self._insert(job)
             idle = self._queues.idle
             # Where jobs are small, an answer that triggers the next decision is about to come.
             is_urgent = idle == len(self.backend.devices) or (idle and self._limit == self._lookahead)
             if is_urgent or len(self._waiting) >= DECISION_BLOCK:
                 self._decide_waiting()
+
+    def _insert(self, job: Job) -> None:
+        """Let a job wait behind those of its priority."""
+        place, priority = len(self._waiting), job.options.priority
+        while place and self._waiting[place - 1].options.priority < priority:
+            place -= 1
+        self._waiting.insert(place, job)
+
+    def cancel_running(self, future: Future[Any]) -> bool:
+        """End the job of a future, together with its worker if it runs; False if it is not under way."""
+        with self._lock:
+            job = next((each for each in self._dispatched.values() if each.future is future), None)
+        return job is not None and self.backend.end_calls(lambda call: call.tag[0] is job, Answer(CANCELLED))
 
     def run_on_device(self, job: Job, device: int) -> None:
         """Run a job on a device without asking the policy, for warm-up and calibration."""
@@ -374,6 +441,12 @@ class Dispatcher:
             seconds = self.decider.predict([job])[0].tolist()
             self.backend.send(self._create_calls(job, Choice(RAN, ((device, 1.0),), seconds)))
         self._drain()
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """How many jobs were submitted, wait for a decision or an argument, and are with the devices."""
+        waiting = len(self._waiting) + sum(map(len, self._held.values())) + len(self._deferred)
+        return self._submitted, waiting, len(self._dispatched)
 
     @property
     def is_resolving(self) -> bool:
@@ -495,6 +568,7 @@ class Dispatcher:
             return []
         is_gpu, class_index = self.decider.is_gpu, self.decider.class_index
         job.shares = [Share(device, part, is_gpu[device]) for device, part in choice.parts]
+        job.predicted, job.was_trial = choice.seconds, job.trial >= 0
         job.gpu_fraction = sum(share.part for share in job.shares if share.on_gpu)
         seconds = [share.part * choice.seconds[class_index[share.device]] for share in job.shares]
         calls = list[Call]()
@@ -516,6 +590,9 @@ class Dispatcher:
                 self._queues.remove(call.device, call.number, ended=self.now)
                 job, share = call.tag
                 if share not in job.shares or job.number not in self._dispatched:
+                    continue
+                if job.options.device >= 0:
+                    self._fail(job, WorkerLostError(f"task '{job.task.name}': the worker of its device is gone"))
                     continue
                 seconds = self.decider.predict([job])[0].tolist()
                 parts = self.decider.place_whole(job, call.device, seconds)
@@ -626,7 +703,20 @@ class Dispatcher:
             seconds = (share.end - share.start) / share.part
             self.times.observe(job.task.name, spec.signature, spec.name, job.size, seconds)
         if all(share.answer is not None for share in job.shares):
-            self._finish(job)
+            if job.retries and any(share.answer.outcome == ERROR for share in job.shares if share.answer is not None):
+                self._retry(job)
+            else:
+                self._finish(job)
+
+    def _retry(self, job: Job) -> None:
+        """Let a job that raised wait again, before others."""
+        job.retries -= 1
+        job.attempts += 1
+        job.shares = []
+        del self._dispatched[job.number]
+        if job.trial >= 0:
+            self.decider.end_trial(job)
+        self._waiting.appendleft(job)
 
     def _finish(self, job: Job) -> None:
         outcomes = {share.answer.outcome for share in job.shares if share.answer is not None}

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
+import threading
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from functools import partial
 from itertools import chain, islice
@@ -14,14 +17,18 @@ from typing import Any, ParamSpec, TypeVar, overload
 
 from hybrid_scheduler import registry
 from hybrid_scheduler.errors import InputError, SchedulerError
+from hybrid_scheduler.runtime.actors import Actor
 from hybrid_scheduler.runtime.backend import Backend
+from hybrid_scheduler.runtime.dashboard import Dashboard, ProgressLine
 from hybrid_scheduler.runtime.deferred import DeferredCall, find_futures
 from hybrid_scheduler.runtime.devices import DeviceSpec, build_cluster, normalise_devices, parse_devices
 from hybrid_scheduler.runtime.dispatcher import LOOKAHEAD, Dispatcher
-from hybrid_scheduler.runtime.jobs import TaskFunction, TaskFuture
+from hybrid_scheduler.runtime.graphs import Graph, collect_dask, submit_dask_graph
+from hybrid_scheduler.runtime.jobs import DEFAULT_OPTIONS, CallOptions, Job, TaskFunction, TaskFuture, note_number
 from hybrid_scheduler.runtime.lifetime import Lifetime
 from hybrid_scheduler.runtime.measured_times import MeasuredTimes, load_times, save_times, times_path
 from hybrid_scheduler.runtime.objects import MIN_BUFFER, StoredObject
+from hybrid_scheduler.runtime.record import RunRecord
 from hybrid_scheduler.schedulers.explain import Explanation
 from hybrid_scheduler.schedulers.learner import is_learner
 from hybrid_scheduler.schedulers.scheduler import Scheduler
@@ -53,17 +60,29 @@ class HybridScheduler(Executor):
         remember: bool | str | Path = False,
         ahead: int = LOOKAHEAD,
         seed: int = 0,
+        progress: bool = False,
+        dashboard: bool = False,
     ) -> None:
         specs = parse_devices(devices) if isinstance(devices, str) else normalise_devices(devices)
         self.backend = create_backend(backend, specs, address)
         path = times_path() if remember is True else Path(remember) if remember else None
         times = load_times(path) if path else MeasuredTimes()
         self.policy = create_policy(policy, self.backend, seed)
-        self._dispatcher = Dispatcher(self.policy, self.backend, times, lookahead=ahead)
+        self._record = RunRecord(self.backend.devices, policy if isinstance(policy, str) else self.policy.name)
+        self._dispatcher = Dispatcher(self.policy, self.backend, times, self._record.add, lookahead=ahead)
         self._is_closed = False
+        self._graphs = _OpenGraph()
+        self._actors: Counter[int] = Counter()  # by device
         self._dispatcher.start()
         self._lifetime = Lifetime(self._dispatcher, partial(_note_end, self.policy, times, path))
         weakref.finalize(self, self._lifetime.finish_later).atexit = False
+        if progress:
+            self._record.listeners.append(ProgressLine(self._dispatcher))
+        if dashboard:
+            page = Dashboard(self._dispatcher, self._record)
+            self._lifetime.on_end(page.close)
+            print(f"dashboard of this run (measured): {page.url}", file=sys.stderr, flush=True)  # noqa: T201  # asked for
+            self.dashboard_url = page.url
 
     @property
     def devices(self) -> tuple[DeviceSpec, ...]:
@@ -95,17 +114,110 @@ class HybridScheduler(Executor):
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]: ...
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Run a function, a `@task` or a `Command`; futures in its arguments are waited for."""
+        return self._submit(_as_task(fn), args, kwargs, DEFAULT_OPTIONS)
+
+    def submit_with(
+        self,
+        fn: Callable[..., T],
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+        *,
+        retries: int = 0,
+        timeout: float | None = None,
+        priority: float = 0.0,
+        memory: float | None = None,
+        gpu_share: float | None = None,
+    ) -> Future[T]:
+        """Run a function with options of this call.
+
+        It is run again up to `retries` times if it raises. After `timeout` seconds of running its worker is ended and
+        the future raises a `TimeoutError`. Calls of a higher `priority` are placed before others that wait. `memory`
+        (MB) is what a device must have. `gpu_share` is 0 (on a CPU), 1 (on a GPU), or between for a task with shares.
+        """
+        task, options = _as_task(fn), CallOptions(retries, timeout, priority, memory, gpu_share)
+        options.check(task)
+        if gpu_share is not None and gpu_share > 0.0 and not any(each.kind == "gpu" for each in self.devices):
+            raise InputError(f"task '{task.name}': gpu_share is {gpu_share:g}, and there is no GPU among the devices")
+        return self._submit(task, tuple(args), dict(kwargs or {}), options)
+
+    def _submit(
+        self, task: TaskFunction, args: tuple[Any, ...], kwargs: dict[str, Any], options: CallOptions
+    ) -> Future[Any]:
         if self._is_closed:
             raise ShutDownError("this HybridScheduler is shut down: make another one")
-        task = _as_task(fn)
+        if self._graphs.open is not None:
+            return self._graphs.open.add(task, args, kwargs, options)
+        return self._submit_now(task, args, kwargs, options)
+
+    def _submit_now(
+        self,
+        task: TaskFunction,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        options: CallOptions,
+        future: TaskFuture | None = None,
+    ) -> Future[Any]:
         if awaited := find_futures(args, kwargs):
-            call = DeferredCall(partial(self._dispatcher.create_job, task), args, kwargs, awaited)
+            create_job = partial(self._dispatcher.create_job, task, options=options, arrival=self._dispatcher.now)
+            call = DeferredCall(create_job, args, kwargs, awaited, future)
             future = call.future
             self._dispatcher.submit_deferred(call)
             return future
-        job = self._dispatcher.create_job(task, args, kwargs)
+        job = self._dispatcher.create_job(task, args, kwargs, options)
+        if future is not None:
+            job.future = future
+            note_number(job)
         self._dispatcher.submit(job)
         return job.future
+
+    def graph(self) -> Graph:
+        """Collect the calls of a `with` block of this thread; at its end they are planned as a whole and submitted.
+
+        HEFT ranks them by the longest way to the end and places them by learnt times. Inside the block no future is
+        done, so nothing may wait for one.
+        """
+        if self._graphs.open is not None:
+            raise InputError("a graph is open in this thread already: leave its block first")
+
+        def end() -> None:
+            self._graphs.open = None
+
+        self._graphs.open = Graph(self._dispatcher.decider, self._submit_now, end)
+        return self._graphs.open
+
+    def get(self, dsk: Any, keys: Any, **_: Any) -> Any:
+        """Compute keys of one of Dask's graphs, planned as a whole: `dask.compute(x, scheduler=scheduler.get)`."""
+        with self.graph():
+            found = submit_dask_graph(dsk, self.submit)
+        return collect_dask(keys, found)
+
+    def cancel(self, future: Future[Any]) -> bool:
+        """Cancel a call, also one that runs: its worker is replaced, and `result()` raises `CancelledError`."""
+        return future.cancel() or self._dispatcher.cancel_running(future)
+
+    def warm(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> None:
+        """Run a call once on every device that can, and wait: imports, compilation and first times are done then."""
+        task, jobs = _as_task(fn), list[Job]()
+        for device, spec in enumerate(self.devices):
+            if spec.kind in task.kinds:
+                jobs.append(self._dispatcher.create_job(task, args, kwargs))
+                self._dispatcher.run_on_device(jobs[-1], device)
+        for job in jobs:
+            job.future.result()
+
+    def actor(self, cls: Callable[..., Any], /, *args: Any, on: str = "cpu", **kwargs: Any) -> Actor:
+        """Create an object that stays on one device, "cpu" or "gpu"; calls of its methods return futures."""
+        able = [number for number, spec in enumerate(self.devices) if spec.kind == on]
+        if not able:
+            found = ", ".join(sorted({each.kind for each in self.devices}))
+            raise InputError(f"no device of the kind '{on}' for an actor: there are {found}")
+        device = min(able, key=lambda each: self._actors[each])
+        self._actors[device] += 1
+
+        def submit(task: TaskFunction, *call: Any) -> Future[Any]:
+            return self._submit(task, call, {}, CallOptions(device=device))
+
+        return Actor(cls, args, kwargs, submit)
 
     def scatter(self, value: T) -> Future[T]:
         """Store a value once, for many calls: pass the future that is returned in its place."""
@@ -133,6 +245,14 @@ class HybridScheduler(Executor):
         task = TaskFunction(partial(_run_chunk, fn), size=len, name=f"{TaskFunction(fn).name} in chunks")
         return chain.from_iterable(super().map(task, chunks, timeout=timeout))
 
+    def save_run(self, path: str | Path) -> None:
+        """Keep what has ended so far in a file: `hms simulate` says what other policies would have made of it."""
+        self._record.save(path, self.times)
+
+    def save_trace(self, path: str | Path) -> None:
+        """Write what has ended so far as a trace for https://ui.perfetto.dev or chrome://tracing."""
+        self._record.save_trace(path)
+
     def explain(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Explanation:
         """Explain where a call would run now and what is expected of every device; nothing is run."""
         return self._dispatcher.explain(self._dispatcher.create_job(_as_task(fn), args, kwargs))
@@ -158,6 +278,12 @@ class HybridScheduler(Executor):
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """Shut down; after an interrupt only calls that run are waited for, until the next interrupt."""
         self.shutdown(cancel_futures=kind is not None and issubclass(kind, KeyboardInterrupt))
+
+
+class _OpenGraph(threading.local):
+    """The graph whose calls a thread is collecting."""
+
+    open: Graph | None = None
 
 
 def _run_chunk(fn: Callable[..., T], rows: list[tuple[Any, ...]]) -> list[T]:

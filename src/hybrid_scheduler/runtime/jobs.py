@@ -9,7 +9,7 @@ from __future__ import annotations
 import pickle
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
@@ -65,8 +65,8 @@ class TaskFunction:
         own = f"{getattr(inner, '__module__', '') or ''}.{getattr(inner, '__qualname__', type(inner).__qualname__)}"
         self.name = name or getattr(function, "task_name", "") or own.lstrip(".")  # for its measured times
         self._features = {"size": size, "intensity": intensity, "memory": memory}
-        is_plain = (size, intensity, memory) == PLAIN
-        self._constant: list[float] | None = list(PLAIN) if is_plain else None  # features that no argument changes
+        self._is_plain = (size, intensity, memory) == PLAIN  # its size is guessed
+        self._constant: list[float] | None = list(PLAIN) if self._is_plain else None  # that no argument changes
         self.kinds = set(KINDS) if only is None else {only}  # of devices that can run it
         self._by_kind: dict[str, Function] = {}
         self._share: Function | None = None
@@ -108,7 +108,7 @@ class TaskFunction:
     def _evaluate_features(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[float]:
         """Return size, intensity and memory of a call."""
         if self._constant is not None:
-            return self._constant
+            return [guess_size(args), *self._constant[1:]] if self._is_plain else self._constant
         values = []
         if any(map(callable, self._features.values())):
             args, kwargs = load_stored(args), load_stored(kwargs)
@@ -170,6 +170,20 @@ def load_stored(argument: Any) -> Any:
     return replace_inside(argument, StoredObject, StoredObject.load)
 
 
+def guess_size(args: tuple[Any, ...]) -> float:
+    """Return the size of a call that nothing is said of: bytes of arrays, lengths of containers, else 1."""
+    size = 0.0
+    for each in args:
+        if type(each) in PLAIN_TYPES:
+            continue
+        num_bytes = getattr(each, "nbytes", None)
+        if type(num_bytes) is int:
+            size += num_bytes
+        elif type(each) in CONTAINERS or type(each) is range:
+            size += len(each)
+    return size or 1.0
+
+
 class WorkerLostError(SchedulerError):
     """A task whose worker died every time it was tried, or for which no device is left."""
 
@@ -210,6 +224,41 @@ class Answer:
         return error
 
 
+class CallOptions(NamedTuple):
+    """What is asked for one call beside its arguments; `device` is the number of the only one that may run it."""
+
+    retries: int = 0
+    timeout: float | None = None
+    priority: float = 0.0
+    memory: float | None = None
+    gpu_share: float | None = None
+    device: int = -1
+    planned: int = -1  # device of a plan, unless its worker is dead
+
+    def check(self, task: TaskFunction) -> None:
+        """Raise an error if there is no sense in them."""
+        share = self.gpu_share
+        if self.retries < 0:
+            raise InputError(f"task '{task.name}': retries is {self.retries}, expected a whole number from 0")
+        if self.timeout is not None and not self.timeout > 0.0:
+            raise InputError(f"task '{task.name}': timeout is {self.timeout!r}, expected seconds above 0")
+        if self.memory is not None and not 0.0 <= self.memory < float("inf"):
+            raise InputError(f"task '{task.name}': memory is {self.memory!r}, expected {FEATURES['memory']}")
+        if share is not None and not 0.0 <= share <= 1.0:
+            raise InputError(f"task '{task.name}': gpu_share is {share!r}, expected a number from 0 to 1")
+        if share is not None and 0.0 < share < 1.0 and not task.can_split:
+            raise InputError(
+                f"task '{task.name}' cannot be split: mark a function with @{task.name}.share, or use 0 or 1"
+            )
+
+
+DEFAULT_OPTIONS = CallOptions()
+
+
+class TaskTimeoutError(SchedulerError, TimeoutError):
+    """A task that was ended because it took longer than its timeout."""
+
+
 @dataclass(slots=True, eq=False)
 class Call:
     """A pickled function and its arguments for one device.
@@ -228,6 +277,8 @@ class Call:
     attempts: int = 0  # ended by the death of a worker
     batch: int = 0  # number of the batch in which it went to its worker
     num_bytes: int = 0  # of its message
+    timeout: float | None = None  # seconds after which its worker is ended
+    verdict: Answer | None = None  # it is to be ended with this
     tag: Any = field(default=None, repr=False)  # for the sender
 
     def pickle_arguments(self, objects: ObjectStore | None = None) -> Pickled:
@@ -277,6 +328,19 @@ class Job:
     trial: int = -1  # the class on which it runs although nothing is known of its task there
     pickled: Pickled | None = None  # arguments
     restores: int = 0  # of lost arguments
+    options: CallOptions = field(default_factory=lambda: DEFAULT_OPTIONS)
+    retries: int = 0  # left, of a call that raises or takes too long
+    parents: tuple[int, ...] = ()  # numbers of the jobs whose results are its arguments
+    predicted: list[float] = field(default_factory=list)  # seconds by class, when it was decided on
+    was_trial: bool = False
+
+    @property
+    def kinds(self) -> set[str]:
+        """Kinds of devices that may run it."""
+        share = self.options.gpu_share
+        return (
+            self.task.kinds if share is None or 0.0 < share < 1.0 else {"gpu" if share else "cpu"} & self.task.kinds
+        )
 
     @property
     def inputs(self) -> Sequence[StoredObject]:
@@ -295,7 +359,15 @@ class Job:
         intensity = self.intensity if self.device_intensity is None else self.device_intensity
         pickle_arguments = self._pickle_whole if share.part == 1.0 else partial(self._pickle_part, share)
         return Call(
-            number, share.device, function, pickle_arguments, intensity, expected, self.begin, tag=(self, share)
+            number,
+            share.device,
+            function,
+            pickle_arguments,
+            intensity,
+            expected,
+            self.begin,
+            timeout=self.options.timeout,
+            tag=(self, share),
         )
 
     def _pickle_whole(self, objects: ObjectStore | None) -> Pickled:
@@ -312,7 +384,8 @@ class Job:
 
     def resolve(self) -> None:
         """Give the future its result and drop what is not needed any more; called when the job has ended."""
-        answers, origin = [share.answer for share in self.shares if share.answer is not None], self._describe_origin()
+        answers = [share.answer for share in self.shares if share.answer is not None]
+        origin = self._describe_origin() if any(each.segments for each in answers) else None
         self.args, self.kwargs, self.pickled = (), {}, None
         for share in self.shares:
             share.answer = None
@@ -343,8 +416,10 @@ class Job:
         failed = next((each for each in answers if each.outcome != VALUE), None)
         if failed is None:
             return None
-        if failed.outcome == ERROR:
+        if failed.outcome in (ERROR, MISSING):
             return failed.error()
+        if failed.outcome == CANCELLED:
+            return CancelledError()
         return WorkerLostError(
             f"task '{self.task.name}' was tried {self.attempts} times and its worker died each time: "
             "run it by itself to see why"
@@ -374,6 +449,7 @@ class TaskFuture(Future[Any]):
     """The future of a task; a large result stays in the store until somebody asks for it."""
 
     _loaded: Any = None
+    number = -1  # of its job
 
     def result(self, timeout: float | None = None) -> Any:
         """Return the result; the same object every time."""
@@ -388,6 +464,12 @@ class TaskFuture(Future[Any]):
     def refer(self) -> Any:
         """Return the result of a future that is done; a reference to it if it is in the store."""
         return super().result()
+
+
+def note_number(job: Job) -> None:
+    """Let the future of a job know its number."""
+    if type(job.future) is TaskFuture:
+        job.future.number = job.number
 
 
 def serialize_arguments(args: tuple[Any, ...], kwargs: dict[str, Any], objects: ObjectStore | None = None) -> Pickled:

@@ -20,7 +20,12 @@ class Lifetime:
         self._dispatcher, self._on_closed = dispatcher, on_closed
         self._lock, self._is_closed = threading.Lock(), False
         self._thread: threading.Thread | None = None
+        self._at_end: list[Callable[[], None]] = []
         _open.add(self)
+
+    def on_end(self, function: Callable[[], None]) -> None:
+        """Call a function when the workers have ended."""
+        self._at_end.append(function)
 
     def finish(self) -> None:
         """Wait for all work, then end the workers; an interrupt while waiting ends them at once."""
@@ -46,6 +51,8 @@ class Lifetime:
         self._dispatcher.abandon()
         _open.discard(self)
         self._on_closed()
+        for each in self._at_end:
+            each()
 
 
 def _finish_all() -> None:

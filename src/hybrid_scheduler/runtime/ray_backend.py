@@ -220,8 +220,12 @@ class RayBackend(Backend):
         slot, function = queue.functions.refer(call.function)
         return call.number, (slot, function, arguments.blob, call.intensity, arguments.table)
 
+    def _kill_worker(self, queue: DeviceQueue) -> None:
+        import_ray().kill(self._actors[queue.device])
+
     def _run(self) -> None:
         while not self._is_closing:
+            self._end_overdue()
             try:
                 reply = self._replies.get(timeout=TICK)
             except Empty:
