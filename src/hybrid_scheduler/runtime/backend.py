@@ -10,6 +10,7 @@ subclasses: `LocalBackend` here, `RayBackend` in a module of its own.
 from __future__ import annotations
 
 import itertools
+import logging
 import os
 import pickle
 import selectors
@@ -23,6 +24,7 @@ from typing import ClassVar
 
 from hybrid_scheduler.errors import SchedulerError
 from hybrid_scheduler.processes import ChildProcess, limit_threads
+from hybrid_scheduler.runtime.context import handle_record
 from hybrid_scheduler.runtime.devices import DeviceSpec, require_devices
 from hybrid_scheduler.runtime.jobs import (
     CANCELLED,
@@ -35,7 +37,7 @@ from hybrid_scheduler.runtime.jobs import (
     serialize_error,
 )
 from hybrid_scheduler.runtime.objects import ObjectStore, SharedMemoryStore
-from hybrid_scheduler.runtime.worker import ANSWER, READY, REQUEST, serve_calls
+from hybrid_scheduler.runtime.worker import ANSWER, LOG, READY, REQUEST, serve_calls
 
 MAX_BATCHES = 2  # under way to one worker: one that it runs, one that is there when it has finished
 MAX_CALLS = 64  # with one worker at once
@@ -356,8 +358,18 @@ class LocalBackend(Backend):
 
     def _start_worker(self, queue: DeviceQueue) -> ChildProcess:
         spec = self.devices[queue.device]
-        environment = {**os.environ, **limit_threads(spec.threads)}
-        arguments = self._cores[queue.device], spec.torch_device, spec.slowdown, spec.slope, self.objects.folders
+        environment, log_level = (
+            {**os.environ, **limit_threads(spec.threads)},
+            logging.getLogger().getEffectiveLevel(),
+        )
+        arguments = (
+            self._cores[queue.device],
+            spec.torch_device,
+            spec.slowdown,
+            spec.slope,
+            self.objects.folders,
+            log_level,
+        )
         worker = ChildProcess(serve_calls, *arguments, environment=environment, stdout=None)
         self._selector.register(worker.channel, selectors.EVENT_READ, queue)
         return worker
@@ -406,6 +418,9 @@ class LocalBackend(Backend):
             number, outcome, start, end, load, store, length = ANSWER.unpack_from(message)
             if number == READY:
                 self._on_ready(queue)
+                continue
+            if number == LOG:
+                handle_record(message[ANSWER.size :])
                 continue
             begin = ANSWER.size + length
             token = pickle.loads(message[ANSWER.size : begin]) if length else None  # noqa: S301  # our own worker's

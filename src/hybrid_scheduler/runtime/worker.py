@@ -5,15 +5,18 @@ It imports little, because a worker that died is replaced while its calls wait.
 
 from __future__ import annotations
 
+import logging
 import os
 import pickle
 import struct
+import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from hybrid_scheduler.processes import Channel
+from hybrid_scheduler.runtime.context import RecordSender, run_in_context
 from hybrid_scheduler.runtime.jobs import ERROR, MISSING, PLAIN_TYPES, VALUE, serialize_error
 from hybrid_scheduler.runtime.objects import (
     MIN_BUFFER,
@@ -30,7 +33,7 @@ REQUEST = struct.Struct("<qdHQI?")
 whether large buffers of the result go to disk."""
 ANSWER = struct.Struct("<qBddddI")
 """Number, outcome, start, end, seconds to load the arguments and to store the result, length of its token."""
-READY = -1  # number of the first message, sent when the worker can take calls
+READY, LOG = -1, -2  # numbers of the first message, sent when the worker can take calls, and of log records
 SCHEDSTAT = Path("/proc/thread-self/schedstat")
 """Linux: nanoseconds that the thread ran, nanoseconds that it waited for a core, and how often it ran."""
 _devices: list[str] = []
@@ -53,21 +56,34 @@ class Outcome(NamedTuple):
 
 
 def serve_calls(
-    channel: Channel, cores: list[int], torch_device: str, slowdown: float, slope: float, folders: list[str]
+    channel: Channel,
+    cores: list[int],
+    torch_device: str,
+    slowdown: float,
+    slope: float,
+    folders: list[str],
+    log_level: int,
 ) -> None:
     """Run calls until the parent closes the channel; an answer is sent before the next call begins."""
     if cores:
         os.sched_setaffinity(0, cores)
-    files = SegmentFiles(*folders, str(os.getpid()))
+    files, lock = SegmentFiles(folders[0], folders[1], str(os.getpid())), threading.Lock()
+
+    def send(message: bytes) -> None:
+        with lock:  # threads of a task may log
+            channel.send([message])
+
+    head = ANSWER.pack(LOG, VALUE, 0.0, 0.0, 0.0, 0.0, 0)
+    logging.basicConfig(level=log_level, handlers=[RecordSender(lambda record: send(head + record))])
     runner = CallRunner(torch_device, slowdown, slope, lambda token: files.open(*token))
-    channel.send([ANSWER.pack(READY, VALUE, 0.0, 0.0, 0.0, 0.0, 0)])
+    send(ANSWER.pack(READY, VALUE, 0.0, 0.0, 0.0, 0.0, 0))
     for message in channel.messages():
         number, intensity, slot, length, table_length, to_disk = REQUEST.unpack_from(message)
         begin = REQUEST.size + length
         function, view = message[REQUEST.size : begin], memoryview(message)
         table = pickle.loads(view[begin : begin + table_length]) if table_length else None  # noqa: S301  # our parent's
         found = runner.run(slot, function, view[begin + table_length :], intensity, table)
-        channel.send([_store_outcome(number, found, files, to_disk)])
+        send(_store_outcome(number, found, files, to_disk))
 
 
 def _store_outcome(number: int, found: Outcome, files: SegmentFiles, to_disk: bool) -> bytes:
@@ -107,10 +123,11 @@ class CallRunner:
             self._functions[slot] = function
         begin = start = time.perf_counter()
         try:
-            args, kwargs = load_arguments(arguments, table, self._open_segment)
+            args, kwargs, *context = load_arguments(arguments, table, self._open_segment)
             self._core_wait = _read_core_wait() if self._slowdown > 0 else 0.0
             start = time.perf_counter()
-            value = self._load_function(slot)(*args, **kwargs)
+            called = self._load_function(slot)
+            value = run_in_context(context[0], called, *args, **kwargs) if context else called(*args, **kwargs)
             self._synchronize()
         except ObjectLostError as error:
             if start == begin:
