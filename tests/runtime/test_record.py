@@ -28,7 +28,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """A run with one graph, kept in every form; the page is read before and after its end."""
     folder = tmp_path_factory.mktemp("kept")
     with HybridScheduler(devices="cpu,gpu=emulated:slowdown=2", dashboard=True) as scheduler:
-        naps = [scheduler.submit(real_tasks.nap, 0.02, number) for number in range(TASKS - 2)]
+        naps: list[Any] = [scheduler.submit(real_tasks.nap, 0.02, number) for number in range(TASKS - 2)]
         last = scheduler.submit(real_tasks.double, scheduler.submit(sum, naps))
         assert last.result(DEADLINE) == 2 * sum(range(TASKS - 2))
         with pytest.raises(KeyError):

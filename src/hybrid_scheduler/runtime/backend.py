@@ -19,8 +19,9 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError, Future
 from contextlib import suppress
-from typing import ClassVar
+from typing import Any, ClassVar, cast
 
 from hybrid_scheduler.errors import SchedulerError
 from hybrid_scheduler.processes import ChildProcess, limit_threads
@@ -31,13 +32,16 @@ from hybrid_scheduler.runtime.jobs import (
     ERROR,
     LOST,
     SMALL_SECONDS,
+    VALUE,
     Answer,
     Call,
+    TaskFuture,
     TaskTimeoutError,
+    serialize,
     serialize_error,
 )
-from hybrid_scheduler.runtime.objects import ObjectStore, SharedMemoryStore
-from hybrid_scheduler.runtime.worker import ANSWER, LOG, READY, REQUEST, serve_calls
+from hybrid_scheduler.runtime.objects import ObjectStore, Pickled, SharedMemoryStore, StoredObject, Table
+from hybrid_scheduler.runtime.worker import ANSWER, LOG, NESTED, READY, REQUEST, serve_calls
 
 MAX_BATCHES = 2  # under way to one worker: one that it runs, one that is there when it has finished
 MAX_CALLS = 64  # with one worker at once
@@ -81,6 +85,7 @@ class DeviceQueue:
         self.in_flight: deque[Call] = deque()
         self.waiting: deque[Call] = deque()
         self.functions = FunctionSlots()
+        self.kept: list[StoredObject] = []  # results of nested calls, until the calls in flight have ended
         self.since = 0.0  # when the first call in flight began, or the one before has ended
         self.is_up = False
         self.down_since: float | None = None  # when a worker that was up died, None while it works or starts
@@ -94,7 +99,8 @@ class DeviceQueue:
         """
         batch, ended = list[Call](), list[tuple[Call, Answer]]()
         number = self.in_flight[-1].batch + 1 if self.in_flight else 0
-        if self.in_flight and number - self.in_flight[0].batch >= MAX_BATCHES:
+        nests = any(call.nests for call in self.in_flight)
+        if self.in_flight and not nests and number - self.in_flight[0].batch >= MAX_BATCHES:
             return batch, ended
         seconds, size = sum(call.expected for call in self.in_flight), sum(call.num_bytes for call in self.in_flight)
         while self.waiting:
@@ -128,6 +134,8 @@ class DeviceQueue:
         """Whether the worker, with that much in flight, may be sent the next call too."""
         if not self.in_flight:
             return True
+        if following.nested and any(call.nests for call in self.in_flight):
+            return len(self.in_flight) < MAX_CALLS  # the worker runs it while it waits
         first = self.in_flight[0]
         if following.attempts or first.attempts:
             return False  # a call whose worker died runs alone
@@ -156,6 +164,7 @@ class Backend:
         self._on_ended: OnEnded
         self._on_stranded: Callable[[list[Call]], None]
         self._on_new_worker: Callable[[int], None]
+        self.on_nested: Callable[[bytes], Future[Any]] | None = None  # submits a call that a task has made
 
     def listen(
         self,
@@ -178,7 +187,8 @@ class Backend:
         """Append calls to the queues of their devices."""
         with self._lock:
             for call in calls:
-                self.queues[call.device].waiting.append(call)
+                waiting = self.queues[call.device].waiting
+                waiting.appendleft(call) if call.nested else waiting.append(call)
             ended = [each for device in {call.device for call in calls} for each in self._feed(self.queues[device])]
         self._report(ended)
 
@@ -276,6 +286,7 @@ class Backend:
             ended = [(call, by_number[call.number]) for call in queue.in_flight if call.number in by_number]
             if len(ended) == len(queue.in_flight):
                 queue.in_flight.clear()
+                queue.kept.clear()
             else:
                 queue.in_flight = deque(call for call in queue.in_flight if call.number not in by_number)
                 queue.since = time.monotonic()
@@ -419,6 +430,9 @@ class LocalBackend(Backend):
             if number == READY:
                 self._on_ready(queue)
                 continue
+            if number == NESTED:
+                self._submit_nested(queue, message[ANSWER.size :])
+                continue
             if number == LOG:
                 handle_record(message[ANSWER.size :])
                 continue
@@ -428,6 +442,34 @@ class LocalBackend(Backend):
             answers.append((number, Answer(outcome, start, end, message[begin:], segments, load, store)))
         if answers:
             self._on_answers(queue, answers)
+
+    def _submit_nested(self, queue: DeviceQueue, message: bytes) -> None:
+        """Submit a call that a task has made; its result is sent to the worker, if that is alive by then."""
+        worker, (number, call) = self._workers[queue.device], pickle.loads(message)  # noqa: S301  # our own worker's
+        with self._lock:
+            for each in queue.in_flight:
+                each.nests = True
+        try:
+            future = cast("Callable[[bytes], Future[Any]]", self.on_nested)(call)
+        except Exception as error:  # noqa: BLE001  # a call that cannot be made belongs to its caller
+            future = Future()
+            future.set_exception(error)
+        future.add_done_callback(lambda done: self._send_result(queue, worker, number, done))
+
+    def _send_result(self, queue: DeviceQueue, worker: ChildProcess, number: int, future: Future[Any]) -> None:
+        error = CancelledError() if future.cancelled() else future.exception()
+        value = None if error is not None else cast("TaskFuture", future).refer()
+        table: Table | None = None
+        if type(value) is StoredObject:
+            queue.kept.append(value)
+            blob, table = value.blob, Pickled(b"", value.segments).table
+        else:
+            blob = serialize(value) if error is None else serialize_error(error)
+        result = pickle.dumps((number, (VALUE if error is None else ERROR, blob, table)))
+        message = REQUEST.pack(NESTED, 0.0, 0, 0, 0, False) + result
+        with self._lock, suppress(OSError):  # it is dead, and whoever waited for the result with it
+            if self._workers[queue.device] is worker:
+                worker.channel.send([message])
 
     def close(self) -> None:
         """End the workers and the thread."""

@@ -426,6 +426,9 @@ class Dispatcher:
             if job.task.name in self._held:
                 self._held[job.task.name].append(job)
                 return
+            if job.options.nested:  # who waits for it keeps a place among those that may be dispatched
+                self._dispatch([job], 1)
+                return
             self._insert(job)
             idle = self._queues.idle
             # Where jobs are small, an answer that triggers the next decision is about to come.

@@ -29,6 +29,7 @@ from hybrid_scheduler.runtime.graphs import Graph, collect_dask, submit_dask_gra
 from hybrid_scheduler.runtime.jobs import DEFAULT_OPTIONS, CallOptions, Job, TaskFunction, TaskFuture, note_number
 from hybrid_scheduler.runtime.lifetime import Lifetime
 from hybrid_scheduler.runtime.measured_times import MeasuredTimes, load_times, save_times, times_path
+from hybrid_scheduler.runtime.nested import submit_nested
 from hybrid_scheduler.runtime.objects import MIN_BUFFER, StoredObject
 from hybrid_scheduler.runtime.record import RunRecord
 from hybrid_scheduler.schedulers.explain import Explanation
@@ -75,6 +76,7 @@ class HybridScheduler(Executor):
         self._record = RunRecord(self.backend.devices, policy if isinstance(policy, str) else self.policy.name)
         self._dispatcher = Dispatcher(self.policy, self.backend, times, self._record.add, lookahead=ahead)
         self._dispatcher.context = variables
+        self.backend.on_nested = partial(submit_nested, self._dispatcher)
         self._energy = EnergyAccount(self._record)
         self._is_closed = False
         self._graphs = _OpenGraph()
@@ -177,9 +179,9 @@ class HybridScheduler(Executor):
                 context=self._dispatcher.capture_context(),
             )
             call = DeferredCall(create_job, args, kwargs, awaited, future)
-            future = call.future
+            promised = call.future  # which the call drops when it is ready
             self._dispatcher.submit_deferred(call)
-            return future
+            return promised
         job = self._dispatcher.create_job(task, args, kwargs, options)
         if future is not None:
             job.future = future

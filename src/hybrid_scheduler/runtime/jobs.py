@@ -250,6 +250,7 @@ class CallOptions(NamedTuple):
     gpu_share: float | None = None
     device: int = -1
     planned: int = -1  # device of a plan, unless its worker is dead
+    nested: bool = False  # a task waits for it
 
     def check(self, task: TaskFunction) -> None:
         """Raise an error if there is no sense in them."""
@@ -295,6 +296,8 @@ class Call:
     num_bytes: int = 0  # of its message
     timeout: float | None = None  # seconds after which its worker is ended
     verdict: Answer | None = None  # it is to be ended with this
+    nested: bool = False  # a task waits for it
+    nests: bool = False  # it has submitted others, and runs what comes while it waits for them
     tag: Any = field(default=None, repr=False)  # for the sender
 
     def pickle_arguments(self, objects: ObjectStore | None = None) -> Pickled:
@@ -385,6 +388,7 @@ class Job:
             expected,
             self.begin,
             timeout=self.options.timeout,
+            nested=self.options.nested,
             tag=(self, share),
         )
 
