@@ -99,8 +99,7 @@ class DeviceQueue:
         """
         batch, ended = list[Call](), list[tuple[Call, Answer]]()
         number = self.in_flight[-1].batch + 1 if self.in_flight else 0
-        nests = any(call.nests for call in self.in_flight)
-        if self.in_flight and not nests and number - self.in_flight[0].batch >= MAX_BATCHES:
+        if self.in_flight and number - self.in_flight[0].batch >= MAX_BATCHES and not self._nests:
             return batch, ended
         seconds, size = sum(call.expected for call in self.in_flight), sum(call.num_bytes for call in self.in_flight)
         while self.waiting:
@@ -130,11 +129,16 @@ class DeviceQueue:
         function = 0 if call.function in self.functions else len(call.function)
         return len(call.pickle_arguments(self.objects).blob) + function
 
+    @property
+    def _nests(self) -> bool:
+        """Whether a call in flight has submitted others."""
+        return any(call.nests for call in self.in_flight)
+
     def _has_room(self, following: Call, seconds: float, size: int) -> bool:
         """Whether the worker, with that much in flight, may be sent the next call too."""
         if not self.in_flight:
             return True
-        if following.nested and any(call.nests for call in self.in_flight):
+        if following.nested and self._nests:
             return len(self.in_flight) < MAX_CALLS  # the worker runs it while it waits
         first = self.in_flight[0]
         if following.attempts or first.attempts:
@@ -397,7 +401,7 @@ class LocalBackend(Backend):
         with suppress(OSError):  # the thread notices a dead worker, and sends its calls again
             self._workers[queue.device].channel.send(messages)
 
-        if any(call.timeout is not None for call in calls):
+        if any([call.timeout is not None for call in calls]):  # noqa: C419  # quicker than a generator
             self._wake.send(b"!")  # the thread waits for no longer than the timeout
 
     def _kill_worker(self, queue: DeviceQueue) -> None:

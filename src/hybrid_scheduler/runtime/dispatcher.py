@@ -439,6 +439,9 @@ class Dispatcher:
     def _insert(self, job: Job) -> None:
         """Let a job wait behind those of its priority."""
         place, priority = len(self._waiting), job.options.priority
+        if not place or self._waiting[-1].options.priority >= priority:
+            self._waiting.append(job)
+            return
         while place and self._waiting[place - 1].options.priority < priority:
             place -= 1
         self._waiting.insert(place, job)

@@ -58,7 +58,8 @@ class EnergyAccount:
                 found = (None, "an emulated device") if spec.is_emulated else (find_gpu or _find_gpu)(spec)
                 self._counters.append(_Counter(spec.label, *found, [number]))
         self._watts = {each.name: each.watts for each in build_cluster(record.devices).classes}
-        record.listeners.append(self._read_now_and_then)
+        if any(each.meter is not None for each in self._counters):
+            record.listeners.append(self._read_now_and_then)
 
     def _read_now_and_then(self) -> None:
         now = time.monotonic()

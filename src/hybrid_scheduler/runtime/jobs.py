@@ -30,12 +30,13 @@ KINDS = ("cpu", "gpu")
 EMPTY_SIZE = 0.5  # that stands for 0, such as the length of an empty list: sizes are compared by their ratio
 FEATURES = {"size": "a number from 0", "intensity": "a number from 0 to 1", "memory": "megabytes, 0 or more"}
 """Features of a task and what is expected of them."""
+PLAIN_TYPES = {bool, int, float, str, bytes, type(None)}
+_is_plain_type = PLAIN_TYPES.issuperset
 PLAIN = (1.0, 0.5, 0.0)
 """Features of a function that nothing is said of."""
 T = TypeVar("T")
 Feature = float | Callable[..., float]
 Function = Callable[..., Any]
-PLAIN_TYPES = {bool, int, float, str, bytes, type(None)}
 _FUNCTION_TYPES = {FunctionType, BuiltinFunctionType}
 _EMPTY_CELL = CellType()
 
@@ -104,14 +105,16 @@ class TaskFunction:
         """Return the job of a call with these arguments."""
         size, intensity, memory = self._evaluate_features(args, kwargs)
         job = Job(number, self, args, kwargs, size, intensity, memory, arrival, arrival)
-        if not all(type(each) in PLAIN_TYPES for each in args):
+        if not are_plain(args):
             job.data = find_data(args)
         return job
 
     def _evaluate_features(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[float]:
         """Return size, intensity and memory of a call."""
         if self._constant is not None:
-            return [guess_size(args), *self._constant[1:]] if self._is_plain else self._constant
+            if self._is_plain and not are_plain(args):
+                return [guess_size(args), *self._constant[1:]]
+            return self._constant
         values = []
         if any(map(callable, self._features.values())):
             args, kwargs = load_stored(args), load_stored(kwargs)
@@ -171,6 +174,11 @@ def replace_inside(argument: Any, kind: type[T], replace: Callable[[T], Any]) ->
 def load_stored(argument: Any) -> Any:
     """Return an argument with the values in place of those that are in the store."""
     return replace_inside(argument, StoredObject, StoredObject.load)
+
+
+def are_plain(args: tuple[Any, ...]) -> bool:
+    """Whether arguments are numbers, words and the like; asked for every call, so without a loop in Python."""
+    return _is_plain_type(map(type, args))
 
 
 def find_data(args: tuple[Any, ...]) -> dict[str, int]:
@@ -347,13 +355,13 @@ class Job:
     trial: int = -1  # the class on which it runs although nothing is known of its task there
     pickled: Pickled | None = None  # arguments
     restores: int = 0  # of lost arguments
-    options: CallOptions = field(default_factory=lambda: DEFAULT_OPTIONS)
+    options: CallOptions = DEFAULT_OPTIONS
     retries: int = 0  # left, of a call that raises or takes too long
     parents: tuple[int, ...] = ()  # numbers of the jobs whose results are its arguments
-    predicted: list[float] = field(default_factory=list)  # seconds by class, when it was decided on
+    predicted: Sequence[float] = ()  # seconds by class, when it was decided on
     was_trial: bool = False
-    context: dict[str, Any] = field(default_factory=dict)  # values of context variables that it takes along
-    data: dict[str, int] = field(default_factory=dict)  # bytes of its large arguments by the place where they are
+    context: dict[str, Any] | None = None  # values of context variables that it takes along
+    data: dict[str, int] | None = None  # bytes of its large arguments by the place where they are
 
     @property
     def kinds(self) -> set[str]:
@@ -407,7 +415,7 @@ class Job:
     def resolve(self) -> None:
         """Give the future its result and drop what is not needed any more; called when the job has ended."""
         answers = [share.answer for share in self.shares if share.answer is not None]
-        origin = self._describe_origin() if any(each.segments for each in answers) else None
+        origin = self._describe_origin() if len(answers) == 1 and answers[0].segments else None
         self.args, self.kwargs, self.pickled = (), {}, None
         for share in self.shares:
             share.answer = None
@@ -501,7 +509,7 @@ def serialize_arguments(
     context: dict[str, Any] | None = None,
 ) -> Pickled:
     """Pickle arguments; plain ones the quick way, large ones into the store if there is one."""
-    if not kwargs and not context and all(type(each) in PLAIN_TYPES for each in args):
+    if not kwargs and not context and are_plain(args):
         blob = pickle.dumps((args, kwargs), protocol=5)
         return Pickled(b"", [objects.put([blob])]) if objects and len(blob) >= MIN_BUFFER else Pickled(blob)
     message = (args, kwargs, context) if context else (args, kwargs)
