@@ -103,18 +103,17 @@ class TaskFunction:
 
     def create_job(self, number: int, args: tuple[Any, ...], kwargs: dict[str, Any], arrival: float) -> Job:
         """Return the job of a call with these arguments."""
-        size, intensity, memory = self._evaluate_features(args, kwargs)
+        is_plain = are_plain(args)
+        size, intensity, memory = PLAIN if is_plain and self._is_plain else self._evaluate_features(args, kwargs)
         job = Job(number, self, args, kwargs, size, intensity, memory, arrival, arrival)
-        if not are_plain(args):
+        if not is_plain:
             job.data = find_data(args)
         return job
 
     def _evaluate_features(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[float]:
         """Return size, intensity and memory of a call."""
         if self._constant is not None:
-            if self._is_plain and not are_plain(args):
-                return [guess_size(args), *self._constant[1:]]
-            return self._constant
+            return [guess_size(args), *self._constant[1:]] if self._is_plain else self._constant
         values = []
         if any(map(callable, self._features.values())):
             args, kwargs = load_stored(args), load_stored(kwargs)
