@@ -85,7 +85,7 @@ def _dask() -> Iterator[Any]:
     from distributed import Client
 
     dask.config.set({"distributed.admin.tick.limit": "1h", "distributed.logging.distributed": "error"})
-    with Client(
+    with Client(  # type: ignore[no-untyped-call]  # Dask is typed in parts
         n_workers=WORKERS, threads_per_worker=1, dashboard_address=None, silence_logs=logging.ERROR, memory_limit=0
     ) as client:
         yield client

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import time
+from contextvars import ContextVar
 from pathlib import Path
 
 from hybrid_scheduler.errors import InputError
@@ -77,6 +79,17 @@ def sometimes(number: int) -> int:
     if number % 20 == 0:
         raise ValueError(f"number {number}")
     return number
+
+
+REQUEST_NUMBER: ContextVar[int] = ContextVar("REQUEST_NUMBER", default=0)
+
+
+def read_request_number(*_: object) -> int:
+    return REQUEST_NUMBER.get()
+
+
+def log_warning(number: int) -> None:
+    logging.getLogger("real_tasks").warning("task %d", number)
 
 
 class PickyError(Exception):

@@ -28,6 +28,7 @@ _HOMES = {
     "compare": "studies.compare",
     "compiled": "core.compiler",
     "current_device": "runtime.worker",
+    "current_scheduler": "runtime.nested",
     "lower_bound": "bounds.makespan",
     "task": "runtime.tasks",
     "turnaround_bound": "bounds.turnaround",
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from hybrid_scheduler.core.simulator import VirtualMultiGPU
     from hybrid_scheduler.core.view import TaskView, View
     from hybrid_scheduler.runtime.executor import HybridScheduler
+    from hybrid_scheduler.runtime.nested import current_scheduler
     from hybrid_scheduler.runtime.tasks import Command, task
     from hybrid_scheduler.runtime.worker import current_device
     from hybrid_scheduler.schedulers.learner import Learner
@@ -70,6 +72,7 @@ __all__ = [
     "compare",
     "compiled",
     "current_device",
+    "current_scheduler",
     "lower_bound",
     "task",
     "turnaround_bound",

@@ -61,7 +61,7 @@ def die_with_segment(path: str) -> Array:
             os.kill(os.getpid(), signal.SIGKILL)
             return b""
 
-        worker.ANSWER = type("Deadly", (), {"pack": die})()  # type: ignore[assignment]  # of this process alone
+        worker.ANSWER = type("Deadly", (), {"pack": die})()  # of this process alone
     return np.ones(LENGTH)
 
 
@@ -115,7 +115,8 @@ def test_a_result_reaches_the_driver_when_it_is_asked_for_and_is_the_same_object
 def test_futures_as_arguments_are_references_also_inside_containers(scheduler: HybridScheduler) -> None:
     one, other = scheduler.submit(make, 1.0), scheduler.submit(make, 2.0)
     both = scheduler.submit(add, one, other)
-    assert scheduler.submit(mean_of_all, [one, other, both]).result(DEADLINE) == 2.0
+    every: list[Any] = [one, other, both]
+    assert scheduler.submit(mean_of_all, every).result(DEADLINE) == 2.0
     assert all(isinstance(each, TaskFuture) and each._loaded is None for each in (one, other, both))
 
 

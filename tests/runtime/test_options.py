@@ -168,3 +168,22 @@ def test_sizes_are_guessed_from_bytes_and_lengths() -> None:
     assert guess_size(("mode", 3)) == 1.0
     assert TaskFunction(abs).create_job(0, (array,), {}, 0.0).size == 80.0
     assert TaskFunction(abs, size=3.0).create_job(0, (array,), {}, 0.0).size == 3.0
+
+
+def test_chosen_context_variables_go_with_a_call() -> None:
+    with HybridScheduler(devices="cpu", context=["real_tasks:REQUEST_NUMBER"]) as scheduler:
+        assert scheduler.submit(real_tasks.read_request_number).result(DEADLINE) == 0
+        token = real_tasks.REQUEST_NUMBER.set(7)
+        later = scheduler.submit(real_tasks.read_request_number, scheduler.submit(real_tasks.nap, 0.05))
+        real_tasks.REQUEST_NUMBER.reset(token)
+        assert later.result(DEADLINE) == 7
+        assert scheduler.submit(real_tasks.read_request_number).result(DEADLINE) == 0, "none is left in the worker"
+    with pytest.raises(InputError, match="no context variable"):
+        HybridScheduler(devices="cpu", context=["real_tasks:double"])
+
+
+def test_log_records_of_workers_are_handled_here(
+    scheduler: HybridScheduler, caplog: pytest.LogCaptureFixture
+) -> None:
+    scheduler.submit(real_tasks.log_warning, 3).result(DEADLINE)
+    assert ("real_tasks", 30, "task 3") in caplog.record_tuples

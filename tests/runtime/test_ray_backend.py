@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import real_tasks
 from hybrid_scheduler import HybridScheduler
-from hybrid_scheduler.runtime.jobs import RemoteTraceback
+from hybrid_scheduler.runtime.jobs import RemoteTraceback, TaskFuture
+from hybrid_scheduler.runtime.objects import StoredObject
 from ray_nodes import RayCluster
 
 DEADLINE = 600.0
@@ -42,3 +45,23 @@ def test_calls_survive_the_death_of_an_actor_and_of_a_node(ray_cluster: RayClust
         assert [each.result(timeout=DEADLINE) for each in futures] == list(range(100))
         rest = scheduler.map(real_tasks.double, range(10), timeout=DEADLINE)
         assert list(rest) == list(range(0, 20, 2)), "the rest of the cluster works on"
+
+
+def test_large_data_stays_in_the_object_store_of_ray(ray_cluster: RayCluster) -> None:
+    with HybridScheduler("eft", "ray", "cpu", address=ray_cluster.address) as scheduler:
+        one = scheduler.submit(np.full, 200_000, 1.0)
+        two = scheduler.submit(np.add, one, one)
+        assert one.exception(DEADLINE) is two.exception(DEADLINE) is None
+        assert isinstance(two, TaskFuture)
+        stored = two.refer()
+        assert isinstance(stored, StoredObject)
+        assert stored.place == "node 0"
+        every: list[Any] = [two, one, scheduler.scatter(np.ones(200_000))]
+        total = scheduler.submit(np.sum, every)
+        assert total.result(DEADLINE) == 800_000
+        assert scheduler.submit(np.sum, two).result(DEADLINE) == 400_000
+        array = np.ones(200_000)
+        assert [scheduler.submit(np.sum, array).result(DEADLINE) for _ in range(3)] == [200_000] * 3
+        kept = scheduler.submit(np.add, one, 1.0)
+        assert kept.exception(DEADLINE) is None
+    assert kept.result().mean() == 2.0

@@ -15,7 +15,9 @@ import real_tasks
 from helpers_cli import hms
 from hybrid_scheduler import HybridScheduler
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.runtime.record import load_run
+from hybrid_scheduler.runtime.devices import build_cluster, parse_devices
+from hybrid_scheduler.runtime.energy import EnergyAccount
+from hybrid_scheduler.runtime.record import Event, RunRecord, load_run
 
 DEADLINE = 300.0
 TASKS = 12
@@ -26,7 +28,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """A run with one graph, kept in every form; the page is read before and after its end."""
     folder = tmp_path_factory.mktemp("kept")
     with HybridScheduler(devices="cpu,gpu=emulated:slowdown=2", dashboard=True) as scheduler:
-        naps = [scheduler.submit(real_tasks.nap, 0.02, number) for number in range(TASKS - 2)]
+        naps: list[Any] = [scheduler.submit(real_tasks.nap, 0.02, number) for number in range(TASKS - 2)]
         last = scheduler.submit(real_tasks.double, scheduler.submit(sum, naps))
         assert last.result(DEADLINE) == 2 * sum(range(TASKS - 2))
         with pytest.raises(KeyError):
@@ -105,3 +107,32 @@ def test_progress_is_written_to_standard_error(capsys: pytest.CaptureFixture[str
     with HybridScheduler(devices="cpu", progress=True) as scheduler:
         assert list(scheduler.map(real_tasks.double, range(5))) == [0, 2, 4, 6, 8]
     assert "5 of 5 tasks" in capsys.readouterr().err
+
+
+class FakeMeter:
+    """Counts ten joules with every reading."""
+
+    name = "RAPL, all CPU packages"
+
+    def __init__(self) -> None:
+        self.count = 0.0
+
+    def joules(self) -> float | None:
+        self.count += 10.0
+        return self.count
+
+
+def test_energy_is_metered_where_it_can_be_and_says_where_it_is_from() -> None:
+    record = RunRecord(parse_devices("cpu,gpu=emulated:slowdown=1"), "eft")
+    metered = EnergyAccount(record, find_cpu=lambda: (FakeMeter(), ""))
+    configured = EnergyAccount(record, find_cpu=lambda: (None, "no RAPL counters"))
+    spans = ((0, 1.0, 0.0, 2.0), (1, 1.0, 0.0, 3.0))
+    record.events.append(Event(0, "f", 1.0, 0.5, 0.0, 0.0, 0, False, 1, (), spans, (), False))
+    cpu, gpu = metered.readings()
+    assert (cpu.joules, cpu.is_measured, cpu.source) == (10.0, True, FakeMeter.name)
+    watts = {each.name: each.watts for each in build_cluster(record.devices).classes}
+    assert (gpu.part, gpu.joules, gpu.is_measured) == ("gpu0 (emulated)", 3.0 * watts["gpu"], False)
+    assert "an emulated device" in gpu.source
+    cpu = configured.readings()[0]
+    assert (cpu.joules, cpu.is_measured) == (2.0 * watts["cpu"], False)
+    assert "as configured: no RAPL counters" in cpu.source

@@ -10,6 +10,7 @@ subclasses: `LocalBackend` here, `RayBackend` in a module of its own.
 from __future__ import annotations
 
 import itertools
+import logging
 import os
 import pickle
 import selectors
@@ -18,24 +19,29 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError, Future
 from contextlib import suppress
-from typing import ClassVar
+from typing import Any, ClassVar, cast
 
 from hybrid_scheduler.errors import SchedulerError
 from hybrid_scheduler.processes import ChildProcess, limit_threads
+from hybrid_scheduler.runtime.context import handle_record
 from hybrid_scheduler.runtime.devices import DeviceSpec, require_devices
 from hybrid_scheduler.runtime.jobs import (
     CANCELLED,
     ERROR,
     LOST,
     SMALL_SECONDS,
+    VALUE,
     Answer,
     Call,
+    TaskFuture,
     TaskTimeoutError,
+    serialize,
     serialize_error,
 )
-from hybrid_scheduler.runtime.objects import ObjectStore, SharedMemoryStore
-from hybrid_scheduler.runtime.worker import ANSWER, READY, REQUEST, serve_calls
+from hybrid_scheduler.runtime.objects import ObjectStore, Pickled, SharedMemoryStore, StoredObject, Table
+from hybrid_scheduler.runtime.worker import ANSWER, LOG, NESTED, READY, REQUEST, serve_calls
 
 MAX_BATCHES = 2  # under way to one worker: one that it runs, one that is there when it has finished
 MAX_CALLS = 64  # with one worker at once
@@ -79,6 +85,7 @@ class DeviceQueue:
         self.in_flight: deque[Call] = deque()
         self.waiting: deque[Call] = deque()
         self.functions = FunctionSlots()
+        self.kept: list[StoredObject] = []  # results of nested calls, until the calls in flight have ended
         self.since = 0.0  # when the first call in flight began, or the one before has ended
         self.is_up = False
         self.down_since: float | None = None  # when a worker that was up died, None while it works or starts
@@ -92,7 +99,7 @@ class DeviceQueue:
         """
         batch, ended = list[Call](), list[tuple[Call, Answer]]()
         number = self.in_flight[-1].batch + 1 if self.in_flight else 0
-        if self.in_flight and number - self.in_flight[0].batch >= MAX_BATCHES:
+        if self.in_flight and number - self.in_flight[0].batch >= MAX_BATCHES and not self._nests:
             return batch, ended
         seconds, size = sum(call.expected for call in self.in_flight), sum(call.num_bytes for call in self.in_flight)
         while self.waiting:
@@ -122,10 +129,17 @@ class DeviceQueue:
         function = 0 if call.function in self.functions else len(call.function)
         return len(call.pickle_arguments(self.objects).blob) + function
 
+    @property
+    def _nests(self) -> bool:
+        """Whether a call in flight has submitted others."""
+        return any(call.nests for call in self.in_flight)
+
     def _has_room(self, following: Call, seconds: float, size: int) -> bool:
         """Whether the worker, with that much in flight, may be sent the next call too."""
         if not self.in_flight:
             return True
+        if following.nested and self._nests:
+            return len(self.in_flight) < MAX_CALLS  # the worker runs it while it waits
         first = self.in_flight[0]
         if following.attempts or first.attempts:
             return False  # a call whose worker died runs alone
@@ -154,6 +168,7 @@ class Backend:
         self._on_ended: OnEnded
         self._on_stranded: Callable[[list[Call]], None]
         self._on_new_worker: Callable[[int], None]
+        self.on_nested: Callable[[bytes], Future[Any]] | None = None  # submits a call that a task has made
 
     def listen(
         self,
@@ -176,7 +191,8 @@ class Backend:
         """Append calls to the queues of their devices."""
         with self._lock:
             for call in calls:
-                self.queues[call.device].waiting.append(call)
+                waiting = self.queues[call.device].waiting
+                waiting.appendleft(call) if call.nested else waiting.append(call)
             ended = [each for device in {call.device for call in calls} for each in self._feed(self.queues[device])]
         self._report(ended)
 
@@ -274,6 +290,7 @@ class Backend:
             ended = [(call, by_number[call.number]) for call in queue.in_flight if call.number in by_number]
             if len(ended) == len(queue.in_flight):
                 queue.in_flight.clear()
+                queue.kept.clear()
             else:
                 queue.in_flight = deque(call for call in queue.in_flight if call.number not in by_number)
                 queue.since = time.monotonic()
@@ -356,8 +373,18 @@ class LocalBackend(Backend):
 
     def _start_worker(self, queue: DeviceQueue) -> ChildProcess:
         spec = self.devices[queue.device]
-        environment = {**os.environ, **limit_threads(spec.threads)}
-        arguments = self._cores[queue.device], spec.torch_device, spec.slowdown, spec.slope, self.objects.folders
+        environment, log_level = (
+            {**os.environ, **limit_threads(spec.threads)},
+            logging.getLogger().getEffectiveLevel(),
+        )
+        arguments = (
+            self._cores[queue.device],
+            spec.torch_device,
+            spec.slowdown,
+            spec.slope,
+            self.objects.folders,
+            log_level,
+        )
         worker = ChildProcess(serve_calls, *arguments, environment=environment, stdout=None)
         self._selector.register(worker.channel, selectors.EVENT_READ, queue)
         return worker
@@ -374,7 +401,7 @@ class LocalBackend(Backend):
         with suppress(OSError):  # the thread notices a dead worker, and sends its calls again
             self._workers[queue.device].channel.send(messages)
 
-        if any(call.timeout is not None for call in calls):
+        if any([call.timeout is not None for call in calls]):  # noqa: C419  # quicker than a generator
             self._wake.send(b"!")  # the thread waits for no longer than the timeout
 
     def _kill_worker(self, queue: DeviceQueue) -> None:
@@ -407,12 +434,46 @@ class LocalBackend(Backend):
             if number == READY:
                 self._on_ready(queue)
                 continue
+            if number == NESTED:
+                self._submit_nested(queue, message[ANSWER.size :])
+                continue
+            if number == LOG:
+                handle_record(message[ANSWER.size :])
+                continue
             begin = ANSWER.size + length
             token = pickle.loads(message[ANSWER.size : begin]) if length else None  # noqa: S301  # our own worker's
             segments = [self.objects.adopt(token)] if token else ()
             answers.append((number, Answer(outcome, start, end, message[begin:], segments, load, store)))
         if answers:
             self._on_answers(queue, answers)
+
+    def _submit_nested(self, queue: DeviceQueue, message: bytes) -> None:
+        """Submit a call that a task has made; its result is sent to the worker, if that is alive by then."""
+        worker, (number, call) = self._workers[queue.device], pickle.loads(message)  # noqa: S301  # our own worker's
+        with self._lock:
+            for each in queue.in_flight:
+                each.nests = True
+        try:
+            future = cast("Callable[[bytes], Future[Any]]", self.on_nested)(call)
+        except Exception as error:  # noqa: BLE001  # a call that cannot be made belongs to its caller
+            future = Future()
+            future.set_exception(error)
+        future.add_done_callback(lambda done: self._send_result(queue, worker, number, done))
+
+    def _send_result(self, queue: DeviceQueue, worker: ChildProcess, number: int, future: Future[Any]) -> None:
+        error = CancelledError() if future.cancelled() else future.exception()
+        value = None if error is not None else cast("TaskFuture", future).refer()
+        table: Table | None = None
+        if type(value) is StoredObject:
+            queue.kept.append(value)
+            blob, table = value.blob, Pickled(b"", value.segments).table
+        else:
+            blob = serialize(value) if error is None else serialize_error(error)
+        result = pickle.dumps((number, (VALUE if error is None else ERROR, blob, table)))
+        message = REQUEST.pack(NESTED, 0.0, 0, 0, 0, False) + result
+        with self._lock, suppress(OSError):  # it is dead, and whoever waited for the result with it
+            if self._workers[queue.device] is worker:
+                worker.channel.send([message])
 
     def close(self) -> None:
         """End the workers and the thread."""

@@ -113,6 +113,7 @@ class Dashboard:
             "spans": [[each.name, *span] for each in recent for span in each.spans if math.isfinite(span[2])],
             "decisions": [self._explain(each, names) for each in latest[:DECISIONS]],
             "times": self._list_times(),
+            "transfers": self._dispatcher.decider.transfers.rows(),
         }
 
     def _explain(self, event: Event, names: list[str]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
@@ -26,6 +27,7 @@ from hybrid_scheduler.core.simulator import VirtualMultiGPU, reorders
 from hybrid_scheduler.core.tasks import Floats, Tasks, base_duration, no_edges
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.runtime.backend import Backend
+from hybrid_scheduler.runtime.context import capture
 from hybrid_scheduler.runtime.deferred import DeferredCall, call_when_done
 from hybrid_scheduler.runtime.devices import build_cluster, class_signatures
 from hybrid_scheduler.runtime.jobs import (
@@ -47,7 +49,7 @@ from hybrid_scheduler.runtime.jobs import (
     create_job_again,
     note_number,
 )
-from hybrid_scheduler.runtime.measured_times import MeasuredTimes
+from hybrid_scheduler.runtime.measured_times import MeasuredTimes, TransferTimes
 from hybrid_scheduler.runtime.objects import ObjectLostError, ObjectStore, StoredObject
 from hybrid_scheduler.schedulers.eft import EarliestFinish
 from hybrid_scheduler.schedulers.explain import Explanation, explain_next
@@ -140,6 +142,7 @@ class Decider:
         self._max_trials = np.maximum(np.bincount(self.class_index), times.trials).tolist()
         self._trials: dict[tuple[str, int], set[int]] = {}
         self._untrained = EarliestFinish()
+        self.transfers = TransferTimes()
 
     @property
     def _deciding(self) -> Scheduler:
@@ -180,6 +183,8 @@ class Decider:
                 seconds = self.times.predict(name, self._signatures, job.size)
                 known[name, job.size] = seconds, [self.times.has_measured(name, each) for each in self._signatures]
             rows[row], job.is_measured = known[name, job.size]
+            if job.data:
+                rows[row] += [self.transfers.predict(job.data, each) for each in self._signatures]
             if len(kinds := job.kinds) < len(KINDS):
                 rows[row, [each.kind not in kinds for each in self.cluster.classes]] = np.inf
         return rows
@@ -345,6 +350,7 @@ class Dispatcher:
         self._dispatched: dict[int, Job] = {}  # decided on, not ended
         self._ended: deque[Job] = deque()  # whose futures are not resolved yet
         self._submitted = 0
+        self.context: dict[str, ContextVar[Any]] = {}  # variables that calls take along
         self._unresolved = 0  # jobs in `_ended` or being resolved by some thread
         self._deferred: set[DeferredCall] = set()  # that wait for arguments
         self._released: deque[DeferredCall] = deque()  # whose arguments are there
@@ -373,15 +379,22 @@ class Dispatcher:
         kwargs: dict[str, Any],
         options: CallOptions = DEFAULT_OPTIONS,
         arrival: float | None = None,
+        context: dict[str, Any] | None = None,
     ) -> Job:
         """Return the job of a call that is ready now, and arrived now unless that was before."""
         job = task.create_job(next(self._job_numbers), args, kwargs, self.now)
         job.arrival = job.arrival if arrival is None else arrival
+        if self.context:
+            job.context = self.capture_context() if context is None else context
         note_number(job)
         if options is not DEFAULT_OPTIONS:
             job.options, job.retries = options, options.retries
             job.memory = job.memory if options.memory is None else options.memory
         return job
+
+    def capture_context(self) -> dict[str, Any]:
+        """Return the values that the chosen context variables have where a call is submitted."""
+        return capture(self.context) if self.context else {}
 
     def submit(self, job: Job) -> None:
         """Queue a job; it is decided on at once unless the devices have enough to do."""
@@ -413,6 +426,9 @@ class Dispatcher:
             if job.task.name in self._held:
                 self._held[job.task.name].append(job)
                 return
+            if job.options.nested:  # who waits for it keeps a place among those that may be dispatched
+                self._dispatch([job], 1)
+                return
             self._insert(job)
             idle = self._queues.idle
             # Where jobs are small, an answer that triggers the next decision is about to come.
@@ -423,6 +439,9 @@ class Dispatcher:
     def _insert(self, job: Job) -> None:
         """Let a job wait behind those of its priority."""
         place, priority = len(self._waiting), job.options.priority
+        if not place or self._waiting[-1].options.priority >= priority:
+            self._waiting.append(job)
+            return
         while place and self._waiting[place - 1].options.priority < priority:
             place -= 1
         self._waiting.insert(place, job)
@@ -700,7 +719,12 @@ class Dispatcher:
             if job.trial >= 0:
                 self._take_back(lambda other: other.trial >= 0 and other.task.name == job.task.name)
             spec = self.backend.devices[share.device]
-            seconds = (share.end - share.start) / share.part
+            if answer.segments:
+                answer.place = f"node {spec.node}"
+            if job.data and answer.load_seconds > 0.0:
+                self.decider.transfers.observe(job.data, spec.signature, answer.load_seconds)
+            # Writing a large result keeps the device as busy as the task itself.
+            seconds = (share.end - share.start) / share.part + answer.store_seconds
             self.times.observe(job.task.name, spec.signature, spec.name, job.size, seconds)
         if all(share.answer is not None for share in job.shares):
             if job.retries and any(share.answer.outcome == ERROR for share in job.shares if share.answer is not None):

@@ -19,14 +19,17 @@ from hybrid_scheduler import registry
 from hybrid_scheduler.errors import InputError, SchedulerError
 from hybrid_scheduler.runtime.actors import Actor
 from hybrid_scheduler.runtime.backend import Backend
+from hybrid_scheduler.runtime.context import find_variable
 from hybrid_scheduler.runtime.dashboard import Dashboard, ProgressLine
 from hybrid_scheduler.runtime.deferred import DeferredCall, find_futures
 from hybrid_scheduler.runtime.devices import DeviceSpec, build_cluster, normalise_devices, parse_devices
 from hybrid_scheduler.runtime.dispatcher import LOOKAHEAD, Dispatcher
+from hybrid_scheduler.runtime.energy import EnergyAccount, EnergyReading
 from hybrid_scheduler.runtime.graphs import Graph, collect_dask, submit_dask_graph
 from hybrid_scheduler.runtime.jobs import DEFAULT_OPTIONS, CallOptions, Job, TaskFunction, TaskFuture, note_number
 from hybrid_scheduler.runtime.lifetime import Lifetime
 from hybrid_scheduler.runtime.measured_times import MeasuredTimes, load_times, save_times, times_path
+from hybrid_scheduler.runtime.nested import submit_nested
 from hybrid_scheduler.runtime.objects import MIN_BUFFER, StoredObject
 from hybrid_scheduler.runtime.record import RunRecord
 from hybrid_scheduler.schedulers.explain import Explanation
@@ -62,7 +65,9 @@ class HybridScheduler(Executor):
         seed: int = 0,
         progress: bool = False,
         dashboard: bool = False,
+        context: Sequence[str] = (),
     ) -> None:
+        variables = {each: find_variable(each) for each in context}
         specs = parse_devices(devices) if isinstance(devices, str) else normalise_devices(devices)
         self.backend = create_backend(backend, specs, address)
         path = times_path() if remember is True else Path(remember) if remember else None
@@ -70,6 +75,9 @@ class HybridScheduler(Executor):
         self.policy = create_policy(policy, self.backend, seed)
         self._record = RunRecord(self.backend.devices, policy if isinstance(policy, str) else self.policy.name)
         self._dispatcher = Dispatcher(self.policy, self.backend, times, self._record.add, lookahead=ahead)
+        self._dispatcher.context = variables
+        self.backend.on_nested = partial(submit_nested, self._dispatcher)
+        self._energy = EnergyAccount(self._record)
         self._is_closed = False
         self._graphs = _OpenGraph()
         self._actors: Counter[int] = Counter()  # by device
@@ -93,6 +101,11 @@ class HybridScheduler(Executor):
     def times(self) -> MeasuredTimes:
         """The times measured so far."""
         return self._dispatcher.times
+
+    @property
+    def transfers(self) -> list[dict[str, Any]]:
+        """What moving data took so far: a row per pair of places, from a node or the driver to a class of devices."""
+        return self._dispatcher.decider.transfers.rows()
 
     @property
     def _max_workers(self) -> int:
@@ -158,11 +171,17 @@ class HybridScheduler(Executor):
         future: TaskFuture | None = None,
     ) -> Future[Any]:
         if awaited := find_futures(args, kwargs):
-            create_job = partial(self._dispatcher.create_job, task, options=options, arrival=self._dispatcher.now)
+            create_job = partial(
+                self._dispatcher.create_job,
+                task,
+                options=options,
+                arrival=self._dispatcher.now,
+                context=self._dispatcher.capture_context(),
+            )
             call = DeferredCall(create_job, args, kwargs, awaited, future)
-            future = call.future
+            promised = call.future  # which the call drops when it is ready
             self._dispatcher.submit_deferred(call)
-            return future
+            return promised
         job = self._dispatcher.create_job(task, args, kwargs, options)
         if future is not None:
             job.future = future
@@ -248,6 +267,10 @@ class HybridScheduler(Executor):
     def save_run(self, path: str | Path) -> None:
         """Keep what has ended so far in a file: `hms simulate` says what other policies would have made of it."""
         self._record.save(path, self.times)
+
+    def energy(self) -> list[EnergyReading]:
+        """Return the energy so far, by part of the machine: metered (RAPL, NVML), or of configured watts."""
+        return self._energy.readings()
 
     def save_trace(self, path: str | Path) -> None:
         """Write what has ended so far as a trace for https://ui.perfetto.dev or chrome://tracing."""

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary, ref
 
 from hybrid_scheduler.errors import InputError, SchedulerError
-from hybrid_scheduler.runtime.objects import MIN_BUFFER, ObjectStore, Origin, Pickled, Segment, StoredObject
+from hybrid_scheduler.runtime.objects import DRIVER, MIN_BUFFER, ObjectStore, Origin, Pickled, Segment, StoredObject
 
 VALUE, ERROR, LOST, CANCELLED, MISSING = 0, 1, 2, 3, 4
 """Outcomes of a call: a value, an exception, every worker died, cancelled before it began, an argument is gone."""
@@ -30,12 +30,13 @@ KINDS = ("cpu", "gpu")
 EMPTY_SIZE = 0.5  # that stands for 0, such as the length of an empty list: sizes are compared by their ratio
 FEATURES = {"size": "a number from 0", "intensity": "a number from 0 to 1", "memory": "megabytes, 0 or more"}
 """Features of a task and what is expected of them."""
+PLAIN_TYPES = {bool, int, float, str, bytes, type(None)}
+_is_plain_type = PLAIN_TYPES.issuperset
 PLAIN = (1.0, 0.5, 0.0)
 """Features of a function that nothing is said of."""
 T = TypeVar("T")
 Feature = float | Callable[..., float]
 Function = Callable[..., Any]
-PLAIN_TYPES = {bool, int, float, str, bytes, type(None)}
 _FUNCTION_TYPES = {FunctionType, BuiltinFunctionType}
 _EMPTY_CELL = CellType()
 
@@ -102,8 +103,12 @@ class TaskFunction:
 
     def create_job(self, number: int, args: tuple[Any, ...], kwargs: dict[str, Any], arrival: float) -> Job:
         """Return the job of a call with these arguments."""
-        size, intensity, memory = self._evaluate_features(args, kwargs)
-        return Job(number, self, args, kwargs, size, intensity, memory, arrival, arrival)
+        is_plain = are_plain(args)
+        size, intensity, memory = PLAIN if is_plain and self._is_plain else self._evaluate_features(args, kwargs)
+        job = Job(number, self, args, kwargs, size, intensity, memory, arrival, arrival)
+        if not is_plain:
+            job.data = find_data(args)
+        return job
 
     def _evaluate_features(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[float]:
         """Return size, intensity and memory of a call."""
@@ -170,6 +175,23 @@ def load_stored(argument: Any) -> Any:
     return replace_inside(argument, StoredObject, StoredObject.load)
 
 
+def are_plain(args: tuple[Any, ...]) -> bool:
+    """Whether arguments are numbers, words and the like; asked for every call, so without a loop in Python."""
+    return _is_plain_type(map(type, args))
+
+
+def find_data(args: tuple[Any, ...]) -> dict[str, int]:
+    """Return the bytes of large arguments, also inside containers, by the place where they are."""
+    found = dict[str, int]()
+    inside = [search_containers(each, object) for each in args if type(each) in CONTAINERS]
+    for each in chain(args, *inside):
+        num_bytes = None if type(each) in PLAIN_TYPES else getattr(each, "nbytes", None)
+        if type(num_bytes) is int and num_bytes >= MIN_BUFFER:
+            place = each.place if type(each) is StoredObject else DRIVER
+            found[place] = found.get(place, 0) + num_bytes
+    return found
+
+
 def guess_size(args: tuple[Any, ...]) -> float:
     """Return the size of a call that nothing is said of: bytes of arrays, lengths of containers, else 1."""
     size = 0.0
@@ -209,6 +231,7 @@ class Answer:
     segments: Sequence[Segment] = ()
     load_seconds: float = 0.0
     store_seconds: float = 0.0
+    place: str = DRIVER  # where the segments are
 
     def value(self) -> Any:
         """Return the value; only for the outcome VALUE."""
@@ -234,6 +257,7 @@ class CallOptions(NamedTuple):
     gpu_share: float | None = None
     device: int = -1
     planned: int = -1  # device of a plan, unless its worker is dead
+    nested: bool = False  # a task waits for it
 
     def check(self, task: TaskFunction) -> None:
         """Raise an error if there is no sense in them."""
@@ -279,6 +303,8 @@ class Call:
     num_bytes: int = 0  # of its message
     timeout: float | None = None  # seconds after which its worker is ended
     verdict: Answer | None = None  # it is to be ended with this
+    nested: bool = False  # a task waits for it
+    nests: bool = False  # it has submitted others, and runs what comes while it waits for them
     tag: Any = field(default=None, repr=False)  # for the sender
 
     def pickle_arguments(self, objects: ObjectStore | None = None) -> Pickled:
@@ -328,11 +354,13 @@ class Job:
     trial: int = -1  # the class on which it runs although nothing is known of its task there
     pickled: Pickled | None = None  # arguments
     restores: int = 0  # of lost arguments
-    options: CallOptions = field(default_factory=lambda: DEFAULT_OPTIONS)
+    options: CallOptions = DEFAULT_OPTIONS
     retries: int = 0  # left, of a call that raises or takes too long
     parents: tuple[int, ...] = ()  # numbers of the jobs whose results are its arguments
-    predicted: list[float] = field(default_factory=list)  # seconds by class, when it was decided on
+    predicted: Sequence[float] = ()  # seconds by class, when it was decided on
     was_trial: bool = False
+    context: dict[str, Any] | None = None  # values of context variables that it takes along
+    data: dict[str, int] | None = None  # bytes of its large arguments by the place where they are
 
     @property
     def kinds(self) -> set[str]:
@@ -367,25 +395,26 @@ class Job:
             expected,
             self.begin,
             timeout=self.options.timeout,
+            nested=self.options.nested,
             tag=(self, share),
         )
 
     def _pickle_whole(self, objects: ObjectStore | None) -> Pickled:
         """Return the pickled arguments, which are kept: the job may be sent to several devices, one after another."""
         if self.pickled is None:
-            self.pickled = serialize_arguments(self.args, self.kwargs, objects)
+            self.pickled = serialize_arguments(self.args, self.kwargs, objects, self.context)
             if not self.task.can_split:
                 self.args, self.kwargs = (), {}
         return self.pickled
 
     def _pickle_part(self, share: Share, objects: ObjectStore | None) -> Pickled:
         bounds = (0.0, self.gpu_fraction) if share.on_gpu else (self.gpu_fraction, 1.0)
-        return serialize_arguments((*bounds, *self.args), self.kwargs, objects)
+        return serialize_arguments((*bounds, *self.args), self.kwargs, objects, self.context)
 
     def resolve(self) -> None:
         """Give the future its result and drop what is not needed any more; called when the job has ended."""
         answers = [share.answer for share in self.shares if share.answer is not None]
-        origin = self._describe_origin() if any(each.segments for each in answers) else None
+        origin = self._describe_origin() if len(answers) == 1 and answers[0].segments else None
         self.args, self.kwargs, self.pickled = (), {}, None
         for share in self.shares:
             share.answer = None
@@ -441,7 +470,7 @@ def _combine(combine_parts: Function, answers: Sequence[Answer], origin: Origin 
     """Return the value of a job; a large one stays where it is."""
     if len(answers) == 1:
         only = answers[0]
-        return StoredObject(only.payload, only.segments, origin) if only.segments else only.value()
+        return StoredObject(only.payload, only.segments, origin, only.place) if only.segments else only.value()
     return combine_parts(*(each.value() for each in answers))
 
 
@@ -472,12 +501,18 @@ def note_number(job: Job) -> None:
         job.future.number = job.number
 
 
-def serialize_arguments(args: tuple[Any, ...], kwargs: dict[str, Any], objects: ObjectStore | None = None) -> Pickled:
+def serialize_arguments(
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    objects: ObjectStore | None = None,
+    context: dict[str, Any] | None = None,
+) -> Pickled:
     """Pickle arguments; plain ones the quick way, large ones into the store if there is one."""
-    if not kwargs and all(type(each) in PLAIN_TYPES for each in args):
+    if not kwargs and not context and are_plain(args):
         blob = pickle.dumps((args, kwargs), protocol=5)
         return Pickled(b"", [objects.put([blob])]) if objects and len(blob) >= MIN_BUFFER else Pickled(blob)
-    return Pickled(serialize((args, kwargs))) if objects is None else objects.pickle_arguments((args, kwargs))
+    message = (args, kwargs, context) if context else (args, kwargs)
+    return Pickled(serialize(message)) if objects is None else objects.pickle_arguments(message)
 
 
 def serialize(value: Any) -> bytes:

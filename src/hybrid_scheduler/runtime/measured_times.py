@@ -12,7 +12,7 @@ import hashlib
 import json
 import math
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from math import log
@@ -247,6 +247,40 @@ class MeasuredTimes:
             return True
         is_known = history is not None and history.count + 1 >= self.trials
         return not is_known and self._tried.get((task, signature), 0) < self.trials
+
+
+class TransferTimes:
+    """Seconds that data takes from place to place, by pair: from a node or the driver to a class of devices."""
+
+    def __init__(self) -> None:
+        self._rates: dict[tuple[str, str], deque[float]] = {}  # seconds a byte
+        self._bytes: dict[tuple[str, str], int] = {}
+
+    def observe(self, sources: Mapping[str, int], signature: str, seconds: float) -> None:
+        """Add what loading data took: bytes by the place where they were; together they took these seconds."""
+        total = sum(sources.values())
+        for place, num_bytes in sources.items():
+            pair = place, signature
+            self._rates.setdefault(pair, deque(maxlen=WINDOW)).append(seconds / total)
+            self._bytes[pair] = self._bytes.get(pair, 0) + num_bytes
+
+    def predict(self, sources: Mapping[str, int], signature: str) -> float:
+        """Return the seconds that data will take; nothing for pairs that were never seen."""
+        rates = ((self._rates.get((place, signature)), num_bytes) for place, num_bytes in sources.items())
+        return sum(median(known) * num_bytes for known, num_bytes in rates if known)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a row per pair of places: megabytes moved, megabytes a second, and how often."""
+        return [
+            {
+                "from": place,
+                "to": signature.partition("=")[0],
+                "megabytes": self._bytes[place, signature] / 1e6,
+                "megabytes_per_second": 1e-6 / max(median(rates), 1e-15),
+                "transfers": len(rates),
+            }
+            for (place, signature), rates in sorted(self._rates.items())
+        ]
 
 
 def times_path() -> Path:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 MIN_BUFFER = 65_536  # bytes from which a buffer, or what is pickled without buffers, goes into a segment
 MIN_SHARED = 1_048_576  # bytes from which a buffer of an argument is a segment by itself, for other calls too
 ALIGNMENT = 64
+DRIVER = "driver"  # the place of data that no task has made
 MEMORY_SHARE = 0.5  # of the free shared memory that is filled before segments are written to disk
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108  # the folder made there is private
 PREFIX, LOCK = "hms-objects-", "lock"  # names of a driver's folders, and of the file in them that it has locked
@@ -161,10 +162,12 @@ class Origin:
 class StoredObject:
     """A pickled value whose buffers are in the store; in the arguments of a call it stands for the value."""
 
-    __slots__ = ("__weakref__", "blob", "origin", "segments")
+    __slots__ = ("__weakref__", "blob", "origin", "place", "segments")
 
-    def __init__(self, blob: bytes, segments: Sequence[Segment], origin: Origin | None = None) -> None:
-        self.blob, self.segments, self.origin = blob, list(segments), origin
+    def __init__(
+        self, blob: bytes, segments: Sequence[Segment], origin: Origin | None = None, place: str = DRIVER
+    ) -> None:
+        self.blob, self.segments, self.origin, self.place = blob, list(segments), origin, place
 
     def load(self) -> Any:
         """Return the value, its buffers mapped; if they are gone, what made it runs again."""
@@ -223,11 +226,6 @@ class Pickled(NamedTuple):
     def nbytes(self) -> int:
         """Bytes of its buffers, and of those of the stored values."""
         return sum(each.num_bytes for each in self.segments) + sum(each.nbytes for each in self.inputs)
-
-    @property
-    def is_there(self) -> bool:
-        """Whether all of it can be loaded."""
-        return all(each.exists for each in (*self.segments, *self.inputs))
 
 
 def dump_value(value: Any) -> tuple[bytes, list[Any]]:
@@ -455,7 +453,7 @@ class SharedMemoryStore(ObjectStore):
         memory = SHARED_MEMORY if os.access(SHARED_MEMORY, os.W_OK) else Path(tempfile.gettempdir())
         self.folders = [tempfile.mkdtemp(prefix=PREFIX, dir=memory), tempfile.mkdtemp(prefix=PREFIX)]
         self._locks, self._owner = [_lock(each) for each in self.folders], os.getpid()
-        self._files = SegmentFiles(*self.folders, "driver")
+        self._files = SegmentFiles(self.folders[0], self.folders[1], "driver")
         if self.limit is None:
             self.limit = int(shutil.disk_usage(memory).free * MEMORY_SHARE)
         self._watcher = subprocess.Popen(  # noqa: S603  # our own words

@@ -33,7 +33,7 @@ TICK = 0.25  # seconds between two looks for devices that stay down
 CLOCK_TIMEOUT = 60.0  # seconds for an actor that is up to read its clock
 JOB_RETRIES = 3  # of a job whose node died
 JOBS_PER_CORE = 2  # with the cluster at once: enough to keep it busy, few enough to stop soon
-GET_TIMEOUT = 60.0  # seconds for data that Ray believes to be there
+GET_TIMEOUT = 20.0  # seconds for data that Ray believes to be there
 Request = tuple[int, tuple[int, bytes, bytes, float, Table | None]]  # number, and what its runner is called with
 Reply = tuple[int, Outcome, Any]  # number, outcome, and where its buffers are: None, sizes, or a reference and sizes
 

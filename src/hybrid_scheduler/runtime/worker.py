@@ -5,16 +5,20 @@ It imports little, because a worker that died is replaced while its calls wait.
 
 from __future__ import annotations
 
+import logging
 import os
 import pickle
 import struct
+import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from hybrid_scheduler.processes import Channel
+from hybrid_scheduler.runtime.context import RecordSender, run_in_context
 from hybrid_scheduler.runtime.jobs import ERROR, MISSING, PLAIN_TYPES, VALUE, serialize_error
+from hybrid_scheduler.runtime.nested import NestedScheduler
 from hybrid_scheduler.runtime.objects import (
     MIN_BUFFER,
     ObjectLostError,
@@ -30,7 +34,8 @@ REQUEST = struct.Struct("<qdHQI?")
 whether large buffers of the result go to disk."""
 ANSWER = struct.Struct("<qBddddI")
 """Number, outcome, start, end, seconds to load the arguments and to store the result, length of its token."""
-READY = -1  # number of the first message, sent when the worker can take calls
+READY, LOG, NESTED = -1, -2, -3
+"""Numbers of the first message, sent when the worker can take calls, of log records, of nested calls and results."""
 SCHEDSTAT = Path("/proc/thread-self/schedstat")
 """Linux: nanoseconds that the thread ran, nanoseconds that it waited for a core, and how often it ran."""
 _devices: list[str] = []
@@ -53,21 +58,47 @@ class Outcome(NamedTuple):
 
 
 def serve_calls(
-    channel: Channel, cores: list[int], torch_device: str, slowdown: float, slope: float, folders: list[str]
+    channel: Channel,
+    cores: list[int],
+    torch_device: str,
+    slowdown: float,
+    slope: float,
+    folders: list[str],
+    log_level: int,
 ) -> None:
     """Run calls until the parent closes the channel; an answer is sent before the next call begins."""
     if cores:
         os.sched_setaffinity(0, cores)
-    files = SegmentFiles(*folders, str(os.getpid()))
+    files, lock = SegmentFiles(folders[0], folders[1], str(os.getpid())), threading.Lock()
+
+    def send(message: bytes) -> None:
+        with lock:  # threads of a task may log
+            channel.send([message])
+
+    head = ANSWER.pack(LOG, VALUE, 0.0, 0.0, 0.0, 0.0, 0)
+    logging.basicConfig(level=log_level, handlers=[RecordSender(lambda record: send(head + record))])
     runner = CallRunner(torch_device, slowdown, slope, lambda token: files.open(*token))
-    channel.send([ANSWER.pack(READY, VALUE, 0.0, 0.0, 0.0, 0.0, 0)])
-    for message in channel.messages():
+    send(ANSWER.pack(READY, VALUE, 0.0, 0.0, 0.0, 0.0, 0))
+
+    def handle(message: bytes) -> None:
         number, intensity, slot, length, table_length, to_disk = REQUEST.unpack_from(message)
         begin = REQUEST.size + length
+        if number == NESTED:
+            nested.receive(message[REQUEST.size :])
+            return
         function, view = message[REQUEST.size : begin], memoryview(message)
         table = pickle.loads(view[begin : begin + table_length]) if table_length else None  # noqa: S301  # our parent's
         found = runner.run(slot, function, view[begin + table_length :], intensity, table)
-        channel.send([_store_outcome(number, found, files, to_disk)])
+        send(_store_outcome(number, found, files, to_disk))
+
+    head_of_nested = ANSWER.pack(NESTED, VALUE, 0.0, 0.0, 0.0, 0.0, 0)
+    nested = NestedScheduler(
+        lambda call: send(head_of_nested + call),
+        lambda: handle(channel.receive_one()),
+        lambda token: files.open(*token),
+    )
+    for message in channel.messages():
+        handle(message)
 
 
 def _store_outcome(number: int, found: Outcome, files: SegmentFiles, to_disk: bool) -> bytes:
@@ -92,7 +123,6 @@ class CallRunner:
     ) -> None:
         self._slowdown, self._slope, self._open_segment = slowdown, slope, open_segment
         self._synchronize = _find_synchronize(torch_device)
-        self._core_wait = 0.0  # at the start of the call
         self._functions: dict[int, Callable[..., Any] | bytes] = {}  # by slot; bytes until they are first called
         _devices.append(torch_device)
 
@@ -106,19 +136,25 @@ class CallRunner:
         if function:
             self._functions[slot] = function
         begin = start = time.perf_counter()
+        waited = 0.0
         try:
-            args, kwargs = load_arguments(arguments, table, self._open_segment)
-            self._core_wait = _read_core_wait() if self._slowdown > 0 else 0.0
+            args, kwargs, *context = load_arguments(arguments, table, self._open_segment)
+            waited = _read_core_wait() if self._slowdown > 0 else 0.0
             start = time.perf_counter()
-            value = self._load_function(slot)(*args, **kwargs)
+            called = self._load_function(slot)
+            value = run_in_context(context[0], called, *args, **kwargs) if context else called(*args, **kwargs)
             self._synchronize()
         except ObjectLostError as error:
             if start == begin:
                 return Outcome(MISSING, start, start, 0.0, serialize_error(error))
-            return Outcome(ERROR, start, self._finish(start, intensity), start - begin, serialize_error(error))
+            return Outcome(
+                ERROR, start, self._finish(start, intensity, waited), start - begin, serialize_error(error)
+            )
         except BaseException as error:  # noqa: BLE001  # anything that a task raises belongs to its caller
-            return Outcome(ERROR, start, self._finish(start, intensity), start - begin, serialize_error(error))
-        end = self._finish(start, intensity)
+            return Outcome(
+                ERROR, start, self._finish(start, intensity, waited), start - begin, serialize_error(error)
+            )
+        end = self._finish(start, intensity, waited)
         try:
             return Outcome(VALUE, start, end, start - begin, *_dump_result(value))
         except BaseException as error:  # noqa: BLE001  # third-party reduce methods may raise anything
@@ -130,13 +166,13 @@ class CallRunner:
             self._functions[slot] = function = pickle.loads(function)  # noqa: S301  # from our own parent
         return function
 
-    def _finish(self, start: float, intensity: float) -> float:
+    def _finish(self, start: float, intensity: float, core_wait: float) -> float:
         """Return the time; an emulated device sleeps before, until it has been slow enough."""
         end = time.perf_counter()
         if not self._slowdown > 0:
             return end
         # A real device does not become slower because this machine is busy: waiting for a core is not stretched.
-        own = end - start - (_read_core_wait() - self._core_wait)
+        own = end - start - (_read_core_wait() - core_wait)
         rest = own * time_factor(self._slowdown, self._slope, intensity) - (end - start)
         if rest <= 0.0:
             return end
