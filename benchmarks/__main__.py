@@ -28,6 +28,8 @@ BENCHMARKS = {
     "dqn_learning": "dqn_learning:dqn_learning",
     "dqn_gradient": "dqn_learning:dqn_gradient",
     "vector_env": "vector_env:vector_env",
+    "hierarchy": "hierarchy:hierarchy",
+    "attention_decision": "attention:attention_decision",
     "live_decisions": "live_decisions:live_decisions",
     "recorder_vs_raw": "recorder:recorder_vs_raw",
     "engine_speed": "live:engine_speed",

@@ -51,6 +51,8 @@ PLAN: tuple[Run, ...] = (
     Run("load", "experiment load"),
     Run("heavy", "experiment heavy"),
     Run("learning", "experiment learning"),
+    Run("zero_shot", "experiment zero_shot"),
+    Run("adversary", "experiment adversary"),
     Run("kernels", "experiment kernels --data DATA/"),
     Run("cholesky", "experiment cholesky --data DATA/", 5),
     Run("opencl", "bench-suite DATA/opencl_cpu_gpu_cgo17 --best opencl_cpu_gpu_times=23.291398", 3),

@@ -143,6 +143,19 @@ def format_turnaround(run: RunResults) -> str:
     return "\n\n".join([*tables, heading, format_table([experiment.x_name, *pairs], rows)])
 
 
+def format_zero_shot(run: RunResults) -> str:
+    """Return a row per place and a column per policy, then every place where the agent loses, seed by seed."""
+    agent, measure = "attention_agent", run.experiment.measures[0]
+    places, losses = list(dict.fromkeys(row["x"] for row in run.experiment.rows)), []
+    for x in places:
+        for other in run.experiment.series:
+            gap = run.ratio(agent, other, measure, x)
+            if other != agent and gap.mean > 1:
+                losses.append(f"{_format_place(x)} to `{other}` ({format_percent(gap.mean - 1)})")
+    heads = f"`{agent}` loses in the mean: {'; '.join(losses) or 'nowhere'}."
+    return f"{format_by_x(run)}\n\n{heads}"
+
+
 def format_single_series(run: RunResults) -> str:
     """Return a row per x and a column per measure, where there is only one series."""
     experiment = run.experiment
@@ -248,6 +261,20 @@ SECTIONS: dict[str, Section] = {
     "isolated": Section(
         "The forest learning from nothing, devices always free",
         "Time over the best splits, each row the 1000 tasks up to that number.",
+        format_by_x,
+    ),
+    "zero_shot": Section(
+        "Clusters that no model was trained on",
+        "600 tasks. Nobody was trained there: learners start with what comes with the package, and learn. "
+        "1.000 is a mean turnaround that no schedule of whole tasks can have; `least_increase` and `eft` know the "
+        "times.",
+        format_zero_shot,
+    ),
+    "adversary": Section(
+        "The worst that an adversary finds",
+        "Twelve tasks, searched by 150 steps of simulated annealing for the largest ratio of mean turnarounds, the "
+        "learner's over the rule's. Of so few tasks a learner has learnt nothing yet, and `eft` and `least_increase` "
+        "know the times: this is how bad it can get, not how it is.",
         format_by_x,
     ),
     "heavy": Section("Ten thousand tasks at load 1", "Every default policy.", format_single_x),

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import entry_points
+from keyword import iskeyword
 from pathlib import Path
 from typing import Any, Literal
 
@@ -105,7 +106,7 @@ class Option:
         said = getattr(parameter.annotation, "__metadata__", ("",))
         kind = getattr(parameter.annotation, "__origin__", parameter.annotation)
         default = None if parameter.default is inspect.Parameter.empty else parameter.default
-        return cls(parameter.name, getattr(kind, "__name__", str(kind)), default, str(said[0]))
+        return cls(parameter.name.removesuffix("_"), getattr(kind, "__name__", str(kind)), default, str(said[0]))
 
 
 @dataclass(frozen=True)
@@ -226,6 +227,7 @@ def _options(spec: str, parts: list[str]) -> dict[str, Any]:
         key, equals, text = part.partition("=")
         if not equals:
             raise InputError(f"'{spec}': '{part}' is no option, write name:option=value")
+        key = f"{key}_" if iskeyword(key) else key  # as in global=…, which Python takes for itself
         value = parse_number(text)
         if not isinstance(value, str) and abs(value) > MAX_OPTION:  # NaN is for the policy to judge
             raise InputError(f"'{spec[:60]}': {key} is {text[:40]}, expected a number, {MAX_OPTION:,} at most")
@@ -397,6 +399,14 @@ schedulers = Registry(
         _builtin(
             "work_stealing", "work_stealing:WorkStealing", "no", "round-robin; who is idle steals what waits longest",
             ("Work stealing", "STEAL"), "rule", Style("ell", "#a04000", "#ff9d5c", (2, 4)),
+        ),
+        _builtin(
+            "attention_agent", "attention_agent:AttentionAgent", "no", "set transformer over all that waits",
+            ("Attention agent", "ATT"), "learner", Style("house", "#9d174d", "#ff7eb6", (7, 2, 1, 2)),
+        ),
+        _builtin(
+            "hierarchical", "hierarchical:Hierarchical", "yes", "one policy over groups of nodes, another within",
+            ("Hierarchical", "HIER"), "clairvoyant rule", Style("trapezoid", "#2f5d62", "#8fd3c8", (6, 1, 1, 1)),
         ),
     ),
     hint="hms schedulers shows the table",

@@ -23,12 +23,21 @@ def load(spec: str) -> Learner:
     return policy
 
 
-def test_the_default_cluster_needs_no_training_and_others_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_cluster_costs_the_training_of_an_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HMS_CACHE_DIR", str(tmp_path))
     specs = (*pretraining.SHIPPED_SPECS, "rl_agent:order=fifo")
     assert pretraining.find_missing_models(specs, Cluster.default(), warm_start=True) == []
-    assert pretraining.find_missing_models(specs, Cluster.default(2), warm_start=True) == list(specs)
+    assert pretraining.find_missing_models(specs, Cluster.default(2), warm_start=True) == ["hybrid_ml"]
     assert pretraining.find_missing_models(("rl_agent:gamma=0.5",), Cluster.default()) == ["rl_agent:gamma=0.5"]
+
+
+def test_on_another_cluster_the_agent_keeps_its_network_and_forgets_durations() -> None:
+    here, there = (pretraining.load_or_train("rl_agent", Cluster.default(gpus)) for gpus in (4, 2))
+    assert isinstance(here, RLAgent)
+    assert isinstance(there, RLAgent)
+    np.testing.assert_array_equal(here.w1, there.w1)
+    assert here._order_model is not None
+    assert there._order_model is None
 
 
 def test_the_shipped_forest_is_what_training_makes_now() -> None:

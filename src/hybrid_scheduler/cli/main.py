@@ -21,6 +21,7 @@ COMMANDS = (
     ("jobs", "jobs", "Run wide jobs and pods on a shared cluster."),
     ("capacity", "capacity", "Find the highest arrival rate that each policy sustains."),
     ("schedulers", "schedulers", "List the policies, what they decide by and what they know."),
+    ("adversary", "adversary", "Search tasks on which one policy does worst against another."),
     ("experiment", "experiment", "Run a prepared experiment over several seeds."),
     ("train", "train", "Train a policy that learns and write its model."),
     ("models", "models", "List the model files of a folder from their manifests."),

@@ -22,6 +22,9 @@ def train(
     tensorboard: Annotated[
         Path | None, typer.Option("--tensorboard", help="Write it as TensorBoard events to this folder.")
     ] = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option("--checkpoint", help="Kept after every round of attention_agent; it goes on there.")
+    ] = None,
     from_database: Annotated[
         bool, typer.Option("--from-database", help="Train on what hms serve has stored; kept only if it is better.")
     ] = False,
@@ -31,32 +34,45 @@ def train(
     cluster: options.ClusterFile = None,
     gpus: options.Gpus = None,
 ) -> None:
-    """Train a policy that learns and write its model, for compare -s NAME:model=FILE."""
+    """Train a policy that learns and write its model, for compare -s NAME:model=FILE.
+
+    attention_agent is trained on random clusters and workloads of its own, for all clusters; only the seed counts.
+    """
     if from_database or database:
         _train_from_database(scheduler, out, database, seed)
         return
+    from hybrid_scheduler import registry
     from hybrid_scheduler.files import atomic_write
+    from hybrid_scheduler.registry import split_spec
     from hybrid_scheduler.reports.figures.learning import curve_to_csv, plot_learning_curve, write_tensorboard
     from hybrid_scheduler.reports.style import save_figure
     from hybrid_scheduler.studies import pretraining
 
     machine = options.build_cluster(cluster, gpus)
     names = [name.strip() for name in presets.split(",") if name.strip()]
+    anywhere = getattr(registry.schedulers.load(split_spec(scheduler)[0]), "trains_on_clusters", False)
+    if checkpoint is not None and not anywhere:
+        raise InputError(f"'{scheduler}' has no checkpoints: its training takes seconds, leave --checkpoint out")
     with output.progress("training", quiet=False) as progress:
-        policy = pretraining.pretrain_on_presets(scheduler, names, tasks, load, seed, machine, progress)
+        if anywhere:
+            policy = pretraining.train_on_clusters(scheduler, seed, checkpoint, progress)
+        else:
+            policy = pretraining.pretrain_on_presets(scheduler, names, tasks, load, seed, machine, progress)
     policy.save(out)
     points = list(getattr(policy, "curve", ()))
     if (curve or tensorboard) and not points:
-        raise InputError(f"scheduler '{policy.name}' has no learning curve: only rl_agent has one")
+        raise InputError(f"scheduler '{policy.name}' has no learning curve: rl_agent and attention_agent have one")
     if curve is not None:
         with atomic_write(curve.with_suffix(".csv")) as scratch:
             scratch.write_text(curve_to_csv(points), encoding="utf-8")
         save_figure(plot_learning_curve(points), curve.with_suffix(".png"))
         typer.echo(f"wrote {curve.with_suffix('.csv')} and .png")
     if tensorboard is not None:
-        write_tensorboard(points, tensorboard, getattr(policy, "weights", {}))
+        weights = getattr(policy, "weights", {})
+        write_tensorboard(points, tensorboard, weights if isinstance(weights, dict) else weights._asdict())
         typer.echo(f"wrote events: tensorboard --logdir {tensorboard}")
-    typer.echo(f"wrote {out} and {out}.json: {scheduler} after {len(names) * tasks:,} tasks on {machine.describe()}")
+    where = "random clusters" if anywhere else f"{len(names) * tasks:,} tasks on {machine.describe()}"
+    typer.echo(f"wrote {out} and {out}.json: {scheduler} after {where}")
 
 
 def _train_from_database(scheduler: str, out: Path, database: str | None, seed: int) -> None:

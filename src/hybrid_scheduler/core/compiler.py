@@ -141,8 +141,32 @@ def compile_loop(loop: Function, methods: Methods, owner: object, *, allocates: 
     if key not in _loops:
         _loops[key] = _specialise(loop, methods, *key, allocates)
     function, self_type = _loops[key]
-    # NumPy's scalars become Python's: each would be a type of its own and compile the loop again.
-    return function, self_type(*(each.item() if isinstance(each, np.generic) else each for each in state.values()))
+    return function, self_type(*_plain_values(state))
+
+
+def freeze(owner: object) -> Any:
+    """Return an object's public numbers and arrays as a named tuple, for a compiled policy that asks another one."""
+    state = _public_state(owner)
+    return _frozen_type(type(owner).__name__, tuple(state) or ("_",))(*(_plain_values(state) or [0]))
+
+
+@lru_cache(maxsize=256)
+def _frozen_type(name: str, fields: tuple[str, ...]) -> Any:
+    digest = hashlib.sha256(" ".join(fields).encode()).hexdigest()[:8]
+    return _importable_tuple(f"hybrid_scheduler_state_{name}_{digest}", fields)
+
+
+def _importable_tuple(module_name: str, fields: tuple[str, ...]) -> Any:
+    """Return the type of a `self`: Numba pickles types by reference, so it needs a module to be found in by name."""
+    module = sys.modules.setdefault(module_name, ModuleType(module_name))
+    built = namedtuple("Self", fields, module=module_name, rename=True)  # type: ignore[misc]  # fields known at run time only
+    module.__dict__["Self"] = built
+    return built
+
+
+def _plain_values(state: Mapping[str, Any]) -> list[Any]:
+    """Return values with NumPy's scalars as Python's: each would be a type of its own and compile the loop again."""
+    return [each.item() if isinstance(each, np.generic) else each for each in state.values()]
 
 
 _spent: dict[tuple[str, tuple[str, ...]], float] = {}
@@ -177,7 +201,11 @@ def interpret_while_cheap(
 
 def _public_state(owner: object) -> dict[str, Any]:
     kinds = bool | int | float | np.ndarray | np.generic
-    return {name: each for name, each in vars(owner).items() if name[0] != "_" and isinstance(each, kinds)}
+    return {
+        name: each
+        for name, each in vars(owner).items()
+        if name[0] != "_" and (isinstance(each, kinds) or hasattr(type(each), "_fields"))
+    }
 
 
 def _name_loop(
@@ -199,13 +227,10 @@ def _specialise(
         for listener in on_compile:
             listener(name.split("_")[0])
         marker.write_text("# Marks compiled loops; safe to delete.\n", encoding="utf-8")
-    # Numba pickles types by reference, so the type of `self` needs a module that can be imported by name.
-    module = ModuleType(f"hybrid_scheduler_loop_{marker.stem}")
-    sys.modules[module.__name__] = module
-    self_type = namedtuple("Self", state, module=module.__name__)  # type: ignore[misc]  # fields known at run time only
-    module.__dict__["Self"] = self_type
-    fast = _jit(loop, methods, marker, module.__name__, _FAST)
-    slow = _jit(loop, methods, marker.with_name(f"{marker.stem}_counted.py"), module.__name__, _COUNTED)
+    module = f"hybrid_scheduler_loop_{marker.stem}"
+    self_type = _importable_tuple(module, state)
+    fast = _jit(loop, methods, marker, module, _FAST)
+    slow = _jit(loop, methods, marker.with_name(f"{marker.stem}_counted.py"), module, _COUNTED)
     return _first_that_compiles([slow] if allocates else [fast, slow], next(iter(methods.values()), loop)), self_type
 
 

@@ -194,8 +194,9 @@ class OrderedStream:
         self._tasks, self._scheduler, self._interpreted = tasks, scheduler, interpreted
         actual = class_times(tasks, machine.cluster) if times is None else times
         expected = apply_expected_times(tasks, machine.cluster, actual)
-        visible = expected if scheduler.clairvoyant else np.full((1, actual.shape[1]), np.nan)
+        visible = expected if scheduler.clairvoyant else hide_times(actual, scheduler)
         self._out = _empty_placements(tasks, rejections(tasks, actual, machine.cluster))
+        self._out.finish[:] = np.nan  # a learner looks at it while tasks still wait
         self._columns = _task_columns(tasks, visible, expected, actual)
         self._clocks, count = build_exact_clocks(machine.view.free), len(machine.view.free)
         has_estimates, indexed = expected is not actual, bool(getattr(scheduler, "indexes_queues", False))
@@ -220,7 +221,7 @@ class OrderedStream:
         first, whole = self._decided, self._decided == 0 and last == len(self._tasks)
         part = self.placements if whole else self.placements.part(first, last)
         columns = self._columns
-        visible = columns.visible[first:last] if self._scheduler.clairvoyant else columns.visible
+        visible = columns.visible[first:last] if len(columns.visible) == len(self._tasks) else columns.visible
         planned = self._scheduler.prepare(part.tasks, visible, self._view)
         queue, steps = build_queue(part.tasks, self._out if whole else _part(self._out, first, last), planned)
         if first:
@@ -236,6 +237,13 @@ class OrderedStream:
         if fault[0] != PAUSE:
             self._decided = last
         return part
+
+
+def hide_times(actual: Floats, scheduler: Scheduler) -> Floats:
+    """Return one row of NaN; to a scheduler that binds late, inf tells which classes cannot run a task."""
+    if hasattr(scheduler, "pick") and not np.isfinite(actual).all():
+        return np.where(np.isfinite(actual), np.nan, np.inf)
+    return np.full((1, actual.shape[1]), np.nan)
 
 
 def index_devices(view: View, scheduler: Scheduler, has_estimates: bool) -> View:

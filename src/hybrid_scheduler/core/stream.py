@@ -36,6 +36,7 @@ from hybrid_scheduler.core.simulator import (
     bind_ordered_loop,
     build_queue,
     describe_fault,
+    hide_times,
     index_devices,
     watches_devices,
 )
@@ -116,7 +117,7 @@ class EndlessStream:
         """
         first, last, begin = self._decided, self._decided + count, self._blocks[-1][0]
         tasks, columns = self._arriving.part(first - begin, last - begin), self._task_columns()
-        visible = columns.visible[first:last] if self._scheduler.clairvoyant else columns.visible
+        visible = columns.visible[first:last] if len(columns.visible) > 1 else columns.visible
         planned = self._scheduler.prepare(tasks, visible, self._view)
         queue, steps = build_queue(tasks, self._placement_columns(slice(first, last)), planned)
         order = first + (queue.order if len(queue.order) else np.arange(steps))
@@ -346,7 +347,7 @@ class EndlessStream:
 
     def _task_columns(self) -> TaskColumns:
         expected, edges = self._rows["expected"], no_edges(0)
-        visible = expected if self._scheduler.clairvoyant else np.full((1, expected.shape[1]), np.nan)
+        visible = expected if self._scheduler.clairvoyant else hide_times(self._rows["actual"], self._scheduler)
         graph = (edges.start, edges.parents, edges.megabytes, edges.start, edges.parents)
         columns: Any = (
             *(self._rows[name] for name in _TASK_COLUMNS),

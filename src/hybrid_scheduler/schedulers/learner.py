@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import ClassVar, TypeGuard
 
@@ -39,6 +39,11 @@ class Learner(Scheduler):
     pretraining_tasks: ClassVar[int] = 1000
     """Tasks of each preset that a model is pretrained on."""
 
+    zero_shot: ClassVar[bool] = False
+    """Whether a model that was trained on other clusters serves any: training for a cluster is then on request."""
+    trains_on_clusters: ClassVar[bool] = False
+    """Whether it is trained once, on random clusters (`train_on_clusters`), instead of on presets for one."""
+
     def learn(self, placements: Placements) -> None:
         """Learn from the placements of the last block."""
         raise SchedulerError(f"scheduler '{self.name}' has no learn: override it or set learn_every to 0")
@@ -53,6 +58,15 @@ class Learner(Scheduler):
         del measured
         for tasks in list_workloads(workloads):
             Lane(self, VirtualMultiGPU(cluster=cluster, mode=mode)).run(tasks)
+
+    def train_on_clusters(
+        self, seed: int, checkpoint: Path | None = None, progress: Callable[[int, int], None] | None = None
+    ) -> None:
+        """Train on random clusters, from the checkpoint on if there is one."""
+        raise SchedulerError(f"scheduler '{self.name}' is trained for one cluster: pretrain it there")
+
+    def forget_durations(self) -> None:
+        """Forget how long tasks take, which was learnt on another cluster."""
 
     def needs_pretraining(self, warm_start: bool = False) -> bool:
         """Whether a pretrained model should be loaded first; `warm_start` asks for one where it is optional."""

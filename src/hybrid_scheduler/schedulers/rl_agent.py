@@ -217,6 +217,7 @@ class RLAgent(Learner):
     row_arrays = ("state", "possible", "wait", "action")
     runtime_options = ("online", "order", "energy_weight")
     pretraining_tasks = 6000
+    zero_shot = True  # candidates are scored one by one, so any classes and any number of them will do
 
     def __init__(
         self,
@@ -445,6 +446,10 @@ class RLAgent(Learner):
         self._training.close()
 
     # --- pretraining -----------------------------------------------------------------------------------------------
+
+    def forget_durations(self) -> None:
+        """Forget how long tasks take; the network stays."""
+        self._order_model = self._trainer.durations.model = None
 
     def needs_pretraining(self, warm_start: bool = False) -> bool:
         """Whether the model of the cluster should be loaded: unless the user named one or none."""

@@ -32,6 +32,7 @@ from hybrid_scheduler.learning.predictors import MODEL_TYPES, RandomForestPredic
 from hybrid_scheduler.schedulers.hybrid_ml import HybridML
 from hybrid_scheduler.schedulers.learner import is_learner
 from hybrid_scheduler.schedulers.scheduler import Scheduler
+from hybrid_scheduler.studies.adversary import find_worst_case
 from hybrid_scheduler.studies.compare import (
     Progress,
     TurnaroundCertificate,
@@ -300,6 +301,46 @@ def _add_runs(
         result.add(name, x, seed, **{key: figures[key] for key in result.measures})
 
 
+UNSEEN_CLUSTERS: dict[str, dict[str, Any]] = {
+    "two GPUs": {"nodes": [{"cpu": 1, "gpu": 2}]},
+    "sixteen GPUs": {"nodes": [{"cpu": 1, "gpu": 16}]},
+    "two classes of CPUs": {"classes": {"old": {"kind": "cpu", "speed": 0.4}}, "nodes": [{"cpu": 2, "old": 4}]},
+    "three classes of GPUs": {
+        "classes": {"fast": {"speed": 2.5, "memory": 16000}, "slow": {"speed": 0.5, "bandwidth": 4000}},
+        "nodes": [{"cpu": 2, "gpu": 2, "fast": 1, "slow": 3}],
+    },
+    "four small nodes": {"classes": {"gpu": {"memory": 500}}, "nodes": [{"cpu": 1, "gpu": 1, "count": 4}]},
+}
+UNSEEN_WORK = (("mixed", 0.9), ("pareto", 0.7), ("cpu_friendly", 0.9))
+ZERO_SHOT = ("attention_agent", "hybrid_ml", "rl_agent", "least_increase", "eft", "greedy")
+"""Clusters and work that no model was trained on, and who meets them: `least_increase` and `eft` know the times."""
+UNSEEN_TASKS = 600
+
+
+def run_zero_shot(seeds: Iterable[int], cluster: Cluster, progress: Progress | None) -> ExperimentResult:
+    """Meet clusters that no model was trained on, without training: turnaround against its certified bound."""
+    del cluster  # it brings its own
+    result = ExperimentResult("zero_shot", "cluster and work", ("turnaround_over_bound", "mean_turnaround"))
+    for seed, (name, data), (preset, load) in track(product(seeds, UNSEEN_CLUSTERS.items(), UNSEEN_WORK), progress):
+        machine = Cluster.from_dict(data)
+        policies = {spec: load_or_train(spec, machine, seed) for spec in _installed(ZERO_SHOT)}
+        tasks = _generate(preset, UNSEEN_TASKS, seed, load, machine)
+        _add_runs(result, policies, f"{name}: {preset}, {load:g}", seed, tasks, machine)
+    return result
+
+
+LEARNT, RIVALS, ATTACK_STEPS = ("hybrid_ml", "rl_agent", "attention_agent"), ("eft", "least_increase", "greedy"), 150
+
+
+def run_adversary(seeds: Iterable[int], cluster: Cluster, progress: Progress | None) -> ExperimentResult:
+    """Search twelve tasks on which a learner has the largest mean turnaround against a rule."""
+    result = ExperimentResult("adversary", "against", ("ratio",))
+    for seed, learner, rival in track(product(seeds, _installed(LEARNT), RIVALS), progress):
+        found = find_worst_case(learner, rival, cluster, steps=ATTACK_STEPS, seed=seed)
+        result.add(learner, rival, seed, ratio=found.ratio)
+    return result
+
+
 Experiment = Callable[[Iterable[int], Cluster, Progress | None], ExperimentResult]
 EXPERIMENTS: dict[str, Experiment] = {
     "accuracy": run_accuracy,
@@ -311,6 +352,8 @@ EXPERIMENTS: dict[str, Experiment] = {
     "turnaround": run_turnaround,
     "pareto": run_pareto,
     "learning": run_learning,
+    "zero_shot": run_zero_shot,
+    "adversary": run_adversary,
 }
 
 

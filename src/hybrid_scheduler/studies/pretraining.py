@@ -1,7 +1,9 @@
 """Pretraining of learners: on presets under load, or on measured workloads, before the real work begins.
 
 `load_or_train` returns a learner that starts from a pretrained model. Those of the default cluster come with the
-package (`make models` writes them); elsewhere the first time takes some seconds, then the model is in the cache.
+package (`make models` writes them). On another cluster a learner whose model reads any (`zero_shot`) starts with the
+same one at once and learns the rest as it runs; for others the first time takes some seconds, then the model is in
+the cache. Training for a cluster is on request: `hms train`, then `NAME:model=FILE`.
 """
 
 from __future__ import annotations
@@ -54,6 +56,15 @@ def pretrain_on_presets(
     return policy
 
 
+def train_on_clusters(
+    spec: str, seed: int = SEED, checkpoint: Path | None = None, progress: Progress | None = None
+) -> Learner:
+    """Return a learner after training on random clusters, for all that there are; a checkpoint lets it go on."""
+    policy: Learner = registry.schedulers.create(spec, seed=seed)
+    policy.train_on_clusters(seed, checkpoint, progress)
+    return policy
+
+
 def pretrain_on_workloads(spec: str, workloads: Sequence[Tasks], cluster: Cluster, seed: int = 0) -> Scheduler:
     """Return a policy, pretrained on measured workloads if it learns; the first ones are the most similar.
 
@@ -77,7 +88,10 @@ def load_or_train(
     """
     policy: Scheduler = registry.schedulers.create(spec, seed=seed)
     if is_learner(policy) and policy.needs_pretraining(warm_start):
-        policy.load(find_or_train_model(spec, cluster, mode))
+        path = find_or_train_model(spec, cluster, mode)
+        policy.load(path)
+        if path.parent == SHIPPED and cluster != Cluster.default():
+            policy.forget_durations()
     return policy
 
 
@@ -112,10 +126,11 @@ def train_model(spec: str, cluster: Cluster, mode: str = "queued", progress: Pro
 
 
 def _find_model(spec: str, policy: Learner, cluster: Cluster, mode: str) -> Path:
-    """Return the file that comes with the package for this learner and cluster, else its place in the cache."""
+    """Return the file that comes with the package if it serves here, else the place of one in the cache."""
     training = _training_spec(spec, policy)
-    shipped = SHIPPED / f"{training}.model"
-    if training in SHIPPED_SPECS and mode == "queued" and cluster == Cluster.default() and shipped.is_file():
+    shipped, is_default = SHIPPED / f"{training}.model", cluster == Cluster.default()
+    serves = mode == "queued" if is_default else policy.zero_shot
+    if training in SHIPPED_SPECS and serves and shipped.is_file():
         return shipped
     return _model_path(spec, policy, cluster, mode)
 
