@@ -14,8 +14,9 @@ import numpy as np
 import psutil
 from sklearn.linear_model import Ridge
 
-from benchmarks.rows import Row, require
+from benchmarks.rows import BenchmarkError, Row, require
 from hybrid_scheduler import HybridScheduler
+from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.runtime.ray_backend import connect_ray, import_ray
 
 WORKERS, REPEATS = 2, 3
@@ -93,7 +94,10 @@ def _dask() -> Iterator[Any]:
 
 @contextmanager
 def _ray() -> Iterator[Any]:
-    connect_ray("local", num_cpus=WORKERS)
+    try:
+        connect_ray("local", num_cpus=WORKERS)
+    except InputError as error:
+        raise BenchmarkError(str(error)) from error
     ray = import_ray()
     try:
         yield ray
