@@ -136,7 +136,7 @@ def _learn(policy: Hierarchical, placements: Placements) -> None:
     """Let both levels learn."""
     for level in policy._levels:
         if level.learn_every:
-            level.learn(placements)  # type: ignore[attr-defined]  # that is what a learner has
+            level.learn(placements)
 
 
 def _create(level: str, spec: str, seed: int = 0) -> Scheduler:
@@ -169,7 +169,7 @@ def _within_group(method: Function) -> Function:
 
     def of_group(self: Any, task: TaskView, view: View, device: int) -> float:
         group = self.group[device]
-        return ask(self.lower, task, view_group(self, group, view), device - self.first[group])  # type: ignore[no-any-return]
+        return ask(self.lower, task, view_group(self, group, view), device - self.first[group])
 
     return compiled(of_group) if is_compiled(method) else of_group
 
