@@ -34,7 +34,7 @@ class Agent(nn.Module):
         """Return the distribution over allowed actions, and the value."""
         hidden = self.body(seen)
         logits = self.actor(hidden).masked_fill(~mask, -1e9)
-        return Categorical(logits=logits), self.critic(hidden)[:, 0]  # type: ignore[no-untyped-call]  # torch's
+        return Categorical(logits=logits), self.critic(hidden)[:, 0]
 
 
 def main() -> None:
@@ -107,7 +107,7 @@ def learn(agent: Agent, optimizer: torch.optim.Optimizer, rollout: dict[str, Ten
             worth = (((value - goal[rows]) / scale) ** 2).mean()
             loss = -clipped.mean() + 0.5 * worth - ENTROPY * distribution.entropy().mean()
             optimizer.zero_grad()
-            loss.backward()
+            loss.backward()  # type: ignore[no-untyped-call]  # torch's
             nn.utils.clip_grad_norm_(agent.parameters(), 0.5)
             optimizer.step()
 

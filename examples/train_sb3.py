@@ -48,15 +48,16 @@ def trained(library: Any, algorithm: str, steps: int) -> Any:
         env = SchedulingEnv(num_tasks=TASKS, load=LOAD)
         model = library.DQN("MlpPolicy", env, seed=0, batch_size=128, target_update_interval=1000, **figures)
     else:
-        envs = adapt(library, SchedulingVectorEnv(PLACES, num_tasks=TASKS, load=LOAD, copy=True))
+        envs = adapt(SchedulingVectorEnv(PLACES, num_tasks=TASKS, load=LOAD, copy=True))
         model = library.PPO("MlpPolicy", envs, gamma=0.9, n_steps=64, batch_size=512, device="cpu")
     return model.learn(steps)
 
 
-def adapt(library: Any, env: SchedulingVectorEnv) -> Any:
+def adapt(env: SchedulingVectorEnv) -> Any:
     """Return a vector environment of Gymnasium as one of Stable-Baselines3."""
+    from stable_baselines3.common.vec_env import VecEnv
 
-    class Adapted(library.common.vec_env.VecEnv):  # type: ignore[misc,name-defined]  # known at run time only
+    class Adapted(VecEnv):
         """Passes actions and observations on."""
 
         def __init__(self) -> None:

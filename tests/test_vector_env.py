@@ -15,7 +15,7 @@ from gymnasium.wrappers.vector import RecordEpisodeStatistics
 from hybrid_scheduler.core import Cluster, Tasks
 from hybrid_scheduler.core.late_binding import Waiting
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
-from hybrid_scheduler.core.tasks import Ints
+from hybrid_scheduler.core.tasks import Floats
 from hybrid_scheduler.core.view import TaskView, View
 from hybrid_scheduler.env import (
     ENV_ID,
@@ -75,7 +75,7 @@ class ReplayPicks(Scheduler):
         return -1 if answer == self._window else answer
 
 
-def follow_first(env: SchedulingVectorEnv, seed: int) -> tuple[int, list[int], list[float], Ints]:
+def follow_first(env: SchedulingVectorEnv, seed: int) -> tuple[int, list[int], list[float], Floats]:
     """Play at random until the first place ends; return its workload, actions, rewards and finishes."""
     env.reset(seed=seed)
     workload = int(env.episodes.episode[0])
@@ -101,7 +101,7 @@ def test_it_is_a_vector_environment_of_gymnasium(name: str, alone: str) -> None:
     for _ in range(60):
         assert env.observation_space.contains(observation)
         mask = info["action_mask"]
-        actions = np.array([env.single_action_space.sample(each) for each in mask])  # type: ignore[call-arg]
+        actions = np.array([env.single_action_space.sample(each) for each in mask])
         observation, reward, ended, truncated, info = recorded.step(actions)
         assert reward.shape == ended.shape == truncated.shape == (3,)
         if ended.any():
@@ -164,7 +164,7 @@ def test_it_sees_what_the_single_environment_sees(
 
 
 def test_energy_and_cost_count_by_their_weights() -> None:
-    def play(**weights: float) -> list[float]:
+    def play(**weights: Any) -> list[float]:
         return follow_first(SchedulingVectorEnv(1, workloads=MIXED_CLUSTERS[:1], **weights), seed=1)[2]
 
     plain, both = play(), play(turnaround=0.0, energy=0.001, cost=2.0)

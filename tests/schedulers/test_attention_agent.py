@@ -12,7 +12,7 @@ import torch
 
 from checks import check_schedule
 from hybrid_scheduler import registry
-from hybrid_scheduler.core import Cluster, Task
+from hybrid_scheduler.core import Cluster, Task, Tasks
 from hybrid_scheduler.core.lane import Lane
 from hybrid_scheduler.core.late_binding import Waiting
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
@@ -44,8 +44,8 @@ def draw_seen(seed: int, tasks: int, devices: int) -> dict[str, torch.Tensor]:
 def network() -> SetTransformer:
     torch.manual_seed(4)
     built = SetTransformer()
-    torch.nn.init.normal_(built.score)
-    torch.nn.init.normal_(built.none_hidden)
+    torch.nn.init.normal_(built.weights["score"])
+    torch.nn.init.normal_(built.weights["none_hidden"])
     return built
 
 
@@ -81,7 +81,7 @@ def test_padding_changes_nothing(network: SetTransformer) -> None:
 
 @pytest.mark.parametrize(("tasks", "devices"), [(1, 2), (7, 4), (32, 16)])
 def test_compiled_scores_are_those_of_torch(network: SetTransformer, tasks: int, devices: int) -> None:
-    seen, width = draw_seen(5, tasks, devices), network.task.shape[1]
+    seen, width = draw_seen(5, tasks, devices), network.weights["task"].shape[1]
     arrays = {name: seen[name][0].double().numpy() for name in ("tasks", "devices", "pairs")}
     none, whole = np.zeros(0), np.zeros(0, np.int64)
     now = WaitingSet(
@@ -156,7 +156,7 @@ def test_it_beats_the_forest_in_turnaround_on_tasks_that_neither_has_seen() -> N
 
 def test_tasks_that_only_one_class_can_run_go_there() -> None:
     tasks = [Task(n, 500.0, 0.5, 10.0, 0.01 * n, measured={"cpu": 0.1, "gpu": np.inf}) for n in range(30)]
-    placements = Lane(AttentionAgent(), VirtualMultiGPU()).run(workload("mixed", 1).from_iterable(tasks))
+    placements = Lane(AttentionAgent(), VirtualMultiGPU()).run(Tasks.from_iterable(tasks))
     check_schedule(placements)
     assert (placements.gpu == -1).all()
 

@@ -70,6 +70,29 @@ def test_after_a_shift_the_online_forest_is_several_times_better_than_the_static
     assert found.points("oracle", "over_optimum")["after the shift"].mean < 1.05
 
 
+def test_nobody_is_trained_before_clusters_that_no_model_has_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    unseen = {"two GPUs": experiments.UNSEEN_CLUSTERS["two GPUs"]}
+    monkeypatch.setattr(experiments, "UNSEEN_CLUSTERS", unseen)
+    monkeypatch.setattr(experiments, "UNSEEN_WORK", (("mixed", 0.9),))
+    monkeypatch.setattr(experiments, "ZERO_SHOT", ("eft", "greedy"))
+    monkeypatch.setattr(experiments, "UNSEEN_TASKS", 50)
+    found = experiments.run_experiment("zero_shot", (0,), Cluster.default())
+    assert [(row["series"], row["x"]) for row in found.rows] == [
+        ("eft", "two GPUs: mixed, 0.9"),
+        ("greedy", "two GPUs: mixed, 0.9"),
+    ]
+    assert all(row["turnaround_over_bound"] >= 1.0 for row in found.rows)
+
+
+def test_the_adversary_attacks_every_learner_with_every_rival(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(experiments, "LEARNT", ("greedy",))
+    monkeypatch.setattr(experiments, "RIVALS", ("eft", "random"))
+    monkeypatch.setattr(experiments, "ATTACK_STEPS", 5)
+    found = experiments.run_experiment("adversary", (0,), Cluster.default())
+    assert [(row["series"], row["x"]) for row in found.rows] == [("greedy", "eft"), ("greedy", "random")]
+    assert found.rows[0]["ratio"] > 1.0
+
+
 def test_an_unknown_experiment_is_refused() -> None:
     with pytest.raises(UnknownNameError, match="did you mean 'shift'"):
         experiments.run_experiment("shiftt", (0,), Cluster.default())

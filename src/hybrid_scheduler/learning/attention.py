@@ -54,41 +54,46 @@ class SetTransformer(nn.Module):
 
     def __init__(self, width: int = WIDTH) -> None:
         super().__init__()
-        for name, shape in weight_shapes(width).items():
-            start = torch.zeros(shape) if len(shape) == 1 else torch.randn(shape) / math.sqrt(shape[0])
-            self.register_parameter(name, nn.Parameter(start))
-        nn.init.normal_(self.score, std=0.01)
-        self.rule.data, self.none_bias.data = torch.tensor(RULE), torch.tensor([NOTHING])
+        first = {
+            name: torch.zeros(shape) if len(shape) == 1 else torch.randn(shape) / math.sqrt(shape[0])
+            for name, shape in weight_shapes(width).items()
+        }
+        first |= {
+            "score": 0.01 * torch.randn(width),
+            "rule": torch.tensor(RULE),
+            "none_bias": torch.tensor([NOTHING]),
+        }
+        self.weights = nn.ParameterDict(first)
         self.critic = nn.Sequential(nn.Linear(2 * width, 4 * width), nn.ReLU(), nn.Linear(4 * width, 1))
 
     def forward(self, seen: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
         """Return the scores of all tasks and of taking none, and the value of the state."""
+        w: Any = Weights(**self.weights)
         tasks, devices, pairs = seen["tasks"], seen["devices"], seen["pairs"]
-        root, rows = math.sqrt(self.task.shape[1]), torch.arange(len(tasks))
-        task = torch.relu(tasks @ self.task + self.task_bias)
-        device = torch.relu(devices @ self.device + self.device_bias)
+        root, rows = math.sqrt(w.task.shape[1]), torch.arange(len(tasks))
+        task = torch.relu(tasks @ w.task + w.task_bias)
+        device = torch.relu(devices @ w.device + w.device_bias)
         # Tasks look at devices …
-        attention = task @ self.query @ (device @ self.key).mT / root + pairs @ self.pair_weight
+        attention = task @ w.query @ (device @ w.key).mT / root + pairs @ w.pair_weight
         attention = attention.masked_fill(~seen["is_device"][:, None], -torch.inf).softmax(-1)
-        found = torch.einsum("bkd,bkdp->bkp", attention, pairs) @ self.pair_value
-        task = task + attention @ (device @ self.value) + found
+        found = torch.einsum("bkd,bkdp->bkp", attention, pairs) @ w.pair_value
+        task = task + attention @ (device @ w.value) + found
         # … and the device that asks looks at tasks.
         asking, pair = device[rows, seen["asking"]], pairs[rows, :, seen["asking"]]
-        look = torch.einsum("bkw,bw->bk", task @ self.task_key, asking @ self.device_query) / root
-        look = (look + pair @ self.task_weight).masked_fill(~seen["is_task"], -torch.inf).softmax(-1)
-        asking = asking + torch.einsum("bk,bkw->bw", look, task @ self.task_value)
+        look = torch.einsum("bkw,bw->bk", task @ w.task_key, asking @ w.device_query) / root
+        look = (look + pair @ w.task_weight).masked_fill(~seen["is_task"], -torch.inf).softmax(-1)
+        asking = asking + torch.einsum("bk,bkw->bw", look, task @ w.task_value)
         hidden = torch.relu(
-            task @ self.from_task + (asking @ self.from_device)[:, None] + pair @ self.from_pair + self.hidden_bias
+            task @ w.from_task + (asking @ w.from_device)[:, None] + pair @ w.from_pair + w.hidden_bias
         )
-        scores = hidden @ self.score + pair @ self.rule[:-1] + tasks[..., 0] * self.rule[-1]
-        none = asking @ self.none_hidden + self.none_bias
+        scores = hidden @ w.score + pair @ w.rule[:-1] + tasks[..., 0] * w.rule[-1]
+        none = asking @ w.none_hidden + w.none_bias
         state = torch.cat([asking, (look[..., None] * task).sum(1)], -1)
         return torch.cat([scores, none[:, None]], -1), self.critic(state)[:, 0]
 
     def export(self) -> Weights:
         """Return the weights as plain arrays, for decisions without torch."""
-        arrays = {name: getattr(self, name).detach().double().numpy().copy() for name in weight_shapes()}
-        return Weights(**arrays)
+        return Weights(**{name: each.detach().double().numpy().copy() for name, each in self.weights.items()})
 
 
 # --- what is played ------------------------------------------------------------------------------------------------
@@ -258,7 +263,7 @@ class AttentionTrainer:
             seen = self.play.see()
             with torch.no_grad():
                 scores, value = self.network(seen)
-            chances = Categorical(logits=_mask(scores, seen))  # type: ignore[no-untyped-call]  # torch's
+            chances: Any = Categorical(logits=_mask(scores, seen))
             answer = chances.sample()
             kept.append({**seen, "answer": answer, "chance": chances.log_prob(answer), "value": value})
             self.play.step(answer.numpy())
@@ -359,7 +364,7 @@ def _imitation_loss(network: SetTransformer, seen: dict[str, Tensor]) -> Tensor:
 
 def _ppo_loss(network: SetTransformer, seen: dict[str, Tensor]) -> Tensor:
     scores, value = network(seen)
-    chances = Categorical(logits=_mask(scores, seen))  # type: ignore[no-untyped-call]  # torch's
+    chances: Any = Categorical(logits=_mask(scores, seen))
     ratio = (chances.log_prob(seen["answer"]) - seen["chance"]).exp()
     clipped = torch.minimum(ratio * seen["gain"], ratio.clamp(1 - CLIP, 1 + CLIP) * seen["gain"])
     worth = nn.functional.smooth_l1_loss(value, seen["goal"])

@@ -65,7 +65,8 @@ class AttentionAgent(Learner):
     batch_mode = True  # a block ends with an empty pool, so its size is part of what happens
     shared = ("_trainer", "_unfinished", "_model")
     runtime_options = ("online", "window")
-    zero_shot, trains_on_clusters = True, True
+    zero_shot = True
+    trains_on_clusters = True
 
     def __init__(
         self,
@@ -78,7 +79,8 @@ class AttentionAgent(Learner):
         check_number("attention_agent: seed", seed, 0, 2**53, whole=True)
         self.learn_every = BLOCK if online else 0
         self._trainer = DurationTrainer(INTERVAL, seed, TREES, DURATION_WINDOW, TOLERANCE)
-        self._unfinished, self._model = UnfinishedTasks(), None
+        self._unfinished = UnfinishedTasks()
+        self._model: DurationModel | None = None
         self._version, self._steps, self._shape = 0, 0, dict[str, int]()
         self.curve: list[CurvePoint] = []
         self.seconds = np.ones((0, 1))  # expected, of the block's tasks

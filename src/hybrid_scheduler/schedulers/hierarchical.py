@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import cache
 from typing import Annotated, Any
 
 import numpy as np
@@ -66,8 +67,6 @@ class Hierarchical(Scheduler):
         self.splits = second.splits  # type: ignore[misc]
         self.indexes_queues = any(getattr(each, "indexes_queues", False) for each in self._levels)
         self.learn_every = max(each.learn_every for each in self._levels)
-        self._view: View | None = None
-        self._choosers: dict[tuple[Function, ...], Function] = {}
 
     def reorders(self, tasks: Tasks) -> bool:
         """Whether queues are ordered, as the second level says."""
@@ -120,10 +119,7 @@ class Hierarchical(Scheduler):
     @property
     def chooser(self) -> Function:
         """Both levels' present rules in one function, compiled if both are."""
-        rules = tuple(each.chooser for each in self._levels)
-        if rules not in self._choosers:
-            self._choosers[rules] = _combine(*rules)
-        return self._choosers[rules]
+        return _combine(*(each.chooser for each in self._levels))
 
     def choose(self, task: TaskView, view: View) -> tuple[float, int]:
         """Choose a group, then a device of it."""
@@ -140,7 +136,7 @@ def _learn(policy: Hierarchical, placements: Placements) -> None:
     """Let both levels learn."""
     for level in policy._levels:
         if level.learn_every:
-            level.learn(placements)  # type: ignore[attr-defined]  # that is what a learner has
+            level.learn(placements)
 
 
 def _create(level: str, spec: str, seed: int = 0) -> Scheduler:
@@ -150,6 +146,7 @@ def _create(level: str, spec: str, seed: int = 0) -> Scheduler:
     return policy
 
 
+@cache
 def _combine(upper: Function, lower: Function) -> Function:
     """Return `choose` of two rules."""
     ask_upper, ask_lower = jitable(upper), jitable(lower)
@@ -165,13 +162,14 @@ def _combine(upper: Function, lower: Function) -> Function:
     return compiled(choose) if is_compiled(upper) and is_compiled(lower) else choose
 
 
+@cache
 def _within_group(method: Function) -> Function:
     """Return a method of the second level as one of the whole."""
     ask = jitable(method)
 
     def of_group(self: Any, task: TaskView, view: View, device: int) -> float:
         group = self.group[device]
-        return ask(self.lower, task, view_group(self, group, view), device - self.first[group])  # type: ignore[no-any-return]
+        return ask(self.lower, task, view_group(self, group, view), device - self.first[group])
 
     return compiled(of_group) if is_compiled(method) else of_group
 
