@@ -33,6 +33,7 @@ BENCHMARKS = {
     "live_decisions": "live_decisions:live_decisions",
     "recorder_vs_raw": "recorder:recorder_vs_raw",
     "engine_speed": "live:engine_speed",
+    "idle_service": "live:idle_service",
     "rest_reads": "rest:rest_reads",
     "websocket_fan_out": "fan_out:websocket_fan_out",
     "sweep_two_processes": "sweeps:sweep_two_processes",

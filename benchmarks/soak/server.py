@@ -1,4 +1,4 @@
-"""`hms serve` in a process of its own, and how much memory it and its children hold."""
+"""`hms serve` in a process of its own, and what memory and time it takes."""
 
 from __future__ import annotations
 
@@ -68,6 +68,16 @@ class Server:
             return sum(each.memory_info().rss for each in (server, *server.children(recursive=True)))
         except psutil.NoSuchProcess:
             return 0
+
+    def cpu_seconds(self) -> float:
+        """Return the seconds of a core that the server has taken, without its children."""
+        used = psutil.Process(self._process.pid).cpu_times()
+        return float(used.user + used.system)
+
+    def kill(self) -> None:
+        """End it at once, as a lack of memory or a power failure does."""
+        self._process.kill()
+        self._process.wait()
 
     @property
     def alive(self) -> bool:

@@ -114,6 +114,9 @@ class AppSettings(BaseSettings):
         10_000, ge=1, le=live.MAX_QUEUE, description="tasks that may wait in a lane; none: any number"
     )
     seed: int = Field(0, ge=0, le=live.MAX_SEED, description="seed of the workload and the policies")
+    repeatable: bool = Field(
+        True, description="wait for learners that lag, so that a run can be repeated bit by bit; false: full speed"
+    )
     retrain_interval: int = Field(RETRAIN_INTERVAL, ge=1, le=10**9, description="tasks between two fits of hybrid_ml")
     autostart: bool = Field(True, description="start the simulation with the server")
     resume: bool = Field(False, description="at the start go on with the newest interrupted run")
@@ -204,7 +207,7 @@ class AppSettings(BaseSettings):
             learner = f"hybrid_ml:retrain_interval={self.retrain_interval}"
             names = tuple(learner if name == "hybrid_ml" else name for name in names)
         names = registry.schedulers.leave_out_missing(names)
-        shared = ("preset", "load", "pace", "energy_weight", "max_queue", "seed")
+        shared = ("preset", "load", "pace", "energy_weight", "max_queue", "seed", "repeatable")
         values: dict[str, Any] = {"schedulers": names, **{name: getattr(self, name) for name in shared}}
         if measured:
             return live.MeasuredSettings(**values, backend=self.backend, devices=self.devices)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from hybrid_scheduler.core.lane import Lane
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
 from hybrid_scheduler.errors import SchedulerError
-from hybrid_scheduler.learning.background import BackgroundProcess, TrainingLoop
+from hybrid_scheduler.learning.background import AS_READY, MAX_BEHIND, BackgroundProcess, TrainingLoop
 from hybrid_scheduler.learning.forest import ForestModels, ForestTrainer, ShareObservation
 from hybrid_scheduler.schedulers.hybrid_ml import HybridML
 from hybrid_scheduler.schedulers.rl_agent import RLAgent
@@ -93,3 +94,30 @@ def test_a_copy_of_a_policy_that_trains_in_the_background_decides_alike(kind: ty
     one, two = (VirtualMultiGPU().run(tasks, each).finish for each in (policy, twin))
     twin.close()
     assert np.array_equal(one, two)
+
+
+class Waiting:
+    """A trainer that waits for a file before it trains."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def train(self, observation: int) -> int:
+        """Return the observation, once it may."""
+        while not self._path.exists():
+            time.sleep(0.005)
+        return observation
+
+
+def test_a_trainer_that_is_not_waited_for_drops_what_it_has_no_time_for(tmp_path: Path) -> None:
+    loop = TrainingLoop(Waiting(tmp_path / "go"), AS_READY)
+    assert [loop.train(number, 1) for number in range(100)] == [None] * 100
+    assert loop._process is not None
+    assert loop._process.behind == MAX_BEHIND
+    (tmp_path / "go").touch()
+    while (update := loop._process.latest()) != MAX_BEHIND - 1:
+        assert update is None or update < MAX_BEHIND
+        time.sleep(0.005)
+    while loop.train(100, 1) != 100:
+        time.sleep(0.005)
+    loop.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 import threading
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 
 from hybrid_scheduler.core import Task
-from hybrid_scheduler.errors import SchedulerError
+from hybrid_scheduler.errors import InputError, SchedulerError
 from hybrid_scheduler.learning.insight import ForestInsight
 from hybrid_scheduler.live import ContinuousSimulation, LiveSettings, RaceEvent, Replay
 from hybrid_scheduler.live.simulation import EXPLANATIONS_PER_SECOND, MAX_TIME_SHARE, ExplanationLimiter
@@ -44,6 +45,7 @@ class History:
         self.finish: dict[str, list[float]] = {}
         self.ids: list[int] = []
         self.changes: list[dict[str, Any]] = []
+        self.by_task: dict[tuple[str, int], list[float]] = {}  # what is known of each; nothing while it waits
 
     def __call__(self, block: RaceEvent) -> None:
         self.changes += [each.change for each in block.changes]
@@ -51,6 +53,8 @@ class History:
         for placed in (block.placed.placements if block.placed else {}, block.restarted, started):
             for name, each in placed.items():
                 self.finish.setdefault(name, []).extend(each.finish.tolist())
+                for task_id, end in zip(each.tasks.task_id.tolist(), each.finish.tolist(), strict=True):
+                    self.by_task.setdefault((name, task_id), []).extend([] if math.isnan(end) else [end])
         if block.placed:
             self.ids += block.placed.tasks.task_id.tolist()
 
@@ -223,6 +227,25 @@ def test_at_the_default_pace_every_task_is_explained_and_at_full_speed_one_of_a_
         assert len([block for block in blocks if block.placed.explanations]) == explained
 
 
+@pytest.mark.parametrize("max_queue", [None, 10_000, 3])
+def test_what_nobody_watches_is_placed_in_long_blocks_without_explanations_and_just_the_same(
+    max_queue: int | None,
+) -> None:
+    settings = LiveSettings(schedulers=("random", "eft", "least_increase"), load=1.2, max_queue=max_queue)
+    placed: list[dict[tuple[str, int], list[float]]] = []
+    for watched in (True, False):
+        live, ends, explained = ContinuousSimulation(settings), History(), list[bool]()
+        live.watched = watched
+        live.sinks += [ends, lambda event: explained.append(bool(event.placed and event.placed.explanations))]  # noqa: B023  # called in this turn
+        while live.race.stream.number < 200:
+            live._advance(live._choose_block())
+        live.stop()
+        assert len(explained) == (10 if not watched and max_queue != 3 else 200)
+        assert any(explained) == watched
+        placed.append(ends.by_task)
+    assert placed[0] == placed[1]
+
+
 def test_a_race_with_time_to_spare_explains_every_task_at_the_default_pace() -> None:
     clock = Clock()
     limiter, clock.takes = ExplanationLimiter(clock), 0.02
@@ -259,6 +282,17 @@ def test_no_snapshot_shows_a_task_that_observers_have_not_seen(live: ContinuousS
     live.start()
     while (processed := live.snapshot().tasks_processed) < 5000:
         assert len(seen) >= processed
+
+
+def test_a_race_that_need_not_be_repeatable_waits_for_no_learner_and_cannot_be_replayed() -> None:
+    settings = LiveSettings(schedulers=("hybrid_ml",), pace=None, repeatable=False)
+    live = ContinuousSimulation(settings)
+    live.step(300)
+    live.stop()
+    with pytest.raises(InputError, match="not waited for"):
+        Replay(settings, live.log)
+    with pytest.raises(InputError, match="REPEATABLE"):
+        settings.with_changes(repeatable=True)
 
 
 def test_a_simulated_race_does_not_load_the_runtime() -> None:

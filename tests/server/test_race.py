@@ -261,3 +261,36 @@ async def test_a_learner_without_a_model_for_the_cluster_joins_the_running_race(
         assert run_id is not None
         await until(lambda: simulation.settings.schedulers == wanted)
         assert (await served.manager.store.run(run_id)).settings["schedulers"] == ["eft"]
+
+
+async def test_a_race_that_nobody_watches_makes_no_frames_until_somebody_asks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(race, "UNWATCHED_FRAME_SECONDS", 1e6)
+    async with live(f"sqlite:///{tmp_path}/hms.db", autostart=True) as served:
+        manager = served.manager
+        monkeypatch.setattr(race, "WATCHED_SECONDS", 0.0)
+        assert manager.simulation is not None
+        await until(lambda: manager.hub.wanted._waiters)  # nobody asks for a frame
+        assert not manager.simulation.watched
+        seq, number = manager.hub.seq, manager.simulation.race.stream.number
+        await until(lambda: manager.simulation.race.stream.number > number + 100)  # type: ignore[union-attr]  # as above
+        assert manager.hub.seq == seq
+        monkeypatch.setattr(race, "WATCHED_SECONDS", 30.0)
+        status = await served.get("/api/status")
+        assert status["tasks_processed"] > number + 100
+        async with served.watch() as client:
+            while not (await client.next("simulation_update"))["analysis"]:
+                pass
+        assert manager.simulation.watched
+
+
+async def test_a_run_whose_learners_are_not_waited_for_is_not_resumed(tmp_path: Path) -> None:
+    manager = RaceManager(build_settings(f"sqlite:///{tmp_path}/hms.db", repeatable=False))
+    await manager.open()
+    run_id = await manager.start()
+    await manager.stop()
+    assert not await manager.store.checkpoints(run_id)
+    with pytest.raises(ConflictError, match=f"run {run_id} was not repeatable"):
+        await manager.resume_run(run_id)
+    await manager.close()

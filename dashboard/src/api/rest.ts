@@ -1415,6 +1415,8 @@ export interface components {
             pace: number | null;
             preset: string;
             rate: number | null;
+            /** @description Whether the same seed and commands give the same run. */
+            repeatable: boolean;
             schedulers: string[];
             seed: number;
         };

@@ -591,6 +591,10 @@ export interface LiveSettings {
   pace: number | null;
   preset: string;
   rate: number | null;
+  /**
+   * Whether the same seed and commands give the same run.
+   */
+  repeatable: boolean;
   schedulers: string[];
   seed: number;
 }

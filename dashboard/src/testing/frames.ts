@@ -63,7 +63,7 @@ export function update(seq: number, values: Partial<SimulationUpdate> = {}): Sim
     tasks_per_second: 20,
     arrival_rate: 45,
     bound: seq * 0.9,
-    settings: { schedulers: ['hybrid_ml', 'greedy', 'oracle'], preset: 'mixed', load: 0.9, rate: null, energy_weight: 0.5, num_gpus: 1, failed_gpus: [], pace: 20, max_queue: null, seed: 0, backend: 'simulated', devices: '' },
+    settings: { schedulers: ['hybrid_ml', 'greedy', 'oracle'], preset: 'mixed', load: 0.9, rate: null, energy_weight: 0.5, num_gpus: 1, failed_gpus: [], pace: 20, max_queue: null, seed: 0, repeatable: true, backend: 'simulated', devices: '' },
     devices: [
       { index: 0, name: 'cpu', kind: 'cpu', device_class: 'cpu', failed: false },
       { index: 1, name: 'gpu0', kind: 'gpu', device_class: 'gpu', failed: false },

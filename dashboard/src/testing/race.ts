@@ -34,7 +34,7 @@ export const frame = (change: Partial<SimulationUpdate> = {}): SimulationUpdate 
 });
 
 function settings(): SimulationUpdate['settings'] {
-  return { schedulers: ['hybrid_ml', 'greedy', 'oracle'], preset: 'mixed', load: 0.9, rate: null, energy_weight: 0.5, num_gpus: 1, failed_gpus: [], pace: 20, max_queue: null, seed: 0, backend: 'simulated', devices: '' } as unknown as SimulationUpdate['settings'];
+  return { schedulers: ['hybrid_ml', 'greedy', 'oracle'], preset: 'mixed', load: 0.9, rate: null, energy_weight: 0.5, num_gpus: 1, failed_gpus: [], pace: 20, max_queue: null, seed: 0, repeatable: true, backend: 'simulated', devices: '' } as unknown as SimulationUpdate['settings'];
 }
 
 /** Let the page know these frames, from nothing. */

@@ -2,7 +2,8 @@
 
 A fit takes as long as a hundred thousand decisions. A live policy submits its observations, which never blocks, and
 applies the trained update later: as soon as it is there, or always the same number of tasks later, which keeps a run
-repeatable and waits only if training is slower than that.
+repeatable and waits only if training is slower than that. Updates that are applied when they are there come from as
+many observations as the trainer has time for; the others are dropped.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from typing import Any, Protocol, cast
 from hybrid_scheduler.errors import SchedulerError
 from hybrid_scheduler.processes import Channel, ChildProcess
 
+AS_READY = -1  # the delay of updates that are applied as soon as they are there
+MAX_BEHIND = 8  # observations that such a trainer may lag behind; more are dropped
 NICENESS = 15  # the process is this much "nicer" than the one that decides; HMS_LEARNER_NICE says otherwise
 
 
@@ -66,6 +69,13 @@ class BackgroundProcess:
         self._outbox.put(observation)  # pickled by the thread that sends it
         self._submitted += 1
         return self._submitted
+
+    @property
+    def behind(self) -> int:
+        """How many observations are not trained on yet; raises if they never will be."""
+        self._require_alive()
+        with self._arrived:
+            return self._submitted - self._collected - len(self._updates)
 
     def latest(self) -> Any:
         """Return the newest update since the last call, None if there is none; never blocks."""
@@ -150,9 +160,11 @@ class TrainingLoop:
         if self._process is None:
             self._process = BackgroundProcess(self.trainer, *self._waiting)
         self._seen += tasks
-        number = self._process.submit(observation)
         if self._delay < 0:
+            if self._process.behind < MAX_BEHIND:
+                self._process.submit(observation)
             return self._process.latest()
+        number = self._process.submit(observation)
         self._due.append((number, self._seen + self._delay))
         due = 0
         while self._due and self._due[0][1] <= self._seen:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ from hybrid_scheduler.core.lane import Lane
 from hybrid_scheduler.core.placements import QUEUE_FULL, WAITING, Placements, concatenate_placements
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
 from hybrid_scheduler.core.tasks import Floats, Ints, Tasks, concatenate_tasks
+from hybrid_scheduler.learning.background import AS_READY
 from hybrid_scheduler.live.bound import LiveBound
 from hybrid_scheduler.live.settings import LiveSettings
 from hybrid_scheduler.schedulers.learner import is_learner
@@ -44,7 +45,7 @@ class ExecutionModel:
         """Return a scheduler; learners are pretrained and train in the background."""
         scheduler = load_or_train(name, settings.cluster, settings.seed, warm_start=True)
         if is_learner(scheduler):
-            scheduler.train_in_background(TRAINING_LAG)
+            scheduler.train_in_background(TRAINING_LAG if settings.repeatable else AS_READY)
         return scheduler
 
     def create_lane(self, scheduler: Scheduler, cluster: Cluster) -> Lane:
@@ -120,6 +121,30 @@ class RunningWork:
         self._buffer[: self._count] = kept
         used = set(kept["block"].tolist())
         self._blocks = {number: placed for number, placed in self._blocks.items() if number in used}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state for a checkpoint: a pickle of a thousand small blocks takes seconds."""
+        self._join_blocks()
+        return self.__dict__
+
+    def _join_blocks(self) -> None:
+        """Join blocks that have the same columns, without the rows that nothing refers to any more."""
+        groups: dict[Hashable, list[int]] = {}
+        for number, placed in self._blocks.items():
+            groups.setdefault(_describe_columns(placed), []).append(number)
+        blocks, self._blocks = self._blocks, {}
+        rows = self._rows
+        for numbers in groups.values():  # ascending, as they came
+            parts = [blocks[number] for number in numbers]
+            offsets = np.cumsum([0, *map(len, parts[:-1])])
+            here = np.isin(rows["block"], numbers)
+            used, place = np.unique(
+                rows["row"][here] + offsets[np.searchsorted(numbers, rows["block"][here])], return_inverse=True
+            )
+            joined = concatenate_placements(parts, concatenate_tasks([each.tasks for each in parts]))
+            if len(used):
+                self._blocks[numbers[0]] = joined.select(used)
+            rows["row"][here], rows["block"][here] = place, numbers[0]
 
     def busy_seconds(self, begin: float, end: float, devices: int) -> Floats:
         """Return the busy seconds of every device between two moments."""
@@ -379,6 +404,13 @@ def _unspent_metrics(interval: BusyInterval, now: float) -> Floats:
     for name in ("energy", "cost"):
         row[METRICS.index(name)] *= 1.0 - spent
     return row
+
+
+def _describe_columns(placed: Placements) -> Hashable:
+    """Return what blocks must have in common to be joined without a change of any value."""
+    tasks = placed.tasks
+    names = tuple(tuple(each) for each in (tasks.measured, tasks.expected, tasks.features, tasks.traits))
+    return id(placed.cluster), placed.queued, placed.measured, names
 
 
 def reject_tasks(tasks: Tasks, cluster: Cluster, times: Floats, status: int = QUEUE_FULL) -> Placements:

@@ -193,6 +193,11 @@ class LiveRace:
         """Let the next tasks arrive, and place them in every lane."""
         return self.place(self.stream.take(count))
 
+    def has_room(self, count: int) -> bool:
+        """Whether no lane can reject any of the next tasks, even if all of them wait on two devices."""
+        most, now = self.settings.max_queue, self.stream.now
+        return most is None or all(lane.count_waiting(now) + 2 * count < most for lane in self.lanes.values())
+
     def submit(self, task: Task) -> PlacedBlock:
         """Let a given task arrive now; return its placements and why each scheduler chose its own."""
         tasks = self.stream.insert(Tasks.from_iterable([task]))
@@ -304,11 +309,11 @@ class LiveRace:
 
     # --- state -------------------------------------------------------------------------------------------------
 
-    def snapshot(self, state: str, tasks_per_second: float, error: str) -> Snapshot:
-        """Return this moment as plain data."""
+    def snapshot(self, state: str, tasks_per_second: float, error: str, certify: bool = True) -> Snapshot:
+        """Return this moment as plain data; without `certify` only with a certificate that is there already."""
         settings = self.settings
         failed = {int(settings.cluster.gpus[number]) for number in settings.failed_gpus}
-        window = self.windows.find_shown()
+        window = self.windows.find_shown() if certify else self.windows.find_certified()
         return Snapshot(
             state=state,
             measured=settings.is_measured,

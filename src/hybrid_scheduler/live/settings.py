@@ -45,6 +45,7 @@ class LiveSettings:
     pace: float | None = 20.0  # tasks per second of wall time; None: as fast as possible
     max_queue: int | None = None  # tasks that may wait in a lane; more are rejected
     seed: int = 0
+    repeatable: bool = True  # False: learners are never waited for, so another race decides differently
     backend: str = SIMULATED  # or a backend of the runtime
     devices: str = ""  # of that backend
 
@@ -100,6 +101,8 @@ class LiveSettings:
                 raise unknown_name("setting", name, known)
             if name in ("backend", "devices"):
                 raise InputError(f"{name} stays as it is while the server runs: start it with another --{name}")
+            if name == "repeatable":
+                raise InputError("repeatable stays as it is while the server runs: start it with another REPEATABLE")
         if values.get("load") is not None:
             values.setdefault("rate", None)
         elif values.get("rate") is not None:
@@ -112,6 +115,11 @@ class LiveSettings:
     def is_measured(self) -> bool:
         """Whether tasks really run."""
         return self.backend != SIMULATED
+
+    @property
+    def can_replay(self) -> bool:
+        """Whether seed and commands are enough to repeat a race."""
+        return self.repeatable and not self.is_measured
 
     @property
     def cluster(self) -> Cluster:

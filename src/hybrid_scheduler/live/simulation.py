@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
@@ -19,7 +20,7 @@ from hybrid_scheduler.errors import InputError, SchedulerError
 from hybrid_scheduler.live.checkpoint import save_race
 from hybrid_scheduler.live.lane import Started
 from hybrid_scheduler.live.race import LiveRace
-from hybrid_scheduler.live.settings import Change, LiveSettings
+from hybrid_scheduler.live.settings import MAX_BLOCK, Change, LiveSettings
 from hybrid_scheduler.live.snapshot import Analysis, PlacedBlock, Snapshot
 from hybrid_scheduler.schedulers.explain import Explanation
 from hybrid_scheduler.workloads.library import Library
@@ -27,7 +28,8 @@ from hybrid_scheduler.workloads.library import Library
 READY, RUNNING, PAUSED, STOPPED, FAILED = "ready", "running", "paused", "stopped", "failed"
 MAX_LAG = 1.0  # seconds that a race may lag behind its pace before it gives up catching up
 BUSY_LAG = 0.1  # seconds behind its pace from which a race has no time to spare
-POLL_SECONDS = 0.05  # between two looks for commands while paused or asleep
+PAUSED_SECONDS = 1.0  # between two looks around while paused; commands are executed at once
+UNWATCHED_SECONDS = 1.0  # of a paced race between two blocks that nobody watches
 COMMAND_TIMEOUT = 60.0  # seconds
 EXPLANATIONS_PER_SECOND = 25.0  # at most: a few more than a paced race has blocks
 MAX_TIME_SHARE = 0.05  # of the time of a race that has none to spare, for explanations
@@ -84,6 +86,8 @@ class ContinuousSimulation:
         self.refused = ""  # the command that failed, and with it the simulation
         self.state_listeners: list[Callable[[str], None]] = []
         self.tasks_per_second = 0.0
+        self.watched = True  # False: blocks are long and unexplained, which changes no placement
+        self._wake = threading.Event()  # a command waits, or the state has changed
         self._commands: SimpleQueue[tuple[Callable[[], Any], Future[Any]]] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()  # of the race: held while it moves or a snapshot is taken
@@ -144,11 +148,12 @@ class ContinuousSimulation:
         with self._lock:
             return Checkpoint(self.race.stream.number, len(self.log), save_race(self.race, key, extra()))
 
-    def snapshot(self) -> Snapshot:
-        """Return this moment as plain data."""
-        self.race.windows.wait()  # not while the race stands still
+    def snapshot(self, certify: bool = True) -> Snapshot:
+        """Return this moment as plain data; without a new certificate it takes milliseconds."""
+        if certify:
+            self.race.windows.wait()  # not while the race stands still
         with self._lock:
-            return self.race.snapshot(self.state, self.tasks_per_second, self.error)
+            return self.race.snapshot(self.state, self.tasks_per_second, self.error, certify)
 
     def analysis(self) -> Analysis:
         """Return the statistics that are slow to compute."""
@@ -169,6 +174,7 @@ class ContinuousSimulation:
             return command()
         future: Future[T] = Future()
         self._commands.put((command, future))
+        self._wake.set()
         return future.result(timeout=COMMAND_TIMEOUT)
 
     def _require_alive(self) -> None:
@@ -205,9 +211,14 @@ class ContinuousSimulation:
         self._due = time.monotonic()
         try:
             while self.state != STOPPED:
+                self._wake.clear()
                 self._execute_commands()
-                if self.state == RUNNING:
-                    self._keep_pace(self._advance(self.settings.block))
+                if self.state != RUNNING:
+                    self._wake.wait(PAUSED_SECONDS)
+                elif (left := self._due - time.monotonic()) > 0:
+                    self._wake.wait(left)
+                else:
+                    self._keep_pace(self._advance(self._choose_block()))
         except Exception as error:  # noqa: BLE001  # whatever a policy raises is shown to the user
             self.error = _describe(error)
             self.race.execution.close()
@@ -217,15 +228,18 @@ class ContinuousSimulation:
                 _, future = self._commands.get_nowait()
                 future.set_exception(SchedulerError(f"this simulation is {self.state}: start a new one"))
 
+    def _choose_block(self) -> int:
+        """Return how many tasks are placed at once: many if nobody watches, where that changes no placement."""
+        settings = self.settings
+        if self.watched or settings.pace is None or settings.is_measured:
+            return settings.block
+        block = max(settings.block, min(MAX_BLOCK, int(UNWATCHED_SECONDS * settings.pace)))
+        return block if self.race.has_room(block) else settings.block
+
     def _execute_commands(self) -> None:
-        timeout = 0.0 if self.state == RUNNING else POLL_SECONDS
-        try:
+        with suppress(Empty):
             while True:
-                command, future = self._commands.get(timeout=timeout) if timeout else self._commands.get_nowait()
-                timeout = 0.0
-                self._execute_one(command, future)
-        except Empty:
-            return
+                self._execute_one(*self._commands.get_nowait())
 
     def _execute_one(self, command: Callable[[], Any], future: Future[Any]) -> None:
         """Execute a command; one that fails after it has begun is refused, and ends this simulation."""
@@ -247,6 +261,8 @@ class ContinuousSimulation:
 
     def _place(self, count: int) -> PlacedBlock:
         tasks = self.race.stream.take(count)
+        if not self.watched:
+            return self.race.place(tasks)
         lags = self.settings.pace is None or time.monotonic() - self._due > BUSY_LAG
         explanations = self._limiter.explain(lambda: self.race.explain(tasks), lags and self.state == RUNNING)
         return self.race.place(tasks, explanations)
@@ -264,7 +280,7 @@ class ContinuousSimulation:
         return event
 
     def _keep_pace(self, tasks: int) -> None:
-        """Sleep until the next block is due; commands cut the sleep short."""
+        """Note when the next block is due."""
         now, (begin, count) = time.monotonic(), self._rate_sample
         self._rate_sample = begin, count + tasks
         if now - begin >= 1.0:
@@ -272,19 +288,17 @@ class ContinuousSimulation:
             self._rate_sample = now, 0
         pace = self.settings.pace
         if pace is None:
+            self._due = now
             time.sleep(0)  # lets other threads take the lock
-            return
-        self._due = max(self._due + tasks / pace, now - MAX_LAG)
-        while self.state == RUNNING and (left := self._due - time.monotonic()) > 0:
-            time.sleep(min(left, POLL_SECONDS))
-            if not self._commands.empty():
-                return
+        else:
+            self._due = max(self._due + tasks / pace, now - MAX_LAG)
 
     def _set_state(self, state: str) -> None:
         if state == self.state:
             return
         self.state = state
         self._due = time.monotonic()
+        self._wake.set()
         for listener in self.state_listeners:
             listener(state)
 
@@ -307,6 +321,8 @@ class Replay:
     ) -> None:
         if settings.is_measured:
             raise InputError("what really ran cannot be played again: its times are this machine's, start a new race")
+        if not settings.repeatable:
+            raise InputError("its learners were not waited for, so it cannot be played again: start a new race")
         self.simulation = ContinuousSimulation(settings, sinks, library, race)
         self._log = list(log)
         self._done = done  # entries of the log that the race has behind it

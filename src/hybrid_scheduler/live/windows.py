@@ -75,6 +75,11 @@ class Window:
         """The certificate, which is found in the background: it takes no time of the race."""
         return self.executor.submit(certify, self.tasks, self.cluster)
 
+    @property
+    def is_certified(self) -> bool:
+        """Whether its certificate is there."""
+        return "certificate" in self.__dict__ and self.certificate.done()
+
     @cached_property
     def _runs(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         """Whether the cluster can run each task at all."""
@@ -156,8 +161,10 @@ class CertifiedWindows:
     def _open_window(self, pace: float | None) -> None:
         stride = STEP * math.ceil(SECONDS * (pace or FULL_SPEED) / STEP)
         first, end = max(self._next - TASKS, self._first), self._next
-        tasks = concatenate_tasks(list(self._blocks))
-        tasks = tasks.select((tasks.task_id >= first) & (tasks.task_id < end))
+        recent = concatenate_tasks(list(self._blocks))
+        recent = recent.select(recent.task_id >= self._number - RING)
+        self._blocks = deque([recent])  # a checkpoint writes one block in no time, a thousand in seconds
+        tasks = recent.select((recent.task_id >= first) & (recent.task_id < end))
         results = {name: ring[tasks.task_id % RING] for name, ring in self._results.items()}
         self._next = end + (STEP if len(tasks) < TASKS else stride)
         shown_from = end + math.ceil(SHOWN_AFTER * (self._next - end))
@@ -174,10 +181,17 @@ class CertifiedWindows:
 
     def find_shown(self) -> Window | None:
         """Return the window that is to be shown by now; the next one begins to be certified."""
-        windows = self._windows
-        if windows:
-            _ = windows[-1].certificate
-        return next((each for each in reversed(windows) if each.shown_from <= self._number), None)
+        if self._windows:
+            _ = self._windows[-1].certificate
+        return self._find_due()
+
+    def _find_due(self) -> Window | None:
+        return next((each for each in reversed(self._windows) if each.shown_from <= self._number), None)
+
+    def find_certified(self) -> Window | None:
+        """Return the window that is to be shown by now if it is certified already; begins nothing."""
+        found = self._find_due()
+        return found if found is not None and found.is_certified else None
 
     def wait(self) -> None:
         """Wait until the window that is to be shown is certified."""

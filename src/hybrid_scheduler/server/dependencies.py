@@ -24,7 +24,15 @@ async def get_manager(request: Request) -> RaceManager:
     return manager
 
 
+async def get_watched_manager(request: Request) -> RaceManager:
+    """Return the manager with a fresh snapshot: who sends requests watches the race."""
+    manager = await get_manager(request)
+    await manager.watch()
+    return manager
+
+
 Manager = Annotated[RaceManager, Depends(get_manager)]
+WatchedManager = Annotated[RaceManager, Depends(get_watched_manager)]
 RunId = Annotated[int, Path(ge=0, le=MAX_ID, description="Number of the run.", examples=[1])]
 RunQuery = Annotated[
     int | None, Query(ge=0, le=MAX_ID, description="Number of a run; default: the current run, else the newest one.")

@@ -39,7 +39,6 @@ CLAIM_TTL = 15.0  # seconds that a claim lasts without being renewed
 STORE_TIMEOUT = 8.0  # seconds that the end of a run waits for a database that does not answer
 RETRY_SECONDS = 1.0
 WAIT = 0.2  # seconds to wait for room in the recorder, repeatedly
-CANNOT_REPEAT = "measured, and what really ran cannot be played again"
 _own_names: set[str] = set()  # owners of this process
 
 
@@ -251,10 +250,19 @@ async def _find_interrupted(manager: RaceManager) -> int | None:
     await manager.store.mark_interrupted()
     runs = await manager.store.runs()
     run = next((run for run in runs if run.kind == "live" and run.status == "interrupted"), None)
-    if run is not None and is_measured(run):
-        manager.notify(f"run {run.id} was {CANNOT_REPEAT}: a new one is started", "warning")
+    if run is not None and (obstacle := find_obstacle(run)):
+        manager.notify(f"run {run.id} was {obstacle}: a new one is started", "warning")
         return None
     return run.id if run else None
+
+
+def find_obstacle(run: Run) -> str:
+    """Return why a run cannot be repeated up to its last task, empty if it can."""
+    if is_measured(run):
+        return "measured, and what really ran cannot be played again"
+    if not run.settings.get("repeatable", True):
+        return "not repeatable, since its learners were not waited for"
+    return ""
 
 
 def is_measured(run: Run) -> bool:

@@ -6,6 +6,7 @@ import asyncio
 import shutil
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
@@ -27,11 +28,10 @@ from hybrid_scheduler.server.csv_export import CsvExport
 from hybrid_scheduler.server.feed import Feed, RecentTask
 from hybrid_scheduler.server.jobs import JobQueue
 from hybrid_scheduler.server.lifecycle import (
-    CANNOT_REPEAT,
     Ownership,
     Recording,
     end_run,
-    is_measured,
+    find_obstacle,
     mark_abandoned_runs,
     undo_last_change,
 )
@@ -50,7 +50,10 @@ from hybrid_scheduler.workloads.library import Library, is_upload
 
 T = TypeVar("T")
 ANALYSIS_SECONDS = 1.0
+FRESH_SECONDS = 0.5  # age of a snapshot that a request is answered with
 CHECKPOINT_BUSY, CHECKPOINT_SECONDS = 3.0, 60.0  # of work of the race, which a replay repeats; of wall time
+WATCHED_SECONDS = 30.0  # after the last client has left, or the last request, the race counts as watched
+UNWATCHED_FRAME_SECONDS = 10.0  # between two frames that nobody sees, for the history of who comes later
 CHECK_SECONDS = 900.0  # between two looks through the whole database
 RETENTION_SECONDS = 60.0  # between two looks at the size of the database
 TRAINING_ROWS = 20_000  # the newest, for a fit to what is stored
@@ -93,6 +96,9 @@ class RaceManager:
         self.supervisor = Supervisor(lambda message: self.notify(message, "error"))
         self._halted = False  # paused because of the database, not by a person
         self._snapshot: Snapshot | None = None
+        self._looked = 0.0  # when the snapshot was taken, if it has all figures
+        self._looking = asyncio.Lock()
+        self._watched = time.monotonic()  # when somebody last did
         self._announcer = Announcer()
         self._export = CsvExport(settings.export_csv) if settings.export_csv else None
         self._analysis: tuple[float, Analysis | None] = (0.0, None)
@@ -195,8 +201,8 @@ class RaceManager:
             run = await self.store.run(run_id)
             if run.kind != "live" or run.status not in ("interrupted", "finished", "failed"):
                 raise ConflictError(f"run {run_id} is a {run.kind} run and {run.status}: it cannot be resumed")
-            if is_measured(run):
-                raise ConflictError(f"run {run_id} was {CANNOT_REPEAT}: start a new one")
+            if obstacle := find_obstacle(run):
+                raise ConflictError(f"run {run_id} was {obstacle}: start a new one")
             self.resuming = f"run {run_id} is being resumed"
             try:
                 simulation, recording, feed = await self._replay(run)
@@ -294,7 +300,7 @@ class RaceManager:
         while True:
             await asyncio.sleep(1.0)
             simulation, recording = self.simulation, self._recording
-            if simulation is None or recording is None or not self.active or simulation.settings.is_measured:
+            if simulation is None or recording is None or not self.active or not simulation.settings.can_replay:
                 continue
             busy, now = simulation.busy_seconds, time.monotonic()
             if simulation is not last[0]:
@@ -317,7 +323,7 @@ class RaceManager:
         self._refuse_while_resuming()
         async with self.starting:
             simulation = self._require_active()
-            if self._recording is not None and not simulation.settings.is_measured and not self.recorder.is_failing:
+            if self._recording is not None and simulation.settings.can_replay and not self.recorder.is_failing:
                 await self._store_checkpoint(simulation, self._recording)
             await asyncio.to_thread(simulation.stop)
             if self._recording is not None:
@@ -369,7 +375,7 @@ class RaceManager:
                 "the command was executed, but the database does not answer: it is stored when that is back, "
                 "and lost if the server ends before"
             ) from None
-        await self._refresh_snapshot()
+        await self._refresh_snapshot(certify=self.is_watched)
         return result
 
     async def submit_experiment(self, values: dict[str, Any]) -> int:
@@ -387,7 +393,7 @@ class RaceManager:
         return self.feed.find_task(task_id)
 
     def snapshot(self) -> Snapshot | None:
-        """Return the last snapshot of the race, half a second old at most, with its present state."""
+        """Return the last snapshot of the race with its present state; `look` takes a new one."""
         if self._snapshot is None or self.simulation is None:
             return None
         return replace(self._snapshot, state=self.simulation.state, error=self.simulation.error)
@@ -406,9 +412,37 @@ class RaceManager:
         if self._recording is not None:
             await self._recording.flush()
 
-    async def _refresh_snapshot(self) -> None:
+    async def look(self) -> None:
+        """Take a snapshot with all figures, unless there is one that is as good as that of a frame."""
+        if self.is_watched and self._looked:
+            return  # frames bring one
+        async with self._looking:
+            if time.monotonic() - self._looked > FRESH_SECONDS:
+                await self._refresh_snapshot()
+
+    async def watch(self) -> None:
+        """Let the race be watched for a while: frames come, and every decision is explained."""
+        await self.look()
+        self._note_watched()
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether anybody has looked lately; who is connected to another process may always."""
+        if self.hub.clients or self.hub.forward:
+            self._watched = time.monotonic()
+        return time.monotonic() - self._watched < WATCHED_SECONDS
+
+    def _note_watched(self) -> None:
+        self._watched = time.monotonic()
+        self.hub.wanted.set()
         if self.simulation is not None:
-            self._snapshot = await asyncio.to_thread(self.simulation.snapshot)
+            self.simulation.watched = True
+
+    async def _refresh_snapshot(self, certify: bool = True) -> None:
+        if self.simulation is not None:
+            begin = time.monotonic()
+            self._snapshot = await asyncio.to_thread(self.simulation.snapshot, certify)
+            self._looked = begin if certify else 0.0
 
     async def _train_offline(self) -> None:
         """Fit a model to what is stored, again and again; one that is better on held-out rows is offered."""
@@ -435,20 +469,31 @@ class RaceManager:
 
     async def _send_frames(self) -> None:
         while True:
-            await asyncio.sleep(self.settings.frame_seconds)
+            await self._wait_for_frame()
             if self.simulation is not None:
+                self.simulation.watched = self.is_watched
                 await self.send_frame()
 
+    async def _wait_for_frame(self) -> None:
+        """Wait until a frame is due: seldom if nobody watches, and at once if somebody comes."""
+        if self.is_watched:
+            await asyncio.sleep(self.settings.frame_seconds)
+            return
+        self.hub.wanted.clear()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self.hub.wanted.wait(), UNWATCHED_FRAME_SECONDS)
+
     async def send_frame(self) -> None:
-        """Send the present state of the race to every client."""
-        await self._refresh_snapshot()
+        """Send the present state of the race to every client; what is slow to compute only if somebody watches."""
+        watched = self.is_watched
+        await self._refresh_snapshot(certify=watched)
         snapshot, before = self.snapshot(), self._analysis[0]
-        if snapshot is not None:
-            self._announce(snapshot)
-        analysis = await self.analysis()
-        if snapshot is not None:
-            fresh = analysis if self._analysis[0] > before else None
-            self.hub.publish("simulation_update", **build_update(self.run_id, snapshot, self.feed.news(), fresh))
+        if snapshot is None:
+            return
+        self._announce(snapshot)
+        analysis = await self.analysis() if watched else None
+        fresh = analysis if self._analysis[0] > before else None
+        self.hub.publish("simulation_update", **build_update(self.run_id, snapshot, self.feed.news(), fresh))
 
     def _announce(self, snapshot: Snapshot) -> None:
         """Tell where the newest task went, and of models that were fitted again; not more often than one can read."""
@@ -474,6 +519,7 @@ class RaceManager:
         self._recording, self.simulation, self.feed = recording, simulation, feed
         self._announcer = Announcer()
         self._halted, self._analysis, self._snapshot = False, (0.0, None), simulation.snapshot()
+        self._note_watched()  # whoever has started it
         self.hub.notice = ""
         # The feed observes, so that every task that a snapshot counts can be found; the recorder may block the race.
         simulation.sinks[:], simulation.observers[:] = [recording], [feed]
@@ -506,7 +552,7 @@ class RaceManager:
                 return
         failed_at = recording.run_id, simulation.race.stream.number
         can_change = simulation.refused or simulation.log
-        if simulation.settings.is_measured or self._recovered == failed_at or not can_change:
+        if not simulation.settings.can_replay or self._recovered == failed_at or not can_change:
             return
         self._recovered = failed_at  # twice at the same task is once too often
         why = f"{simulation.refused} is refused" if simulation.refused else "its last change is undone"

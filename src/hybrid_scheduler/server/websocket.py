@@ -111,6 +111,7 @@ class Hub:
         self.seq = 0
         self.clients: set[Client] = set()
         self.sent = 0
+        self.wanted = asyncio.Event()  # set when somebody joins
         self.forward: Callable[[bytes], None] | None = None  # to other processes, if there are any
         self._queue_limit = client_queue
         self._ring: deque[tuple[int, str]] = deque(maxlen=ring)
@@ -177,6 +178,7 @@ class Hub:
         """Add a client; it gets the messages after number `cursor`, or a reset if they are gone."""
         client = Client(self._queue_limit, self._first_messages(cursor, stream))
         self.clients.add(client)
+        self.wanted.set()
         return client
 
     def _first_messages(self, cursor: int | None, stream: str | None) -> Iterator[str]:

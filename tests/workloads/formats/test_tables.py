@@ -146,3 +146,9 @@ def test_thousands_of_columns_are_each_looked_up_once(tmp_path: Path) -> None:
     names = [Counted(f"column {number}") for number in range(5000)]
     assert tables._find_places(list(names), names) == {name: place for place, name in enumerate(names)}
     assert Counted.compared < 20 * len(names)
+
+
+def test_an_error_of_a_library_in_several_lines_becomes_one() -> None:
+    said = r"^x\.parquet cannot be read \(invalid thrift: no data\): check the path$"
+    with pytest.raises(InputError, match=said), tables.prefix_errors("x.parquet"):
+        raise OSError("invalid thrift:\n no data\n")

@@ -15,7 +15,7 @@ from hybrid_scheduler import registry
 from hybrid_scheduler.learning.insight import History
 from hybrid_scheduler.live.lane import UTILISATION_SECONDS
 from hybrid_scheduler.live.snapshot import Analysis, DeviceState, SchedulerFigures, Snapshot
-from hybrid_scheduler.server.dependencies import Manager, require, respond_cached
+from hybrid_scheduler.server.dependencies import WatchedManager, require, respond_cached
 from hybrid_scheduler.server.race import RaceManager
 from hybrid_scheduler.server.schemas import race as schemas
 from hybrid_scheduler.server.schemas.base import Schema, errors
@@ -26,7 +26,7 @@ NEEDS_A_RACE = errors(409)
 
 @router.get("/schedulers", summary="Known schedulers", responses=errors())
 async def schedulers(
-    manager: Manager,
+    manager: WatchedManager,
     also: Annotated[
         list[str] | None,
         Query(max_length=100, description="More specs to describe: with options, from files, not installed."),
@@ -54,7 +54,7 @@ async def schedulers(
 
 @router.get("/comparison", summary="Ranking now", response_model=schemas.Comparison, responses=NEEDS_A_RACE)
 async def comparison(
-    manager: Manager,
+    manager: WatchedManager,
     by: Annotated[
         schemas.RankBy, Query(description="Figure of the last tasks to rank by; less is better.")
     ] = "mean_turnaround",
@@ -85,7 +85,7 @@ def _rank(snapshot: Snapshot, histories: Mapping[str, History], by: schemas.Rank
 
 
 @router.get("/utilization", summary="Busy shares", response_model=schemas.Utilization, responses=NEEDS_A_RACE)
-async def utilization(manager: Manager) -> Response:
+async def utilization(manager: WatchedManager) -> Response:
     """Return how busy every scheduler keeps every device, and how long its queues are."""
 
     async def build() -> schemas.Utilization:
@@ -109,7 +109,7 @@ def _build_load(scheduler: SchedulerFigures, devices: Sequence[DeviceState]) -> 
 
 
 @router.get("/matrix/wins", summary="Pairwise wins", response_model=schemas.WinMatrix, responses=NEEDS_A_RACE)
-async def wins(manager: Manager) -> Response:
+async def wins(manager: WatchedManager) -> Response:
     """Return how often each scheduler ended a task before each other one."""
 
     def build(analysis: Analysis) -> schemas.WinMatrix:
@@ -124,7 +124,7 @@ async def wins(manager: Manager) -> Response:
 @router.get(
     "/matrix/correlation", summary="Correlations", response_model=schemas.CorrelationMatrix, responses=NEEDS_A_RACE
 )
-async def correlation(manager: Manager) -> Response:
+async def correlation(manager: WatchedManager) -> Response:
     """Return the correlations of task features and of the turnarounds of schedulers."""
     return await _respond_analysis(manager, "correlation", schemas.CorrelationMatrix.model_validate)
 
@@ -132,13 +132,13 @@ async def correlation(manager: Manager) -> Response:
 @router.get(
     "/distribution/sizes", summary="Task sizes", response_model=schemas.SizeDistribution, responses=NEEDS_A_RACE
 )
-async def sizes(manager: Manager) -> Response:
+async def sizes(manager: WatchedManager) -> Response:
     """Return a histogram of the sizes of the last tasks."""
     return await _respond_analysis(manager, "sizes", schemas.SizeDistribution.model_validate)
 
 
 @router.get("/heatmap", summary="Where the GPU pays", response_model=schemas.Heatmap, responses=NEEDS_A_RACE)
-async def heatmap(manager: Manager) -> Response:
+async def heatmap(manager: WatchedManager) -> Response:
     """Return the best GPU share by size and intensity of the last tasks."""
     return await _respond_analysis(manager, "heatmap", schemas.Heatmap.model_validate)
 

@@ -127,6 +127,7 @@ def _check_disk(manager: RaceManager) -> Part:
 async def metrics(request: Request) -> Response:
     """Return counters and gauges in Prometheus' text format."""
     collector: Metrics = request.app.state.metrics
+    await request.app.state.manager.look()
     return Response(collector.text(), media_type=CONTENT_TYPE_LATEST)
 
 

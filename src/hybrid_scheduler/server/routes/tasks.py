@@ -13,7 +13,7 @@ from fastapi import APIRouter, HTTPException, Path, Query
 from hybrid_scheduler.core import Task
 from hybrid_scheduler.live.snapshot import TaskRecord, TaskResult
 from hybrid_scheduler.schedulers import explain
-from hybrid_scheduler.server.dependencies import After, Manager, RunQuery, require, resolve_run
+from hybrid_scheduler.server.dependencies import After, Manager, RunQuery, WatchedManager, require, resolve_run
 from hybrid_scheduler.server.problems import ConflictError
 from hybrid_scheduler.server.race import RaceManager
 from hybrid_scheduler.server.schemas import tasks as schemas
@@ -68,7 +68,7 @@ async def page(
 
 
 @router.get("/{task_id}", summary="Everything about a task", responses=errors(404))
-async def audit(manager: Manager, task_id: TaskId, run: RunQuery = None) -> schemas.TaskAudit:
+async def audit(manager: WatchedManager, task_id: TaskId, run: RunQuery = None) -> schemas.TaskAudit:
     """Return a task, its results by all schedulers, and every attempt; a task just placed is there at once."""
     run_id = await resolve_run(manager, run)
     recent = await manager.find_task(task_id) if run_id is not None and run_id == manager.run_id else None

@@ -117,6 +117,7 @@ class LiveSettings(Schema):
     pace: Number = Field(description="null: as fast as possible")
     max_queue: int | None
     seed: int
+    repeatable: bool = Field(description="Whether the same seed and commands give the same run.")
     backend: str = Field(description="simulated, or what really runs the tasks", examples=["simulated"])
     devices: str = Field(description="Devices of the backend; empty if simulated.", examples=[""])
 

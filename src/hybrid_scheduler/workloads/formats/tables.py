@@ -100,8 +100,9 @@ def prefix_errors(path: str | Path) -> Iterator[None]:
         yield
     except InputError as error:
         raise InputError(prefix_path(path, str(error))) from None
-    except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror or error}): check the path") from None
+    except OSError as error:  # what Arrow says may have several lines
+        reason = " ".join(str(error.strerror or error).split())
+        raise InputError(f"{path} cannot be read ({reason}): check the path") from None
 
 
 def join_blocks(path: str | Path, blocks: Iterator[Block], if_empty: str, overhead: float = OVERHEAD) -> Block:
