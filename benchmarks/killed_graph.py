@@ -64,7 +64,7 @@ def stress_graph(tasks: int, every: float = 1.0) -> GraphAccount:
     account, kills, since = GraphAccount(width * DEPTH), Account(tasks), time.perf_counter()
     with HybridScheduler(devices=DEVICES) as scheduler:
         stop = threading.Event()
-        killer = threading.Thread(target=kill_workers, args=(scheduler, kills, stop, every), daemon=True)
+        killer = threading.Thread(target=kill_workers, args=(scheduler, kills, stop, every, heard), daemon=True)
         killer.start()
         layer: list[Future[Any]] = []
         for depth in range(DEPTH):

@@ -22,6 +22,7 @@ from hybrid_scheduler import HybridScheduler
 from hybrid_scheduler.runtime.jobs import WorkerLostError
 
 DEVICES = "cpu,gpu=emulated:slowdown=1"
+ENDED_BETWEEN = 20  # tasks: one that was interrupted is given up after three workers
 NOTICE_SECONDS = 60.0  # for the last death to be noticed
 
 
@@ -59,7 +60,7 @@ def stress(tasks: int, backend: str = "local", every: float = 1.0) -> Account:
     begin = time.perf_counter()
     with HybridScheduler("eft", backend, DEVICES) as scheduler:
         stop = threading.Event()
-        killer = threading.Thread(target=kill_workers, args=(scheduler, account, stop, every), daemon=True)
+        killer = threading.Thread(target=kill_workers, args=(scheduler, account, stop, every, heard), daemon=True)
         killer.start()
         futures = []
         for number in range(tasks):
@@ -94,13 +95,15 @@ def _count(account: Account, number: int, future: Future[Any]) -> None:
         account.wrong += future.result() != number
 
 
-def kill_workers(scheduler: HybridScheduler, account: Account, stop: threading.Event, every: float) -> None:
-    """Kill the process behind one device after another."""
-    victim = 0
+def kill_workers(
+    scheduler: HybridScheduler, account: Account, stop: threading.Event, every: float, ended: Counter[int]
+) -> None:
+    """Kill the process behind one device after another, however slow they are: some tasks end between two kills."""
+    victim, before = 0, 0
     while not stop.wait(every):
         pid = scheduler.backend.pids[account.killed % len(scheduler.devices)]
-        if pid and pid != victim:  # a death may not be noticed yet
-            victim = pid
+        if pid and pid != victim and len(ended) >= before + ENDED_BETWEEN:  # a death may not be noticed yet
+            victim, before = pid, len(ended)
             with suppress(ProcessLookupError):  # it has died of something else
                 os.kill(victim, signal.SIGKILL)
                 account.killed += 1

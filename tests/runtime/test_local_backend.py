@@ -15,13 +15,13 @@ def test_cores_are_assigned_to_devices_that_are_to_be_pinned() -> None:
 
 
 def test_tasks_are_accounted_for_while_workers_are_killed() -> None:
-    account = stress(900, every=0.6)
+    account = stress(900, every=0.1)
     assert account.adds_up, str(account)
     assert account.killed >= 1
     assert account.restarts == account.killed
 
 
 def test_a_graph_of_large_results_is_right_while_workers_are_killed() -> None:
-    account = stress_graph(600, every=1.0)
+    account = stress_graph(600, every=0.05)
     assert account.adds_up, str(account)
     assert account.killed >= 1
