@@ -24,7 +24,7 @@ there to compare the others with."""
 Marker = Literal[
     "diamond", "hexagon", "triangle", "square", "circle", "star", "cross", "pentagon", "triangle_down", "bar", "ring",
     "chevron", "triangle_right", "hourglass", "parallelogram", "bowtie", "octagon", "house", "trapezoid", "tee",
-    "notch", "kite", "arrow", "ell", "steps",
+    "notch", "kite", "arrow", "ell", "steps", "crown", "comb",
 ]  # fmt: skip
 MAX_OPTION = 2**53  # of a number; policies have narrower limits of their own
 WORDS = {"true": True, "false": False, "none": None}  # options that are neither numbers nor text
@@ -402,11 +402,11 @@ schedulers = Registry(
         ),
         _builtin(
             "attention_agent", "attention_agent:AttentionAgent", "no", "set transformer over all that waits",
-            ("Attention agent", "ATT"), "learner", Style("house", "#9d174d", "#ff7eb6", (7, 2, 1, 2)),
+            ("Attention agent", "ATT"), "learner", Style("crown", "#9d174d", "#ff7eb6", (7, 2, 1, 2)),
         ),
         _builtin(
             "hierarchical", "hierarchical:Hierarchical", "yes", "one policy over groups of nodes, another within",
-            ("Hierarchical", "HIER"), "clairvoyant rule", Style("trapezoid", "#2f5d62", "#8fd3c8", (6, 1, 1, 1)),
+            ("Hierarchical", "HIER"), "clairvoyant rule", Style("comb", "#2f5d62", "#8fd3c8", (6, 1, 1, 1)),
         ),
     ),
     hint="hms schedulers shows the table",

@@ -2150,7 +2150,7 @@ export interface components {
             dash: number[];
             light: string;
             /** @enum {string} */
-            marker: "diamond" | "hexagon" | "triangle" | "square" | "circle" | "star" | "cross" | "pentagon" | "triangle_down" | "bar" | "ring" | "chevron" | "triangle_right" | "hourglass" | "parallelogram" | "bowtie" | "octagon" | "house" | "trapezoid" | "tee" | "notch" | "kite" | "arrow" | "ell" | "steps";
+            marker: "diamond" | "hexagon" | "triangle" | "square" | "circle" | "star" | "cross" | "pentagon" | "triangle_down" | "bar" | "ring" | "chevron" | "triangle_right" | "hourglass" | "parallelogram" | "bowtie" | "octagon" | "house" | "trapezoid" | "tee" | "notch" | "kite" | "arrow" | "ell" | "steps" | "crown" | "comb";
         };
         /**
          * Task

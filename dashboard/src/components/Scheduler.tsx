@@ -31,6 +31,8 @@ export const MARKER_PATHS: Record<Marker, string> = {
   arrow: 'M0-1 .9 0H.4V1H-.4V0H-.9Z',
   ell: 'M-.9-.9H-.2V.2H.9V.9H-.9Z',
   steps: 'M-.9.9V.3H-.3V-.3H.3V-.9H.9V.9Z',
+  crown: 'M-.9-.8-.4 0 0-.9 .4 0 .9-.8V.8H-.9Z',
+  comb: 'M-.9-.9H.9V.9H.4V-.2H-.4V.9H-.9Z',
 };
 
 export function SchedulerMarker({ name, size = 11, className = '' }: { name: string; size?: number; className?: string }) {

@@ -91,6 +91,10 @@ MARKERS: dict[registry.Marker, Any] = {
     "steps": _polygon(
         (-0.9, -0.9), (-0.9, -0.3), (-0.3, -0.3), (-0.3, 0.3), (0.3, 0.3), (0.3, 0.9), (0.9, 0.9), (0.9, -0.9)
     ),
+    "crown": _polygon((-0.9, 0.8), (-0.4, 0), (0, 0.9), (0.4, 0), (0.9, 0.8), (0.9, -0.8), (-0.9, -0.8)),
+    "comb": _polygon(
+        (-0.9, 0.9), (0.9, 0.9), (0.9, -0.9), (0.4, -0.9), (0.4, 0.2), (-0.4, 0.2), (-0.4, -0.9), (-0.9, -0.9)
+    ),
 }
 """The registry's shapes in matplotlib: its own marker that comes nearest, else the outline."""
 MODEL_FILE = re.compile(r":model=(?:[^:]*/)?([^:/]+?)(?:\.\w+)?(?=:|$)")
