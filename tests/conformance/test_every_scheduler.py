@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,14 +19,16 @@ from hybrid_scheduler import registry
 from hybrid_scheduler.bounds.makespan import critical_path_bound, lower_bound, verify_bound
 from hybrid_scheduler.bounds.turnaround import turnaround_bound
 from hybrid_scheduler.core import Cluster, Placements, Tasks
+from hybrid_scheduler.core.cluster import GPU
 from hybrid_scheduler.core.lane import Lane
 from hybrid_scheduler.core.physics import class_times, rejections
 from hybrid_scheduler.core.placements import RAN
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
-from hybrid_scheduler.core.view import TaskView
+from hybrid_scheduler.core.tasks import Floats
+from hybrid_scheduler.core.view import TaskView, View
 from hybrid_scheduler.learning.model_files import check_manifest, read_manifest
 from hybrid_scheduler.schedulers.explain import explain
-from hybrid_scheduler.schedulers.scheduler import plans_batches
+from hybrid_scheduler.schedulers.scheduler import Scheduler, plans_batches
 from hybrid_scheduler.studies.compare import run_lanes
 from instances import CLUSTERS, TWO_NODES, instances, workload
 
@@ -191,3 +195,116 @@ def test_traits_are_true(name: str) -> None:
         assert set(np.unique(placements.gpu_fraction)) <= {0.0, 1.0}
     if not scheduler.stochastic and not scheduler.learn_every:
         assert_same(placements, machine.run(tasks, registry.schedulers.create(name, seed=2)))
+
+
+# --- what a non-clairvoyant policy can see --------------------------------------------------------------------------
+
+
+class Spy(Scheduler):
+    """Not clairvoyant; keeps everything that it is shown, by the time at which it is shown."""
+
+    clairvoyant = False
+
+    def __init__(self) -> None:
+        self.shown: list[tuple[float, tuple[Any, ...]]] = []
+        self.count = 0
+
+    def prepare(self, tasks: Tasks, times: Floats, view: View) -> None:
+        assert np.isnan(times).all()
+        assert np.isnan(tasks.duration_estimate).all()
+        assert not tasks.measured
+        assert not tasks.expected
+
+    def see(self, now: float, *values: Any) -> None:
+        flat = (each for value in values for each in (value if isinstance(value, tuple) else (value,)))
+        self.shown.append((now, tuple(np.array(each, np.float64).tolist() for each in flat if each is not None)))
+
+    def choose(self, task: TaskView, view: View) -> tuple[float, int]:
+        self.see(task.ready_time, task, view)
+        self.count += 1
+        device = self.count % len(view.free)
+        return (0.6 if view.kind[device] == GPU and self.count % 3 == 0 else float(view.kind[device])), device
+
+
+class OrderingSpy(Spy):
+    """The same with queues that it orders, last come, first served."""
+
+    def key(self, task: TaskView, view: View, device: int) -> float:
+        return -task.ready_time
+
+
+class StealingSpy(OrderingSpy):
+    """The same with queues from which idle devices steal."""
+
+    def steal(self, task: TaskView, view: View, device: int, victim: int) -> float:
+        self.see(float(view.running_end[device]), task, view, device, victim)
+        return 1.0
+
+
+class PickingSpy(Spy):
+    """The same where idle devices pick what waits in common."""
+
+    def pick(self, waiting: Any, device: int, view: View) -> int:
+        rows, ready = waiting.row.copy(), waiting.ready_time[waiting.row]
+        self.see(waiting.now, rows, waiting.running, ready, waiting.times, view, device)
+        fitting = waiting.memory_required[waiting.row] <= view.memory[device]
+        return int(np.argmax(fitting)) if fitting.any() else -1
+
+
+SPIES = [Spy, OrderingSpy, StealingSpy, PickingSpy]
+every_spy = pytest.mark.parametrize("kind", SPIES)
+
+
+def run_spied(kind: type[Spy], tasks: Tasks, times: Floats, cluster: Cluster, block: int) -> tuple[Spy, Placements]:
+    """Run a spy in one block, or on an endless stream cut into blocks."""
+    spy, machine = kind(), VirtualMultiGPU(cluster=cluster)
+    if block == len(tasks):
+        return spy, machine.step(tasks, spy, times=times)
+    lane = Lane(spy, machine)
+    for first in range(0, len(tasks), block):
+        lane.run_on(tasks.part(first, first + block), times[first : first + block])
+    return spy, VirtualMultiGPU(cluster=cluster).step(tasks, kind(), times=times)  # however it is cut
+
+
+@every_spy
+@pytest.mark.parametrize("block", [60, 7])
+@pytest.mark.parametrize("factor", [0.3, 5.0])
+def test_nothing_shows_how_long_a_task_takes_before_it_has_ended(kind: type[Spy], block: int, factor: float) -> None:
+    """Two worlds that differ in the seconds of one task look alike until it has ended in one of them."""
+    tasks = workload("mixed", 60, load=2.5)
+    times = class_times(tasks, TWO_NODES)
+    for row in (3, 17, 40):
+        other = times.copy()
+        other[row] *= factor
+        worlds = [run_spied(kind, tasks, each, TWO_NODES, block) for each in (times, other)]
+        ends = [placed.gpu_start[row] + placed.gpu_seconds[row] for _, placed in worlds]
+        ends += [placed.cpu_start[row] + placed.cpu_seconds[row] for _, placed in worlds]
+        seen = [[what for now, what in spy.shown if now < np.nanmin(ends)] for spy, _ in worlds]
+        assert str(seen[0]) == str(seen[1])  # NaN is like NaN
+        assert len(seen[0]) > row or block < 60
+
+
+@every_spy
+def test_differences_of_the_backlog_give_no_seconds_away(kind: type[Spy]) -> None:
+    tasks = workload("mixed", 200, load=2.5)
+    times = class_times(tasks, TWO_NODES)
+    spy, placed = run_spied(kind, tasks, times, TWO_NODES, 200)
+    first_end = np.fmin(placed.gpu_start + placed.gpu_seconds, placed.cpu_start + placed.cpu_seconds)
+    for (_, one), (now, other) in pairwise(spy.shown):
+        pairs = zip(_numbers(one), _numbers(other), strict=False)
+        steps = {round(abs(a - b), 9) for a, b in pairs}
+        assert not steps & {round(each, 9) for each in times[~(first_end <= now)].ravel()}
+
+
+def _numbers(shown: tuple[Any, ...]) -> list[float]:
+    values = [each for value in shown if isinstance(value, list) for each in np.ravel(value).tolist()]
+    return [each for each in values if np.isfinite(each)]
+
+
+def test_a_clairvoyant_policy_sees_the_true_backlog_as_before() -> None:
+    tasks = workload("mixed", 40, load=2.5)
+    spy = type("Seer", (Spy,), {"clairvoyant": True, "prepare": Scheduler.prepare})()
+    placed = VirtualMultiGPU(cluster=TWO_NODES).run(tasks, spy)
+    ends = placed.finish[~placed.split]
+    shown = {each for _, what in spy.shown for each in _numbers(what)}
+    assert len(set(ends[:20].tolist()) & shown) > 10

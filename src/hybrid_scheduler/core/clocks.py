@@ -1,6 +1,7 @@
 """Device clocks: when each device ends its work, and what a scheduler can know of that in advance.
 
-Where tasks carry expected times, the actual end of queued work lies in the future and no scheduler may see it.
+Where tasks carry expected times, or the scheduler is not clairvoyant, the actual end of queued work is in the future
+and may not be seen. A non-clairvoyant scheduler expects what it predicts, else the mean of the tasks that have ended.
 Finished work is known; running work is estimated to end at its start plus its expected seconds, or now if that has
 passed; waiting work follows with its expected seconds. Each device keeps its work as a linked list, oldest first,
 from which finished work is dropped: constant time per task, however long the queue.
@@ -8,14 +9,18 @@ from which finished work is dropped: constant time per task, however long the qu
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from hybrid_scheduler.core.compiler import jitable, no_inline
 from hybrid_scheduler.core.tasks import Floats, Ints
+from hybrid_scheduler.core.view import typical_seconds
 
 NO_ENTRY = -1
+ENDED_MEMORY, ERROR_MEMORY = 1000.0, 100.0
+"""Tasks over which the mean seconds of a class run, so that they follow a workload that changes, and its errors."""
 
 
 class Clocks(NamedTuple):
@@ -27,15 +32,21 @@ class Clocks(NamedTuple):
     oldest: Ints  # first unfinished entry of a device, or NO_ENTRY
     newest: Ints
     following: Ints  # the entry queued next on the same device; unused entries form a list too
-    spans: Floats  # by entry: actual start, actual end, estimated start, estimated end (without the delay)
+    spans: Floats  # by entry: actual start and end, estimated ones (without the delay), seconds of the whole task
+    # and those expected of it
     unused: Ints  # two entries: the first unused entry, and how many there are
     now: Floats  # one entry: time of the last decision
+    ended: Floats  # what has ended, by class, in columns (see `View.ended`); empty for a clairvoyant scheduler
+    running: Floats  # by device, where queues are ordered: seconds of what runs, whole, and those expected of it; 0:
+    # nothing runs, or it is in `ended`
+    device_class: Ints  # by device, where `ended` is not empty
 
 
 def build_exact_clocks(free: Floats) -> Clocks:
     """Return clocks whose actual ends are known."""
-    floats, entries = np.empty(0), np.empty(0, np.int64)
-    return Clocks(free, floats, floats, entries, entries, entries, np.empty((0, 4)), entries, floats)
+    floats, entries, nothing = np.empty(0), np.empty(0, np.int64), np.empty((0, 4))
+    spans, running = np.empty((0, 6)), np.empty((0, 2))
+    return Clocks(free, floats, floats, entries, entries, entries, spans, entries, floats, nothing, running, entries)
 
 
 def build_estimated_clocks(free: Floats) -> Clocks:
@@ -48,10 +59,21 @@ def build_estimated_clocks(free: Floats) -> Clocks:
         oldest=np.full(count, NO_ENTRY),
         newest=np.full(count, NO_ENTRY),
         following=np.empty(0, np.int64),
-        spans=np.empty((0, 4)),
+        spans=np.empty((0, 6)),
         unused=np.array([NO_ENTRY, 0]),
         now=np.zeros(1),
+        ended=np.empty((0, 4)),
+        running=np.empty((0, 2)),
+        device_class=np.empty(0, np.int64),
     )
+
+
+def count_ends(clocks: Clocks, device_class: Ints, classes: int, ordered: bool = False) -> Clocks:
+    """Return the clocks with means of the seconds of tasks that have ended, by class; what was counted stays."""
+    if len(clocks.ended):
+        return clocks
+    running = np.zeros((len(device_class) if ordered else 0, 2))
+    return clocks._replace(ended=np.zeros((classes, 4)), running=running, device_class=device_class)
 
 
 def reserve_entries(clocks: Clocks, entries: int) -> Clocks:
@@ -64,7 +86,7 @@ def reserve_entries(clocks: Clocks, entries: int) -> Clocks:
     new = np.arange(used + 1, used + more + 1)
     new[-1] = clocks.unused[0]
     unused = np.array([used, clocks.unused[1] + more])
-    following, spans = np.concatenate([clocks.following, new]), np.concatenate([clocks.spans, np.empty((more, 4))])
+    following, spans = np.concatenate([clocks.following, new]), np.concatenate([clocks.spans, np.empty((more, 6))])
     return clocks._replace(following=following, spans=spans, unused=unused)
 
 
@@ -87,6 +109,14 @@ def remap_clocks(clocks: Clocks, free: Floats, sources: list[int]) -> Clocks:
     return own._replace(free=free, estimated=free.copy(), delay=delay, oldest=oldest, newest=newest)
 
 
+def remap_ends(clocks: Clocks, device_class: Ints, sources: list[int]) -> Clocks:
+    """Return clocks for other classes of devices: each has the means of the class in `sources`, or none."""
+    if not len(clocks.ended):
+        return clocks
+    known = np.vstack([clocks.ended, np.zeros(4)])  # the last one, NO_ENTRY: none
+    return clocks._replace(ended=known[sources], device_class=device_class)
+
+
 def clear_queue(clocks: Clocks, device: int) -> None:
     """Drop everything that is queued on a device."""
     while clocks.oldest[device] != NO_ENTRY:
@@ -105,12 +135,33 @@ def update_estimates(now: float, clocks: Clocks) -> None:
 def estimate_end(device: int, now: float, clocks: Clocks) -> float:
     """Return the estimated end of a device's work."""
     while clocks.oldest[device] != NO_ENTRY and clocks.spans[clocks.oldest[device], 1] <= now:
+        if len(clocks.ended) > 0:
+            entry = clocks.oldest[device]
+            note_end(clocks.device_class[device], clocks.spans[entry, 4], clocks.spans[entry, 5], clocks.ended)
         drop_oldest(device, clocks)
     entry = clocks.oldest[device]
     if entry == NO_ENTRY:
         return float(clocks.free[device])
     clocks.delay[device] = max(clocks.delay[device], now - clocks.spans[entry, 3])
-    return float(clocks.spans[clocks.newest[device], 3] + clocks.delay[device])
+    return end_after(clocks.spans[clocks.newest[device], 3] + clocks.delay[device], now, clocks)
+
+
+@jitable
+def end_after(estimate: float, now: float, clocks: Clocks) -> float:
+    """Return the estimated end of what has not ended; without times to go by, a device at work is never idle."""
+    return max(estimate, np.nextafter(now, np.inf)) if len(clocks.ended) > 0 else estimate
+
+
+@jitable
+def note_end(kind: int, seconds: float, expected: float, ended: Floats) -> None:
+    """Count a task that has ended on a class: its seconds, and how wrong were those expected and the mean so far."""
+    number = ended[kind, 0] + 1.0
+    if seconds > 0.0:
+        weight = 1.0 / min(number, ERROR_MEMORY)
+        ended[kind, 2] += weight * (abs(math.log(expected / seconds)) - ended[kind, 2])
+        ended[kind, 3] += weight * (abs(math.log(typical_seconds(kind, ended) / seconds)) - ended[kind, 3])
+    ended[kind, 0] = min(number, ENDED_MEMORY)
+    ended[kind, 1] += (seconds - ended[kind, 1]) / ended[kind, 0]
 
 
 @jitable
@@ -127,8 +178,13 @@ def drop_oldest(device: int, clocks: Clocks) -> None:
 
 
 @no_inline
-def enqueue(device: int, ready: float, start: float, end: float, expected: float, clocks: Clocks) -> None:
-    """Queue work that is ready at `ready`, runs from `start` to `end` and is expected to take `expected` seconds."""
+def enqueue(
+    device: int, ready: float, start: float, end: float, share: float, whole: float, expected: float, clocks: Clocks
+) -> None:
+    """Queue a share of a task that is ready at `ready` and runs from `start` to `end`.
+
+    All of the task takes `whole` seconds, and is expected to take `expected`.
+    """
     entry = clocks.unused[0]
     clocks.unused[0] = clocks.following[entry]
     clocks.unused[1] -= 1
@@ -143,5 +199,6 @@ def enqueue(device: int, ready: float, start: float, end: float, expected: float
         begin = max(ready - clocks.delay[device], clocks.spans[newest, 3])
     clocks.newest[device] = entry
     clocks.spans[entry, 0], clocks.spans[entry, 1] = start, end
-    clocks.spans[entry, 2], clocks.spans[entry, 3] = begin, begin + expected
-    clocks.estimated[device] = begin + expected + clocks.delay[device]
+    clocks.spans[entry, 2], clocks.spans[entry, 3] = begin, begin + share * expected
+    clocks.spans[entry, 4], clocks.spans[entry, 5] = whole, expected
+    clocks.estimated[device] = begin + share * expected + clocks.delay[device]

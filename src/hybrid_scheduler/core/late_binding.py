@@ -261,7 +261,7 @@ def start_task(
     pool.running[device] = row
     push(queues.events, queues.size, device, clocks.free)
     if len(queues.backlog) > 0:
-        expect_end(row, device, tasks, view, out, queues)
+        expect_end(row, device, tasks, view, clocks, out, queues)
         view.running_end[device] = queues.expected_end[device]
     view.free[device] = view.running_end[device]
 
@@ -290,6 +290,8 @@ def abort(
     pool.aborts.number[0] += 1
     pool.running[victim] = NONE
     clocks.free[victim] = now
+    if len(clocks.running) > 0:
+        clocks.running[victim, 0] = 0.0  # how long it would have taken nobody knows
     view.free[victim], view.running_end[victim] = now, now
     drop_event(victim, clocks, queues)
     return row

@@ -12,12 +12,19 @@ import numpy as np
 import numpy.typing as npt
 from numba.extending import register_jitable
 
-from hybrid_scheduler.core.clocks import Clocks, enqueue, update_estimates
+from hybrid_scheduler.core.clocks import Clocks, enqueue, note_end, update_estimates
 from hybrid_scheduler.core.cluster import GPU
 from hybrid_scheduler.core.compiler import inline, jitable
 from hybrid_scheduler.core.placements import RAN, SPILLED
 from hybrid_scheduler.core.tasks import Floats, Ints
-from hybrid_scheduler.core.view import TaskView, View, data_ready_time, least_loaded_node_cpu, note_free
+from hybrid_scheduler.core.view import (
+    TaskView,
+    View,
+    data_ready_time,
+    least_loaded_node_cpu,
+    note_free,
+    typical_seconds,
+)
 
 
 def decide(policy: Any, task: Any, view: View) -> Any:
@@ -39,7 +46,8 @@ class TaskColumns(NamedTuple):
     child_start: Ints
     children: Ints
     visible: Floats  # class times that the scheduler sees; one row of NaN for a non-clairvoyant one
-    expected: Floats  # class times that estimate the queues; the actual ones unless tasks carry others
+    expected: Floats  # class times that estimate the queues; the actual ones unless tasks carry others, and for a
+    # non-clairvoyant scheduler what it predicts: NaN becomes the mean of what has ended when the task is queued
     actual: Floats  # class times that pass
     divisible: npt.NDArray[np.bool_]  # whether a task may be split; one entry if all may
 
@@ -155,7 +163,7 @@ def view_task(row: int, first: int, tasks: TaskColumns, out: PlacementColumns) -
         tasks.compute_intensity[row],
         tasks.memory_required[row],
         tasks.arrival_time[row],
-        tasks.duration_estimate[row],
+        tasks.duration_estimate[min(row, len(tasks.duration_estimate) - 1)],  # NaN for a non-clairvoyant one
         out.ready[row],
         tasks.visible[min(row, len(tasks.visible) - 1)],  # the only row for a non-clairvoyant scheduler
         tasks.divisible[min(row, len(tasks.divisible) - 1)],
@@ -264,10 +272,32 @@ def occupy(
     start = max(ready, clocks.free[device])
     end = start + share * tasks.actual[row, kind]
     if view.queued:
+        if len(clocks.running) > 0:
+            note_last_end(device, clocks)
+            clocks.running[device, 0] = tasks.actual[row, kind]
+            clocks.running[device, 1] = expect_seconds(row, kind, tasks, clocks)
         clocks.free[device] = end
         if len(clocks.estimated) > 0:
-            enqueue(device, ready, start, end, share * tasks.expected[row, kind], clocks)
+            whole, expected = tasks.actual[row, kind], expect_seconds(row, kind, tasks, clocks)
+            enqueue(device, ready, start, end, share, whole, expected, clocks)
     return start, end
+
+
+@jitable
+def expect_seconds(row: int, kind: int, tasks: TaskColumns, clocks: Clocks) -> float:
+    """Return the seconds that a task is expected to take on a class; once asked for they stay."""
+    if np.isnan(tasks.expected[row, kind]):
+        tasks.expected[row, kind] = typical_seconds(kind, clocks.ended)
+    return tasks.expected[row, kind]
+
+
+@jitable
+def note_last_end(device: int, clocks: Clocks) -> None:
+    """Count what ran last on a device that has ended it, once."""
+    if clocks.running[device, 0] > 0.0:
+        seconds, expected = clocks.running[device, 0], clocks.running[device, 1]
+        note_end(clocks.device_class[device], seconds, expected, clocks.ended)
+        clocks.running[device, 0] = 0.0
 
 
 @jitable

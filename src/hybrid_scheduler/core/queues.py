@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hybrid_scheduler.core.clocks import Clocks
+from hybrid_scheduler.core.clocks import Clocks, end_after
 from hybrid_scheduler.core.cluster import GPU
 from hybrid_scheduler.core.compiler import jitable, no_inline
 from hybrid_scheduler.core.loop import (
@@ -20,10 +20,12 @@ from hybrid_scheduler.core.loop import (
     TaskColumns,
     data_arrival,
     decide,
+    expect_seconds,
     find_data_arrivals,
     fits,
     is_valid,
     next_row,
+    note_last_end,
     occupy,
     pop,
     push,
@@ -204,7 +206,7 @@ def join_queue(
     steals: bool | None,
 ) -> None:
     """Start a share of a task that has become ready, or let it wait for its device."""
-    expected = share * tasks.expected[row, view.device_class[device]]
+    expected = share * expect_seconds(row, view.device_class[device], tasks, clocks)
     ready = out.ready[row]
     view.free[device] = max(data_ready_time(ready, view, device), view.free[device]) + expected
     note_free(view.device_index, view, device)
@@ -274,9 +276,10 @@ def leave_queue(device: int, place: int, share: float, tasks: TaskColumns, view:
 def forget_rounding(device: int, view: View, clocks: Clocks, queues: OrderedQueues) -> None:
     """Note that nothing waits: sums of what came and went are off by rounding, the end of what runs is not."""
     view.free[device] = clocks.free[device]
-    note_free(view.device_index, view, device)
     if len(queues.backlog) > 0:
+        view.free[device] = queues.expected_end[device]
         queues.backlog[device] = 0.0
+    note_free(view.device_index, view, device)
 
 
 @jitable
@@ -355,20 +358,27 @@ def start_stolen(
     run_whole(row, thief, tasks, view, clocks, out)
     push(queues.events, queues.size, thief, clocks.free)
     view.free[thief] = clocks.free[thief]
-    note_free(view.device_index, view, thief)
     if len(queues.backlog) > 0:
-        expect_end(row, thief, tasks, view, out, queues)
+        expect_end(row, thief, tasks, view, clocks, out, queues)
+        view.free[thief] = queues.expected_end[thief]
+    note_free(view.device_index, view, thief)
     if len(tasks.parents) > 0:
         release_children(row, tasks, queue, out)
 
 
 @jitable
 def expect_end(
-    row: int, device: int, tasks: TaskColumns, view: View, out: PlacementColumns, queues: OrderedQueues
+    row: int,
+    device: int,
+    tasks: TaskColumns,
+    view: View,
+    clocks: Clocks,
+    out: PlacementColumns,
+    queues: OrderedQueues,
 ) -> None:
     """Note when a whole task that a device has begun should end by its expected seconds."""
     begin = out.gpu_start[row] if view.kind[device] == GPU else out.cpu_start[row]
-    queues.expected_end[device] = begin + tasks.expected[row, view.device_class[device]]
+    queues.expected_end[device] = begin + expect_seconds(row, view.device_class[device], tasks, clocks)
 
 
 @no_inline
@@ -377,8 +387,10 @@ def estimate_ends(now: float, view: View, clocks: Clocks, queues: OrderedQueues)
     for device in range(len(clocks.free)):
         if clocks.free[device] <= now:
             view.running_end[device] = clocks.free[device]
+            if len(clocks.running) > 0:
+                note_last_end(device, clocks)
         else:
-            view.running_end[device] = max(queues.expected_end[device], now)
+            view.running_end[device] = end_after(max(queues.expected_end[device], now), now, clocks)
         view.free[device] = view.running_end[device] + queues.backlog[device]
 
 

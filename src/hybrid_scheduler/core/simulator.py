@@ -17,7 +17,9 @@ from hybrid_scheduler.core.clocks import (
     build_exact_clocks,
     clear_queue,
     copy_clocks,
+    count_ends,
     remap_clocks,
+    remap_ends,
     reserve_entries,
     update_estimates,
 )
@@ -50,6 +52,8 @@ if TYPE_CHECKING:
     from hybrid_scheduler.schedulers.scheduler import Scheduler
 
 MODES = ("queued", "isolated")
+ESTIMATED, EXACT = BACKLOGS = ("estimated", "exact")
+"""What a non-clairvoyant scheduler sees of the queues: estimates of its own, or as in version 1.0 their true ends."""
 BATCH_WINDOW = 4096  # most tasks that a batch policy without a window of its own is given at once
 INDEXED_DEVICES = 24  # from here on an index of the devices is faster than a look at all of them
 BASELINES = ("round_robin", "random", "greedy")
@@ -65,11 +69,15 @@ class VirtualMultiGPU:
         *,
         cluster: Cluster | None = None,
         mode: str = "queued",
+        backlog: str = ESTIMATED,
     ) -> None:
         if mode not in MODES:
             raise InputError(f"mode is '{mode}', expected {' or '.join(MODES)}")
+        if backlog not in BACKLOGS:
+            raise InputError(f"backlog is '{backlog}', expected {' or '.join(BACKLOGS)}")
         self.cluster = cluster or Cluster.default(num_gpus, memory_per_gpu)
         self.queued = mode == "queued"
+        self.backlog = backlog
         self.view = build_view(self.cluster, self.queued)  # its clocks are the actual ones
         self._clocks: Clocks | None = None  # with estimates, once a task with expected times was queued
 
@@ -92,14 +100,15 @@ class VirtualMultiGPU:
         sources = [places.get(device.name, NO_ENTRY) for device in self.cluster.devices]
         self.view.free[:] = [now if each == NO_ENTRY else max(now, other.view.free[each]) for each in sources]
         if other._clocks is not None:
-            self._clocks = remap_clocks(other._clocks, self.view.free, sources)
+            clocks = remap_clocks(other._clocks, self.view.free, sources)
+            self._clocks = remap_ends(clocks, self.view.device_class, match_classes(self.cluster, other.cluster))
 
     def view_at(self, now: float) -> View:
         """Return what a scheduler can know of the devices at a time not before the last decision."""
         if self._clocks is None:
             return self.view
         update_estimates(now, self._clocks)
-        return with_clocks(self.view, self._clocks.estimated)
+        return with_clocks(self.view, self._clocks.estimated)._replace(ended=self._clocks.ended)
 
     def fail(self, device: int) -> None:
         """Take a GPU out of service: nothing fits it any more. The caller reschedules its unfinished tasks."""
@@ -136,14 +145,20 @@ class VirtualMultiGPU:
             stream.advance(len(tasks))
             return stream.placements
         actual = class_times(tasks, self.cluster) if times is None else times
-        expected = apply_expected_times(tasks, self.cluster, actual)
+        blind = self.hides_backlog(scheduler)
+        expected = np.full(actual.shape, np.nan) if blind else apply_expected_times(tasks, self.cluster, actual)
         visible = expected if scheduler.clairvoyant else np.full((1, actual.shape[1]), np.nan)
         out = _empty_placements(tasks, rejections(tasks, actual, self.cluster))
-        columns = _task_columns(tasks, visible, expected, actual)
-        clocks = self._prepare_clocks(len(tasks), expected is not actual)
+        hidden = self.hides_times(scheduler)
+        columns = _task_columns(tasks, visible, expected, actual, hidden)
+        seen = tasks.without_times() if hidden else tasks
+        clocks = self._prepare_clocks(len(tasks), expected is not actual, blind)
         known = self.view_at(float(tasks.arrival_time.min()) if self._clocks and len(tasks) else 0.0)
-        queue, steps = build_queue(tasks, out, scheduler.prepare(tasks, visible, known))
-        view = known._replace(arrives=np.zeros(len(known.free) if tasks.edges.megabytes.any() else 0))
+        queue, steps = build_queue(tasks, out, scheduler.prepare(seen, visible, known))
+        if blind:
+            write_predictions(scheduler, expected)
+        arrives = np.zeros(len(known.free) if tasks.edges.megabytes.any() else 0)
+        view = known._replace(arrives=arrives, ended=clocks.ended)
         view = index_devices(view, scheduler, self._clocks is not None)
         run, policy, *options = _bind_loop(scheduler, interpreted, steps * len(view.free))
         fault = run(policy, columns, queue, steps, view, clocks, out, *options)
@@ -151,11 +166,21 @@ class VirtualMultiGPU:
             raise describe_fault(scheduler, InvalidDecision(*fault), tasks, self.cluster)
         return Placements(tasks=tasks, cluster=self.cluster, times=actual, queued=self.queued, **out._asdict())
 
-    def _prepare_clocks(self, tasks: int, has_estimates: bool) -> Clocks:
+    def hides_times(self, scheduler: Scheduler) -> bool:
+        """Whether a scheduler is shown nothing from which the seconds of a task follow."""
+        return not scheduler.clairvoyant and self.backlog == ESTIMATED
+
+    def hides_backlog(self, scheduler: Scheduler) -> bool:
+        """Whether the queues that a scheduler sees are estimated by what it can know itself."""
+        return self.queued and self.hides_times(scheduler)
+
+    def _prepare_clocks(self, tasks: int, has_estimates: bool, blind: bool) -> Clocks:
         """Return the clocks for a block of tasks; once one block has estimates, all later ones keep them."""
         if self._clocks is None and not (has_estimates and self.queued):
             return build_exact_clocks(self.view.free)
         clocks = self._clocks or build_estimated_clocks(self.view.free)
+        if blind:
+            clocks = count_ends(clocks, self.view.device_class, len(self.cluster.classes))
         self._clocks = reserve_entries(clocks, 2 * tasks)  # a split task takes two
         return self._clocks
 
@@ -193,17 +218,19 @@ class OrderedStream:
     ) -> None:
         self._tasks, self._scheduler, self._interpreted = tasks, scheduler, interpreted
         actual = class_times(tasks, machine.cluster) if times is None else times
-        expected = apply_expected_times(tasks, machine.cluster, actual)
+        self._blind = blind = machine.hides_backlog(scheduler)
+        expected = np.full(actual.shape, np.nan) if blind else apply_expected_times(tasks, machine.cluster, actual)
         visible = expected if scheduler.clairvoyant else hide_times(actual, scheduler)
         self._out = _empty_placements(tasks, rejections(tasks, actual, machine.cluster))
         self._out.finish[:] = np.nan  # a learner looks at it while tasks still wait
-        self._columns = _task_columns(tasks, visible, expected, actual)
-        self._clocks, count = build_exact_clocks(machine.view.free), len(machine.view.free)
+        self._columns = _task_columns(tasks, visible, expected, actual, blind)
+        self._clocks, count = build_ordered_clocks(machine, blind), len(machine.view.free)
         has_estimates, indexed = expected is not actual, bool(getattr(scheduler, "indexes_queues", False))
         self._queues = build_queues(len(tasks), count, has_estimates, indexed)
         self._queues.expected_end[:] = machine.view.free[: len(self._queues.expected_end)]
         view = add_queues(machine.view, self._queues, has_estimates, indexed)
-        view = view._replace(arrives=np.zeros(count if tasks.edges.megabytes.any() else 0))
+        arrives = np.zeros(count if tasks.edges.megabytes.any() else 0)
+        view = view._replace(arrives=arrives, ended=self._clocks.ended)
         self._view = index_devices(view, scheduler, has_estimates)
         if watches_devices(scheduler):
             for device in range(count):
@@ -222,7 +249,10 @@ class OrderedStream:
         part = self.placements if whole else self.placements.part(first, last)
         columns = self._columns
         visible = columns.visible[first:last] if len(columns.visible) == len(self._tasks) else columns.visible
-        planned = self._scheduler.prepare(part.tasks, visible, self._view)
+        seen = part.tasks.without_times() if self._blind else part.tasks
+        planned = self._scheduler.prepare(seen, visible, self._view)
+        if self._blind:
+            write_predictions(self._scheduler, columns.expected[first:last])
         queue, steps = build_queue(part.tasks, self._out if whole else _part(self._out, first, last), planned)
         if first:
             queue = queue._replace(order=first + (queue.order if len(queue.order) else np.arange(steps)))
@@ -244,6 +274,27 @@ def hide_times(actual: Floats, scheduler: Scheduler) -> Floats:
     if hasattr(scheduler, "pick") and not np.isfinite(actual).all():
         return np.where(np.isfinite(actual), np.nan, np.inf)
     return np.full((1, actual.shape[1]), np.nan)
+
+
+def build_ordered_clocks(machine: VirtualMultiGPU, blind: bool) -> Clocks:
+    """Return the clocks of loops in which tasks overtake each other."""
+    clocks, view = build_exact_clocks(machine.view.free), machine.view
+    return count_ends(clocks, view.device_class, len(machine.cluster.classes), ordered=True) if blind else clocks
+
+
+def write_predictions(scheduler: Scheduler, expected: Floats) -> None:
+    """Write how long a non-clairvoyant scheduler expects the tasks of a block to take; NaN where it does not know."""
+    seconds = scheduler.predict_seconds()
+    if seconds is not None:
+        known = min(expected.shape[1], seconds.shape[1])
+        usable = np.isfinite(seconds[:, :known]) & (seconds[:, :known] > 0.0)
+        expected[:, :known] = np.where(usable, seconds[:, :known], np.nan)
+
+
+def match_classes(cluster: Cluster, other: Cluster) -> list[int]:
+    """Return for every class of a cluster the place of the one of the same name in another, or NO_ENTRY."""
+    places = {each.name: place for place, each in enumerate(other.classes)}
+    return [places.get(each.name, NO_ENTRY) for each in cluster.classes]
 
 
 def index_devices(view: View, scheduler: Scheduler, has_estimates: bool) -> View:
@@ -274,14 +325,14 @@ def _part(out: PlacementColumns, first: int, last: int) -> PlacementColumns:
     return PlacementColumns(*columns)
 
 
-def _task_columns(tasks: Tasks, visible: Floats, expected: Floats, actual: Floats) -> TaskColumns:
+def _task_columns(tasks: Tasks, visible: Floats, expected: Floats, actual: Floats, blind: bool) -> TaskColumns:
     children: Edges = tasks.children if tasks.has_edges else no_edges(0)
     return TaskColumns(
         size=tasks.size,
         compute_intensity=tasks.compute_intensity,
         memory_required=tasks.memory_required,
         arrival_time=tasks.arrival_time,
-        duration_estimate=tasks.duration_estimate,
+        duration_estimate=np.full(1, np.nan) if blind else tasks.duration_estimate,
         parent_start=tasks.edges.start,
         parents=tasks.edges.parents,
         megabytes=tasks.edges.megabytes,
@@ -355,7 +406,12 @@ def _find_loop(scheduler: Scheduler) -> tuple[Any, dict[str, Any]]:
 
 def watches_devices(scheduler: Scheduler) -> bool:
     """Whether the loop of a scheduler has to know when each device ends, whether or not work waits for it."""
-    return not hasattr(scheduler, "key") or hasattr(scheduler, "steal")
+    return not hasattr(scheduler, "key") or steals_work(scheduler)
+
+
+def steals_work(scheduler: Scheduler) -> bool:
+    """Whether idle devices may steal: by a method `steal`, unless the scheduler sets `steals` to False."""
+    return hasattr(scheduler, "steal") and bool(getattr(scheduler, "steals", True))
 
 
 def bind_ordered_loop(
@@ -383,7 +439,7 @@ def _find_ordered_loop(scheduler: Scheduler, aborts: bool = True) -> tuple[Any, 
     methods = {"select": getattr(kind, "pick", None), "find_victim": spoliate}
     if hasattr(kind, "key"):
         methods = {"decide": scheduler.chooser, "rank": kind.key, "estimate": getattr(kind, "seconds", kind.key)}
-        methods["weigh_theft"] = getattr(kind, "steal", None)
+        methods["weigh_theft"] = kind.steal if steals_work(scheduler) else None
         loop = simulate_ordered
     return loop, {name: method for name, method in methods.items() if method}
 

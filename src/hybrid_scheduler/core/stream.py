@@ -14,11 +14,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hybrid_scheduler.core.clocks import build_exact_clocks
+from hybrid_scheduler.core.clocks import copy_clocks, remap_ends
 from hybrid_scheduler.core.cluster import GPU
 from hybrid_scheduler.core.compiler import jit
 from hybrid_scheduler.core.late_binding import FIRST, LAST, build_pool
-from hybrid_scheduler.core.loop import InvalidDecision, PlacementColumns, Queue, TaskColumns, push
+from hybrid_scheduler.core.loop import (
+    InvalidDecision,
+    PlacementColumns,
+    Queue,
+    TaskColumns,
+    expect_seconds,
+    push,
+)
 from hybrid_scheduler.core.physics import apply_expected_times, class_times, rejections
 from hybrid_scheduler.core.placements import SPILLED, WAITING, Placements
 from hybrid_scheduler.core.queues import (
@@ -34,11 +41,14 @@ from hybrid_scheduler.core.simulator import (
     VirtualMultiGPU,
     add_queues,
     bind_ordered_loop,
+    build_ordered_clocks,
     build_queue,
     describe_fault,
     hide_times,
     index_devices,
+    match_classes,
     watches_devices,
+    write_predictions,
 )
 from hybrid_scheduler.core.tasks import Floats, Ints, Tasks, concatenate_tasks, no_edges
 from hybrid_scheduler.core.view import View
@@ -68,7 +78,9 @@ class EndlessStream:
         self._machine, self._scheduler = machine, scheduler
         self._binds_late = not hasattr(type(scheduler), "key")
         self._indexed = bool(getattr(scheduler, "indexes_queues", False))
-        self._has_estimates = False  # once a task carries expected times, the queues stay estimated
+        self._blind = machine.hides_backlog(scheduler)
+        self._has_estimates = self._blind  # once a task carries expected times, the queues stay estimated
+        self._clocks = build_ordered_clocks(machine, self._blind)
         self._blocks: list[tuple[int, Tasks]] = []  # first row and tasks of every block in the table
         self._learnt_from: dict[int, Placements] = {}  # by number: blocks that a learner has, with tasks that wait
         self._advances = 0
@@ -76,7 +88,7 @@ class EndlessStream:
         self._rows = _empty_rows(len(machine.cluster.classes))
         self._pool = build_pool(SMALLEST, len(machine.view.free), 0, spoliates=False, moves_data=False)
         self._queues = build_queues(SMALLEST, 0, has_estimates=False, indexed=self._indexed)
-        self._build_queues(np.empty(0))
+        self._build_queues(machine.view.free if self._blind else np.empty(0))
 
     @property
     def waiting(self) -> int:
@@ -95,7 +107,7 @@ class EndlessStream:
         """Add independent tasks, which `advance` decides; `ready` stands in for their times of arrival."""
         cluster, count = self._machine.cluster, len(tasks)
         actual = class_times(tasks, cluster) if times is None else times
-        expected = apply_expected_times(tasks, cluster, actual)
+        expected = self._expect(tasks, actual)
         if self._count + count > len(self._rows["size"]):
             self._compact(count)
         if expected is not actual and not self._has_estimates:
@@ -110,6 +122,12 @@ class EndlessStream:
         self._blocks.append((self._count, tasks))
         self._arriving, self._count = seen, self._count + count
 
+    def _expect(self, tasks: Tasks, actual: Floats) -> Floats:
+        """Return the times by which queues are estimated; NaN where the scheduler has to predict them."""
+        if self._blind:
+            return np.full(actual.shape, np.nan)
+        return apply_expected_times(tasks, self._machine.cluster, actual)
+
     def advance(self, count: int) -> Placements:
         """Decide the next `count` of the tasks appended last; return their placements, NaN for what waits.
 
@@ -118,7 +136,10 @@ class EndlessStream:
         first, last, begin = self._decided, self._decided + count, self._blocks[-1][0]
         tasks, columns = self._arriving.part(first - begin, last - begin), self._task_columns()
         visible = columns.visible[first:last] if len(columns.visible) > 1 else columns.visible
-        planned = self._scheduler.prepare(tasks, visible, self._view)
+        seen = tasks.without_times() if self._blind else tasks
+        planned = self._scheduler.prepare(seen, visible, self._view)
+        if self._blind:
+            write_predictions(self._scheduler, columns.expected[first:last])
         queue, steps = build_queue(tasks, self._placement_columns(slice(first, last)), planned)
         order = first + (queue.order if len(queue.order) else np.arange(steps))
         self._run(queue._replace(order=order), steps, Block(first, -np.inf))
@@ -194,7 +215,7 @@ class EndlessStream:
         """Return the seconds of work in front of the mean device, as far as that is known."""
         if not self._binds_late:
             return float(np.maximum(self._view.free - now, 0.0).mean())
-        shortest = self._rows["expected"][self._pooled].min(axis=1, initial=np.inf)
+        shortest = self._rows["actual" if self._blind else "expected"][self._pooled].min(axis=1, initial=np.inf)
         return float(np.maximum(self._clocks.free - now, 0.0).mean() + shortest.sum() / len(self._clocks.free))
 
     # --- devices -----------------------------------------------------------------------------------------------
@@ -223,8 +244,11 @@ class EndlessStream:
                 self._rows[name][rows] = moved[self._rows[name][rows]]
             tasks, room = self._select(np.arange(self._count)), len(self._rows["size"])
             actual = class_times(tasks, machine.cluster)
-            expected = apply_expected_times(tasks, machine.cluster, actual)
-            for name, times in (("actual", actual), ("expected", expected)):
+            classes = match_classes(machine.cluster, self._machine.cluster)
+            self._clocks = remap_ends(self._clocks, machine.view.device_class, classes)
+            self._clocks = self._clocks._replace(running=np.zeros((len(sources) * self._blind, 2)))
+            self._machine = machine
+            for name, times in (("actual", actual), ("expected", self._expect(tasks, actual))):
                 self._rows[name] = _resize(times, np.arange(self._count), room)
         known = np.append(self._queues.expected_end, np.nan)[sources if self._has_estimates else []]
         self._machine = machine
@@ -236,15 +260,17 @@ class EndlessStream:
         queues = build_queues(len(self._rows["size"]), devices, self._has_estimates, self._indexed)
         queues.expected_end[:] = expected_end
         self._queues = queues = queues._replace(seconds=self._queues.seconds)
-        self._clocks = build_exact_clocks(self._machine.view.free)
-        self._view = view = add_queues(self._machine.view, queues, self._has_estimates, self._indexed)
+        self._clocks = self._clocks._replace(free=self._machine.view.free)
+        view = add_queues(self._machine.view, queues, self._has_estimates, self._indexed)
+        self._view = view = view._replace(ended=self._clocks.ended)
         self._pool = self._pool._replace(running=np.full(devices, NONE))
         for row in [] if self._binds_late else self._find_open(waiting=True).tolist():
             share = self._rows["gpu_fraction"][row]
             for name, part, entry in (("gpu", share, 2 * row), ("cpu", 1.0 - share, 2 * row + 1)):
                 device = int(self._rows[name][row])
                 if device >= 0 and np.isnan(self._rows[f"{name}_start"][row]):
-                    seconds = part * self._rows["expected"][row, view.device_class[device]]
+                    kind = view.device_class[device]
+                    seconds = part * expect_seconds(row, kind, self._task_columns(), self._clocks)
                     view.free[device] += seconds
                     enter_queue(entry, device, float(keys[entry]), seconds, view, queues)
         self._view = index_devices(view, self._scheduler, self._has_estimates)
@@ -275,9 +301,9 @@ class EndlessStream:
         )
         other._learnt_from = {}
         other._rows["learnt_from"][:] = NONE
-        other._clocks = build_exact_clocks(other._machine.view.free)
+        other._clocks = copy_clocks(self._clocks, other._machine.view.free)
         view = _copy_view(self._view, None if self._has_estimates else other._clocks.free)
-        other._view = view._replace(waiting=other._queues.length)
+        other._view = view._replace(waiting=other._queues.length, ended=other._clocks.ended)
         return other
 
     def view_at(self, now: float) -> View:
@@ -350,7 +376,8 @@ class EndlessStream:
         visible = expected if self._scheduler.clairvoyant else hide_times(self._rows["actual"], self._scheduler)
         graph = (edges.start, edges.parents, edges.megabytes, edges.start, edges.parents)
         columns: Any = (
-            *(self._rows[name] for name in _TASK_COLUMNS),
+            *(self._rows[name] for name in _TASK_COLUMNS[:-1]),
+            np.full(1, np.nan) if self._blind else self._rows[_TASK_COLUMNS[-1]],
             *graph,
             visible,
             expected,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
@@ -232,6 +233,12 @@ class Tasks:
         earlier, later, block = self.arrival_time[:-1], self.arrival_time[1:], 65_536
         # Block by block: no large temporary array, and an early exit if they are not.
         return all(np.all(earlier[k : k + block] <= later[k : k + block]) for k in range(0, len(earlier), block))
+
+    def without_times(self) -> Tasks:
+        """Return the tasks as they are known before they run to who does not know how long they take."""
+        hidden = copy(self)  # with all that is known of the graph
+        hidden.__dict__.update(measured={}, expected={}, duration_estimate=np.full(len(self), np.nan))
+        return hidden
 
     def with_arrival_times(self, arrival_time: npt.ArrayLike) -> Tasks:
         """Return the same tasks with other arrival times."""

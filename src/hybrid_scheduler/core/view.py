@@ -25,7 +25,7 @@ class TaskView(NamedTuple):
     compute_intensity: float
     memory_required: float
     arrival_time: float
-    duration_estimate: float
+    duration_estimate: float  # NaN for a non-clairvoyant scheduler
     ready_time: float  # when it has arrived and its parents have finished
     times: Floats  # whole-task seconds by device class; NaN for a non-clairvoyant scheduler
     divisible: bool = True  # False: it runs whole, and a share is rounded
@@ -67,6 +67,20 @@ class View(NamedTuple):
     queue_count: Ints  # index of the queues, if asked for: Fenwick trees of the numbers and seconds of waiting work
     queue_work: Floats
     device_index: DeviceIndex | None  # of the devices, if asked for and they are many
+    ended: Floats  # what a non-clairvoyant scheduler knows of tasks that have ended, by class: how many (up to 1000),
+    # their mean seconds, and the mean error of the logarithms of its predictions and of that mean; empty: no account
+
+
+@jitable
+def typical_seconds(kind: int, ended: Floats) -> float:
+    """Return the mean seconds of tasks that have ended on a class, on any if none has there; 1 if none has at all."""
+    if ended[kind, 0] > 0.0:
+        return ended[kind, 1]
+    number, total = 0.0, 0.0
+    for other in range(len(ended)):
+        number += ended[other, 0]
+        total += ended[other, 0] * ended[other, 1]
+    return total / number if number > 0.0 else 1.0  # any number counts queues
 
 
 def build_view(cluster: Cluster, queued: bool = True) -> View:
@@ -97,6 +111,7 @@ def build_view(cluster: Cluster, queued: bool = True) -> View:
         queue_count=np.empty((0, 0), np.int64),
         queue_work=np.empty((0, 0)),
         device_index=None,
+        ended=np.empty((0, 4)),
     )
 
 

@@ -17,7 +17,7 @@ from hybrid_scheduler.core.cluster import Cluster, Device
 from hybrid_scheduler.core.lane import Lane
 from hybrid_scheduler.core.physics import class_times
 from hybrid_scheduler.core.placements import LOST, Decision, Placements, concatenate_placements
-from hybrid_scheduler.core.simulator import VirtualMultiGPU
+from hybrid_scheduler.core.simulator import EXACT, VirtualMultiGPU
 from hybrid_scheduler.core.tasks import Floats, Tasks
 from hybrid_scheduler.core.view import TaskView, View
 from hybrid_scheduler.errors import SchedulerError
@@ -85,7 +85,7 @@ class RealExecution(ExecutionModel):
 
     def create_lane(self, scheduler: Scheduler, cluster: Cluster) -> Lane:
         """Return a lane that runs its tasks."""
-        return MeasuredLane(scheduler, VirtualMultiGPU(cluster=cluster), executor=self.executor)
+        return MeasuredLane(scheduler, VirtualMultiGPU(cluster=cluster, backlog=EXACT), executor=self.executor)
 
     def realized_times(self, times: Floats, placed: Mapping[str, Placements]) -> Floats:
         """Return the medians of the lanes' times, measured where they ran and learnt elsewhere."""

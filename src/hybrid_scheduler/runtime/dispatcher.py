@@ -23,7 +23,7 @@ from hybrid_scheduler.core.cluster import Cluster
 from hybrid_scheduler.core.lane import Lane
 from hybrid_scheduler.core.placements import LOST as LOST_STATUS
 from hybrid_scheduler.core.placements import RAN, REASONS, Placements
-from hybrid_scheduler.core.simulator import VirtualMultiGPU, reorders
+from hybrid_scheduler.core.simulator import EXACT, VirtualMultiGPU, reorders
 from hybrid_scheduler.core.tasks import Floats, Tasks, base_duration, no_edges
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.runtime.backend import Backend
@@ -126,7 +126,7 @@ class Decider:
 
     def __init__(self, policy: Scheduler, backend: Backend, times: MeasuredTimes) -> None:
         self.policy, self.times = policy, times
-        self.machine = VirtualMultiGPU(cluster=build_cluster(backend.devices))
+        self.machine = VirtualMultiGPU(cluster=build_cluster(backend.devices), backlog=EXACT)  # of its own estimates
         self.cluster = self.machine.cluster
         self.class_index: list[int] = self.cluster.class_index.tolist()  # by device
         self.is_gpu: list[bool] = self.cluster.is_gpu.tolist()

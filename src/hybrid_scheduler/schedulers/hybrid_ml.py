@@ -33,7 +33,17 @@ from hybrid_scheduler.core.cluster import GPU, Cluster
 from hybrid_scheduler.core.compiler import compiled, jitable
 from hybrid_scheduler.core.placements import Placements
 from hybrid_scheduler.core.tasks import Floats, Ints, Tasks
-from hybrid_scheduler.core.view import DeviceIndex, TaskView, View, end_of, find_cheapest, is_better, start_on
+from hybrid_scheduler.core.view import (
+    DeviceIndex,
+    TaskView,
+    View,
+    data_ready_time,
+    end_of,
+    find_cheapest,
+    is_better,
+    start_on,
+    typical_seconds,
+)
 from hybrid_scheduler.errors import InputError, check_number
 from hybrid_scheduler.learning.background import TrainingLoop
 from hybrid_scheduler.learning.durations import DurationModel, DurationObservation, UnfinishedTasks
@@ -48,6 +58,7 @@ from hybrid_scheduler.learning.predictors import (
     create_predictor,
     require_shares,
 )
+from hybrid_scheduler.schedulers.fallback import choose_by_means, is_doubted, is_proven, weigh_theft_by_means
 from hybrid_scheduler.schedulers.heft import search_plan
 from hybrid_scheduler.schedulers.learner import (
     SHORTEST,
@@ -74,6 +85,8 @@ MAX_LOAD = 0.9  # the value function has no answer at full load
 @compiled
 def choose_by_share(policy: Any, task: TaskView, view: View) -> tuple[float, int]:
     """Return GPU share and device by the predicted share, predicted durations and the queues."""
+    if policy.falls_back and view.queued and is_doubted(view, policy.has_durations):
+        return choose_by_means(task, view)
     seconds, share = policy.seconds[task.row], policy.share[task.row]
     gpu, cpu = find_gpu_and_cpu(seconds, policy.energy_weight, task, view, view.device_index)
     if gpu < 0:
@@ -138,6 +151,8 @@ def weigh_start(start: float, seconds: float, ready: float, joules: float, energ
 @compiled
 def choose_by_durations(policy: Any, task: TaskView, view: View) -> tuple[float, int]:
     """Return the device on which the task costs all tasks least, or the planned one unless that is far too late."""
+    if policy.falls_back and is_doubted(view, policy.has_durations):
+        return choose_by_means(task, view)
     planned = len(policy.device) > 0
     rate, idle, energy_weight = 0.0, 1.0, 0.0
     if not planned:
@@ -147,7 +162,10 @@ def choose_by_durations(policy: Any, task: TaskView, view: View) -> tuple[float,
     if planned:
         device = policy.device[task.row]
         # A task leaves its planned device if elsewhere it ends before it could start there; costs are ends here.
-        if task.memory_required <= view.memory[device] and start_on(task, view, device) - task.ready_time <= least:
+        # What waits behind it in the plan does not delay it.
+        free = view.running_end[device] if len(policy.position) > 0 else view.free[device]
+        start = max(data_ready_time(task.ready_time, view, device), free)
+        if task.memory_required <= view.memory[device] and start - task.ready_time <= least:
             best = device
     best = max(best, 0)
     return float(view.kind[best]), best
@@ -189,6 +207,8 @@ def weigh_delay(
 @compiled
 def choose_by_increase(policy: Any, task: TaskView, view: View) -> tuple[float, int]:
     """Return the device on which the task delays all tasks least by their predicted durations."""
+    if policy.falls_back and is_doubted(view, policy.has_durations):
+        return choose_by_means(task, view)
     seconds = policy.seconds[task.row]
     best = max(find_least_increase(task, seconds, view, policy.length, policy.energy_weight), 0)
     return float(view.kind[best]), best
@@ -214,7 +234,7 @@ class HybridML(Learner):
     name = "hybrid_ml"
     splits = True
     indexes_queues, indexes_devices = True, True
-    runtime_options = ("online", "order", "energy_weight")
+    runtime_options = ("online", "order", "energy_weight", "fallback")
     shared = ("_trainer", "_models", "_duration_model", "_training", "_errors", "_retrains", "_unfinished")
 
     def __init__(
@@ -231,6 +251,7 @@ class HybridML(Learner):
         ] = 0,
         order: Annotated[str, "queues: shortest expected duration first, or fifo"] = SHORTEST,
         rule: Annotated[str, "by durations, fifo: least cost to all tasks, or earliest finish of this one"] = "least",
+        fallback: Annotated[bool, "whether a simple rule decides while predictions are no better than means"] = False,
         model: Annotated[str, "model file to start from"] = "",
         seed: Annotated[int, "seed of the forest"] = 0,
         model_type: Annotated[
@@ -240,6 +261,7 @@ class HybridML(Learner):
         if rule not in RULES:
             raise InputError(f"hybrid_ml: rule is '{rule}', expected {' or '.join(RULES)}")
         self._shortest = is_shortest_first(order, self.name)
+        self.falls_back = self.steals = bool(fallback)
         for name, value, least, most in (
             ("retrain_interval", retrain_interval, 1, 10**9),
             ("window_size", window_size, 1, 10**6),
@@ -255,11 +277,12 @@ class HybridML(Learner):
         self.time_scale = 1.0  # mean of the tasks' shortest seconds
         self.share, self.seconds, self.square = np.empty(0), np.empty((0, 1)), np.empty((0, 1))
         self.counts_others = float(rule == "least")
-        self._reordering = False  # whether the queues of the present block are ordered
+        self._reordering = False  # whether the queues of the present block are ordered by expected seconds
+        self.in_order = False  # whether they are served first come, first served
         self.length = np.zeros(1)  # running mean of the tasks that wait per device, by class
         self.class_share, self.work = np.ones(1), 1.0
         self.arrivals = np.zeros(2)  # tasks so far, and when the first of them was ready
-        self.device = np.empty(0, np.int64)  # the plan of a graph
+        self.device, self.position = np.empty(0, np.int64), np.empty(0, np.int64)  # the plan of a graph
         self.learn_every = min(CHECK_INTERVAL, retrain_interval) if online else 0
         self._seed = seed
         create_predictor(model_type)  # raises here, before any work, if it is unknown or not installed
@@ -281,15 +304,24 @@ class HybridML(Learner):
             self._predict_durations(self._duration_model, tasks, view)
         else:
             self._predict_shares(tasks, view)
-        self._reordering = view.queued and self.reorders(tasks)
+        self.in_order = not self._shortest or tasks.has_edges
+        self._reordering = view.queued and not self.in_order
         self._measure_queues(len(tasks), view)
-        self.device = np.empty(0, np.int64)
+        self.device, self.position = np.empty(0, np.int64), np.empty(0, np.int64)
         if not (tasks.has_edges and self.has_durations and view.queued):
             return None
         self.device, order = search_plan(tasks, self.seconds, view, self._seed)
         self.by_durations, self.square = True, self.seconds**2
         self.class_share = np.zeros(self.seconds.shape[1])
-        return order
+        if not self.falls_back:
+            return order
+        self.position = np.empty(len(tasks), np.int64)
+        self.position[order] = np.arange(len(order))
+        return None
+
+    def predict_seconds(self) -> Floats | None:
+        """Return what the forests expect."""
+        return self.seconds if self.has_durations else None
 
     def _measure_queues(self, tasks: int, view: View) -> None:
         waiting = np.zeros(self.seconds.shape[1])
@@ -339,12 +371,24 @@ class HybridML(Learner):
 
     @compiled
     def key(self, task: TaskView, view: View, device: int) -> float:
-        """Return the predicted seconds: the shortest goes first."""
-        return self.seconds[task.row, view.device_class[device]]
+        """Return the predicted seconds: the shortest goes first. Graphs follow their plan."""
+        if len(self.position) > 0:
+            return float(self.position[task.row])
+        if self.in_order:
+            return task.ready_time
+        kind = view.device_class[device]
+        if self.falls_back and is_doubted(view, self.has_durations):
+            return typical_seconds(kind, view.ended)
+        return self.seconds[task.row, kind]
+
+    @compiled
+    def steal(self, task: TaskView, view: View, device: int, victim: int) -> float:
+        """Rob the longest queue until predictions have proved worth something."""
+        return 0.0 if not self.falls_back or is_proven(view) else weigh_theft_by_means(view, device, victim)
 
     def reorders(self, tasks: Tasks) -> bool:
-        """Whether queues are ordered; a graph follows its plan."""
-        return self._shortest and not tasks.has_edges
+        """Whether queues are ordered, or idle devices may steal from them."""
+        return self.falls_back or (self._shortest and not tasks.has_edges)
 
     def evidence(self, task: TaskView, view: View) -> Evidence:
         """Return predicted durations, the share as score, and how far each feature moved it."""

@@ -19,6 +19,10 @@ from hybrid_scheduler.core.view import (
 )
 from hybrid_scheduler.schedulers.scheduler import Scheduler
 
+TIE = 1e-9
+"""Relative difference of two costs up to which they are equal: where a class is so many times as fast for all tasks,
+prices make every class cost the same, and rounding must not send all tasks to one of them."""
+
 
 class Price(Scheduler):
     """Uses the prices that prove the lower bound; leaves a GPU to the task that needs it more."""
@@ -53,14 +57,15 @@ def find_cheapest_class(prices: Floats, task: TaskView, view: View, index: Devic
             number = view.device_class[device]
             price = prices[number] * task.times[number]
             finish = finish_on(task, view, device)
-            if price < cheapest or (price == cheapest and finish < earliest):
-                best, cheapest, earliest = device, price, finish
+            if price < cheapest * (1.0 - TIE) or (price <= cheapest * (1.0 + TIE) and finish < earliest):
+                best, cheapest, earliest = device, min(price, cheapest), finish
     else:
         for kind in range(len(index.first)):
             device, finish = find_cheapest(index, kind, task.ready_time, end_of, (task.times[kind],))
             if finish == np.inf or task.memory_required > view.memory[device]:
                 continue
             price = prices[kind] * task.times[kind]
-            if price < cheapest or (price == cheapest and is_better(finish, device, earliest, best)):
-                best, cheapest, earliest = device, price, finish
+            tied = price <= cheapest * (1.0 + TIE)
+            if price < cheapest * (1.0 - TIE) or (tied and is_better(finish, device, earliest, best)):
+                best, cheapest, earliest = device, min(price, cheapest), finish
     return best

@@ -23,7 +23,15 @@ from hybrid_scheduler.core import Cluster, Placements, Tasks
 from hybrid_scheduler.core.compiler import compiled, jitable, kernel
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
 from hybrid_scheduler.core.tasks import Floats
-from hybrid_scheduler.core.view import DeviceIndex, TaskView, View, find_cheapest, free_time, start_on
+from hybrid_scheduler.core.view import (
+    DeviceIndex,
+    TaskView,
+    View,
+    find_cheapest,
+    free_time,
+    start_on,
+    typical_seconds,
+)
 from hybrid_scheduler.errors import InputError, check_number
 from hybrid_scheduler.learning.background import TrainingLoop
 from hybrid_scheduler.learning.dqn import (
@@ -42,6 +50,14 @@ from hybrid_scheduler.learning.durations import DurationModel, DurationObservati
 from hybrid_scheduler.learning.features import FeatureTable, graph_features, has_custom_features, longest_path
 from hybrid_scheduler.learning.insight import NAN, POINTS, AgentHistory, AgentInsight, AgentPoint, CurvePoint
 from hybrid_scheduler.learning.model_files import check_manifest, load_model, read_manifest, save_model
+from hybrid_scheduler.schedulers.fallback import (
+    find_earliest,
+    imagine_queues,
+    is_doubted,
+    is_proven,
+    loses_to_rule,
+    weigh_theft_by_means,
+)
 from hybrid_scheduler.schedulers.learner import (
     SHORTEST,
     Learner,
@@ -215,7 +231,7 @@ class RLAgent(Learner):
     indexes_queues, indexes_devices = True, True
     shared = ("_trainer", "_training", "curve", "_points", "_order_model", "_unfinished")
     row_arrays = ("state", "possible", "wait", "action")
-    runtime_options = ("online", "order", "energy_weight")
+    runtime_options = ("online", "order", "energy_weight", "fallback")
     pretraining_tasks = 6000
     zero_shot = True  # candidates are scored one by one, so any classes and any number of them will do
 
@@ -238,6 +254,7 @@ class RLAgent(Learner):
         background: Annotated[
             int, "train in another process: updates this many tasks later, -1 when ready, 0 not"
         ] = 0,
+        fallback: Annotated[bool, "whether a simple rule decides while predictions are no better than means"] = False,
         model: Annotated[str, "model file to start from; auto: pretrained for the cluster, none: untrained"] = AUTO,
         seed: Annotated[int, "seed of weights and exploration"] = 0,
     ) -> None:
@@ -253,6 +270,9 @@ class RLAgent(Learner):
         if state not in STATES:
             raise InputError(f"rl_agent: state is '{state}', expected {', '.join(STATES)}")
         self._shortest = is_shortest_first(order, self.name)
+        self.falls_back, self.in_order = bool(fallback), False
+        self.steals = self.falls_back
+        self.imagined, self.account = imagine_queues(1)
         self.learn_every = BLOCK if online else 0
         self.sees_queues = state == "queues"
         self._seed = seed
@@ -301,6 +321,7 @@ class RLAgent(Learner):
         self.draws = self._generator.random((count, 2))
         self.device = np.zeros(classes, np.int64)
         self.only, self.none = np.full(classes, np.inf), np.zeros(classes)  # seconds on one class; tasks to come
+        self.likely = np.zeros(classes)  # seconds of a task by which the agent is judged
         hidden = len(self.b1)
         self.first, self.second, self.out = (np.zeros(n, np.float32) for n in (hidden, hidden, 2))
 
@@ -309,6 +330,9 @@ class RLAgent(Learner):
         # A class whose devices have all failed keeps its place: experience must not change its shape.
         self.classes = max(self.classes, int(view.device_class.max()) + 1)
         self._allocate(len(tasks))
+        self.in_order = not self._shortest or tasks.has_edges
+        if self.imagined.shape[1] != len(view.free):
+            self.imagined, self.account = imagine_queues(len(view.free))
         self._criticality = None
         if self._duration_model is not None:
             state = ExtendedState(self._duration_model, tasks)
@@ -322,18 +346,32 @@ class RLAgent(Learner):
     def _expected_seconds(self, tasks: Tasks) -> Floats:
         model = self._duration_model or self._order_model
         self.has_durations = model is not None and len(model.classes) >= self.classes
-        if model is None or not (self.has_durations and (self._shortest or self.energy_weight)):
+        if model is None or not self.has_durations:
             return np.ones((len(tasks), self.classes))
         return self.expected if model is self._duration_model else model.predict(FeatureTable.from_tasks(tasks)).mean
 
+    def predict_seconds(self) -> Floats | None:
+        """Return what the model of durations expects."""
+        return self.seconds if self.has_durations else None
+
     def reorders(self, tasks: Tasks) -> bool:
-        """Whether queues are ordered; the tasks of a graph are served as they become ready."""
-        return self._shortest and not tasks.has_edges
+        """Whether queues are ordered, or idle devices may steal; tasks of a graph are served as they become ready."""
+        return self.falls_back or (self._shortest and not tasks.has_edges)
 
     @compiled
     def key(self, task: TaskView, view: View, device: int) -> float:
         """Return the expected seconds: the shortest goes first."""
-        return self.seconds[task.row, view.device_class[device]]
+        if self.in_order:
+            return task.ready_time
+        kind = view.device_class[device]
+        if self.falls_back and is_doubted(view, self.has_durations):
+            return typical_seconds(kind, view.ended)
+        return self.seconds[task.row, kind]
+
+    @compiled
+    def steal(self, task: TaskView, view: View, device: int, victim: int) -> float:
+        """Rob the longest queue until predictions have proved worth something."""
+        return 0.0 if not self.falls_back or is_proven(view) else weigh_theft_by_means(view, device, victim)
 
     @compiled
     def choose(self, task: TaskView, view: View) -> tuple[float, int]:
@@ -360,9 +398,17 @@ class RLAgent(Learner):
             taken = tried
         if demonstrated >= 0 and self.possible[row, demonstrated]:
             taken = demonstrated
-        self.action[row] = taken
         device = self.device[taken]
-        if self.has_durations and len(view.queue_count) > 0:
+        if self.falls_back and demonstrated < 0 and len(view.ended) > 0:
+            doubted = is_doubted(view, self.has_durations)
+            for kind in range(len(view.ended)):
+                self.likely[kind] = typical_seconds(kind, view.ended) if doubted else self.seconds[row, kind]
+            loses, _ = loses_to_rule(self, task, view, device, self.likely)
+            if loses and self.energy_weight == 0.0:
+                device = find_earliest(task, view, self.likely)
+                taken = view.device_class[device]
+        self.action[row] = taken
+        if self.has_durations and len(view.queue_count) > 0 and not self.in_order:
             self.only[:] = np.inf
             self.only[taken] = self.seconds[row, taken]
             found = find_least_increase(task, self.only, view, self.none)
@@ -483,7 +529,8 @@ class RLAgent(Learner):
         self, tasks: Tasks, cluster: Cluster, mode: str, demonstrator: str, share: float, steps_per_task: float
     ) -> None:
         machine, trainer = VirtualMultiGPU(cluster=cluster, mode=mode), self._trainer
-        in_order, self._shortest = self._shortest, False  # what it learns of queues does not depend on their order
+        # What it learns of queues depends neither on their order nor on a rule that decides in its place.
+        before, self._shortest, self.falls_back = (self._shortest, self.falls_back), False, False
         self._demonstrate(tasks, machine, demonstrator, share)
         online_steps, trainer.steps_per_task, trainer.epsilon = trainer.steps_per_task, steps_per_task, 1.0
         self._apply(trainer.state)
@@ -494,7 +541,7 @@ class RLAgent(Learner):
         trainer.steps_per_task, trainer.epsilon = online_steps, trainer.epsilon_min
         self._apply(trainer.state)
         self._demonstration = np.empty(0, np.int64)
-        self._shortest = in_order
+        self._shortest, self.falls_back = before
         self._order_model = trainer.durations.pretrain([DurationObservation.from_tasks(tasks, cluster)])
 
     def _pretrain_extended(self, workloads: Sequence[Tasks], cluster: Cluster) -> None:
@@ -505,8 +552,8 @@ class RLAgent(Learner):
             return
         inputs = len(FEATURES) + len(EXTENDED_FEATURES)
         self._set_weights(init_weights(inputs, self._seed), self._duration_model.typical)
-        trainer = self._trainer
-        trainer.epsilon = 1.0
+        trainer, falls_back = self._trainer, self.falls_back
+        trainer.epsilon, self.falls_back = 1.0, False
         self._apply(trainer.state)
         machine = VirtualMultiGPU(cluster=cluster)
         for _ in range(max(2, -(-PRETRAIN_DECISIONS // sum(map(len, workloads))))):
@@ -515,7 +562,7 @@ class RLAgent(Learner):
                 machine.reset()
                 self._apply(trainer.train(self._collect(machine.step(tasks, self))))
                 self._demonstration = np.empty(0, np.int64)
-        trainer.epsilon = trainer.epsilon_min
+        trainer.epsilon, self.falls_back = trainer.epsilon_min, falls_back
         self._apply(trainer.state)
 
     def _demonstrate(self, tasks: Tasks, machine: VirtualMultiGPU, demonstrator: str, share: float) -> None:

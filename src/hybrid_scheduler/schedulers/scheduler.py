@@ -46,6 +46,14 @@ class Scheduler:
         Return the rows in the order in which they shall be decided, or None: as they become ready.
         """
 
+    def predict_seconds(self) -> Floats | None:
+        """Return how long it expects the tasks of the block last prepared to take, by class, if it has a model.
+
+        The queues that a non-clairvoyant policy sees are estimated by that; where it does not know (None or NaN), by
+        the mean of the tasks that have ended on the class.
+        """
+        return None
+
     def choose(self, task: TaskView, view: View) -> tuple[float, int]:
         """Return (gpu_fraction, device) for one task."""
         raise SchedulerError(f"scheduler '{self.name}' has no choose: override choose or plan")

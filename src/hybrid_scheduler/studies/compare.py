@@ -41,7 +41,7 @@ from hybrid_scheduler.core.metrics import (
     win_counts,
 )
 from hybrid_scheduler.core.physics import best_split_times, class_times
-from hybrid_scheduler.core.simulator import VirtualMultiGPU
+from hybrid_scheduler.core.simulator import ESTIMATED, EXACT, VirtualMultiGPU
 from hybrid_scheduler.core.tasks import Floats
 from hybrid_scheduler.errors import InputError, unknown_name
 from hybrid_scheduler.processes import run_jobs
@@ -89,6 +89,7 @@ class Comparison:
     measured: bool = False  # True: tasks really ran, nothing was simulated
     score: str = "makespan"  # a key of `SCORES`: what the verdict goes by
     slowdown_floor: float = SLOWDOWN_FLOOR  # seconds that bounded slowdown takes an execution for at least
+    backlog: str = ESTIMATED  # what non-clairvoyant schedulers see of the queues; EXACT repeats a run of version 1.0
 
     @property
     def origin(self) -> str:
@@ -123,6 +124,7 @@ class Comparison:
             **({"measured": True} if self.measured else {}),
             **({"score": self.score} if self.score != "makespan" else {}),
             **({"slowdown_floor": self.slowdown_floor} if self.slowdown_floor != SLOWDOWN_FLOOR else {}),
+            "backlog": self.backlog,
         }
 
     @classmethod
@@ -137,6 +139,7 @@ class Comparison:
             measured=bool(data.get("measured", False)),
             score=data.get("score", "makespan"),
             slowdown_floor=data.get("slowdown_floor", SLOWDOWN_FLOOR),
+            backlog=data.get("backlog", EXACT),  # version 1.0 did not say
         )
 
 
@@ -440,7 +443,7 @@ def _run_seed(comparison: Comparison, seed: int) -> Outcome:
     tasks = comparison.source.tasks(seed, cluster)
     times = class_times(tasks, cluster)
     with_oracle = dict.fromkeys([*comparison.schedulers, "oracle"])
-    runs = run_lanes(tasks, list(with_oracle), cluster, mode, seed)
+    runs = run_lanes(tasks, list(with_oracle), cluster, mode, seed, comparison.backlog)
     oracle = runs["oracle"][0]
     best = float(best_split_times(times, cluster)[oracle.ran].sum())
 
@@ -515,12 +518,19 @@ def measure_certified(
 
 
 def run_lanes(
-    tasks: Tasks, schedulers: Sequence[str], cluster: Cluster, mode: str = "queued", seed: int = 0
+    tasks: Tasks,
+    schedulers: Sequence[str],
+    cluster: Cluster,
+    mode: str = "queued",
+    seed: int = 0,
+    backlog: str = ESTIMATED,
 ) -> dict[str, tuple[Placements, float]]:
     """Run every scheduler on the same tasks in a lane of its own; return placements and wall seconds by scheduler."""
     times = class_times(tasks, cluster)
     lanes = {
-        spec: Lane(load_or_train(spec, cluster, seed, mode), VirtualMultiGPU(cluster=cluster, mode=mode))
+        spec: Lane(
+            load_or_train(spec, cluster, seed, mode), VirtualMultiGPU(cluster=cluster, mode=mode, backlog=backlog)
+        )
         for spec in schedulers
     }
     with ThreadPoolExecutor(core_count()) as pool:
