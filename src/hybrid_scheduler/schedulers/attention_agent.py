@@ -121,6 +121,10 @@ class AttentionAgent(Learner):
         if view.queued and self.reorders(tasks):
             self._note(tasks, features)
 
+    def predict_seconds(self) -> Floats | None:
+        """Return what the model of durations expects."""
+        return self.seconds if self._model is not None else None
+
     def _predict(self, tasks: Tasks, features: FeatureTable, view: View, classes: int) -> Floats:
         model = self._model
         if model is not None and len(model.classes) >= classes and set(model.names) <= set(features.names):
