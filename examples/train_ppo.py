@@ -97,7 +97,7 @@ def learn(agent: Agent, optimizer: torch.optim.Optimizer, rollout: dict[str, Ten
     """Improve the clipped objective of PPO over a few epochs."""
     goal = rollout["advantage"] + rollout["value"]
     for _ in range(EPOCHS):
-        for rows in torch.randperm(len(goal)).split(BATCH):
+        for rows in torch.split(torch.randperm(len(goal)), BATCH):
             distribution, value = agent(rollout["seen"][rows], rollout["mask"][rows])
             ratio = (distribution.log_prob(rollout["action"][rows]) - rollout["chance"][rows]).exp()
             gain = rollout["advantage"][rows]
@@ -107,7 +107,7 @@ def learn(agent: Agent, optimizer: torch.optim.Optimizer, rollout: dict[str, Ten
             worth = (((value - goal[rows]) / scale) ** 2).mean()
             loss = -clipped.mean() + 0.5 * worth - ENTROPY * distribution.entropy().mean()
             optimizer.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]  # torch's
+            loss.backward()
             nn.utils.clip_grad_norm_(agent.parameters(), 0.5)
             optimizer.step()
 

@@ -123,6 +123,11 @@ def test_the_same_seed_is_the_same_play(kind: type[SchedulingVectorEnv]) -> None
     assert len(begun) > 1, "without a seed the sequence goes on"
 
 
+def typical(env: Any) -> Any:
+    """Return the typical seconds of every workload of an environment."""
+    return env.episodes.typical
+
+
 @pytest.mark.parametrize("workload", MIXED_CLUSTERS)
 def test_dispatch_gives_the_simulators_times(workload: tuple[Tasks, Cluster]) -> None:
     tasks, cluster = workload
@@ -131,7 +136,7 @@ def test_dispatch_gives_the_simulators_times(workload: tuple[Tasks, Cluster]) ->
         _, actions, rewards, finish = follow_first(env, seed)
         placements = VirtualMultiGPU(cluster=cluster).run(tasks, Replay(actions))
         np.testing.assert_array_equal(finish, placements.finish)
-        np.testing.assert_allclose(rewards, -np.minimum(placements.turnaround / env.episodes.typical[0], 50.0))
+        np.testing.assert_allclose(rewards, -np.minimum(placements.turnaround / typical(env)[0], 50.0))
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3, 4])
@@ -141,7 +146,7 @@ def test_late_binding_gives_the_simulators_times(seed: int) -> None:
     tasks, cluster = MIXED_CLUSTERS[number]
     placements = VirtualMultiGPU(cluster=cluster).run(tasks, ReplayPicks(actions, 6))
     np.testing.assert_array_equal(finish[: len(tasks)], placements.finish)
-    np.testing.assert_allclose(-sum(rewards) * env.episodes.typical[number], placements.turnaround.sum())
+    np.testing.assert_allclose(-sum(rewards) * typical(env)[number], placements.turnaround.sum())
 
 
 @pytest.mark.parametrize(("kind", "single"), [(SchedulingVectorEnv, SchedulingEnv), (PickingVectorEnv, PickingEnv)])
@@ -172,7 +177,7 @@ def test_energy_and_cost_count_by_their_weights() -> None:
     env = SchedulingVectorEnv(1, workloads=MIXED_CLUSTERS[:1])
     _, actions, _, _ = follow_first(env, seed=1)
     placements = VirtualMultiGPU(cluster=cluster).run(tasks, Replay(actions))
-    charged = (0.001 * placements.energy + 2.0 * placements.cost) / env.episodes.typical[0]
+    charged = (0.001 * placements.energy + 2.0 * placements.cost) / typical(env)[0]
     np.testing.assert_allclose(both, -charged)
     together = play(turnaround=1.0, energy=0.001, cost=2.0)
     np.testing.assert_allclose(together, -np.minimum(-np.array(plain) + charged, 50.0))

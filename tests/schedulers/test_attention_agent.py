@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -82,9 +83,11 @@ def test_padding_changes_nothing(network: SetTransformer) -> None:
 @pytest.mark.parametrize(("tasks", "devices"), [(1, 2), (7, 4), (32, 16)])
 def test_compiled_scores_are_those_of_torch(network: SetTransformer, tasks: int, devices: int) -> None:
     seen, width = draw_seen(5, tasks, devices), network.weights["task"].shape[1]
-    arrays = {name: seen[name][0].double().numpy() for name in ("tasks", "devices", "pairs")}
+    arrays: dict[str, Any] = {name: seen[name][0].double().numpy() for name in ("tasks", "devices", "pairs")}
     none, whole = np.zeros(0), np.zeros(0, np.int64)
-    now = WaitingSet(
+    make_set: Any = WaitingSet
+    make_scratch: Any = Scratch
+    now = make_set(
         none,
         none,
         none,
@@ -98,8 +101,8 @@ def test_compiled_scores_are_those_of_torch(network: SetTransformer, tasks: int,
         *arrays.values(),
         np.zeros(tasks + 1),
     )
-    by_device = [np.zeros((devices, width)) for _ in range(3)]
-    room = Scratch(
+    by_device: list[Any] = [np.zeros((devices, width)) for _ in range(3)]
+    room = make_scratch(
         np.zeros((tasks, width)), *by_device, *(np.zeros(width) for _ in range(3)), np.zeros(max(tasks, devices))
     )
     scores = np.zeros(tasks + 1)
@@ -175,7 +178,7 @@ def test_it_decides_without_torch() -> None:
 
 def test_training_resumes_where_it_was_interrupted(tmp_path: Path) -> None:
     file = tmp_path / "checkpoint.pt"
-    few = {"imitation": 1, "workloads": 6, "held_out": 3}
+    few: dict[str, Any] = {"imitation": 1, "workloads": 6, "held_out": 3}
     first = AttentionTrainer(seed=1, rounds=2, **few)
     first.train(file)
     assert [point.steps for point in first.curve] == [1, 2], "a round of imitation, and one of PPO"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from hybrid_scheduler.core import Cluster, DeviceClass, Node, Tasks
 from hybrid_scheduler.core.lane import Lane
 from hybrid_scheduler.core.physics import class_times
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
-from hybrid_scheduler.core.view import TaskView, build_view
+from hybrid_scheduler.core.view import TaskView, View, build_view
 from hybrid_scheduler.schedulers.fallback import (
     choose_by_means,
     imagine_queues,
@@ -27,7 +28,7 @@ from instances import machines, workload
 TASK = TaskView(0, 1.0, 0.5, 1.0, 0.0, np.nan, 0.0, np.full(2, np.nan))
 
 
-def view_with(ended: list[list[float]]) -> object:
+def view_with(ended: list[list[float]]) -> View:
     view = build_view(Cluster.default(gpus=1))
     return view._replace(ended=np.array(ended), running_end=view.free.copy())
 
@@ -60,7 +61,7 @@ def test_the_rule_goes_by_the_means_of_each_class_and_by_what_waits() -> None:
 
 
 def test_a_learner_whose_decisions_take_longer_loses_to_the_rule_until_they_do_not() -> None:
-    policy = HybridML()
+    policy: Any = HybridML()
     policy.imagined, policy.account = imagine_queues(2)
     view, seconds = view_with([[20, 9.0, 0, 0], [20, 1.0, 0, 0]]), np.array([9.0, 1.0])
     followed = [

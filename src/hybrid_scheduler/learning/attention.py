@@ -125,7 +125,8 @@ class Play:
 
     def __init__(self, workloads: Iterable[Workload], number: int = PLACES, seed: int = 0) -> None:
         self.episodes = PickingEpisodes(list(workloads), number, scale=1.0, window=WINDOW, yields=True)
-        devices, classes, episodes = self.episodes.devices, self.episodes.classes, self.episodes
+        episodes: Any = self.episodes  # its columns are attributes
+        devices, classes = episodes.devices, episodes.classes
         self.tasks = np.zeros((number, WINDOW, TASK_FIGURES))
         self.device_figures = np.zeros((number, devices, DEVICE_FIGURES))
         self.pairs = np.zeros((number, WINDOW, devices, PAIR_FIGURES))
@@ -282,7 +283,7 @@ class AttentionTrainer:
             group["lr"] = rate
         total = 0.0
         for _ in range(EPOCHS):
-            for rows in torch.randperm(len(seen["answer"])).split(BATCH):
+            for rows in torch.split(torch.randperm(len(seen["answer"])), BATCH):
                 loss = loss_of(self.network, {name: column[rows] for name, column in seen.items()})
                 self.optimizer.zero_grad()
                 loss.backward()  # type: ignore[no-untyped-call]  # torch's
@@ -368,4 +369,5 @@ def _ppo_loss(network: SetTransformer, seen: dict[str, Tensor]) -> Tensor:
     ratio = (chances.log_prob(seen["answer"]) - seen["chance"]).exp()
     clipped = torch.minimum(ratio * seen["gain"], ratio.clamp(1 - CLIP, 1 + CLIP) * seen["gain"])
     worth = nn.functional.smooth_l1_loss(value, seen["goal"])
-    return -clipped.mean() + 0.5 * worth - ENTROPY * chances.entropy().mean()
+    loss: Tensor = -clipped.mean() + 0.5 * worth - ENTROPY * chances.entropy().mean()
+    return loss

@@ -52,7 +52,7 @@ GOLDEN = 0x9E3779B97F4A7C15
 class Columns(NamedTuple):
     """A pool of workloads: by workload, then by row, device or class."""
 
-    count: Ints
+    count: Ints  # type: ignore[assignment]  # a column: nobody counts in this tuple
     size: Floats
     intensity: Floats
     need: Floats
@@ -102,7 +102,8 @@ def _pad(parts: Sequence[Any]) -> Any:
     filled = -1.0 if first.dtype.kind == "f" and first.ndim == 1 else np.inf if first.ndim == 2 else 0
     out = np.full((len(parts), *shape), filled, first.dtype)
     for number, each in enumerate(parts):
-        out[(number, *(slice(length) for length in each.shape))] = each
+        corner: Any = (number, *map(slice, each.shape))
+        out[corner] = each
     return out
 
 
@@ -234,15 +235,17 @@ def view_devices(state: Any, place_: int, pool: int) -> View:
         state.free[place_], state.none, state.kind[pool], state.device_class[pool], state.node[pool],
         state.memory[pool], state.bandwidth[pool], state.watts[pool], state.dollars[pool], state.nothing,
         state.first_cpu[pool], state.cpu_count[pool], 1.0, True, state.free[place_], state.nothing,
-        state.no_rows, state.no_table, None,
+        state.no_rows, state.no_table, None, state.no_spans,
     )  # fmt: skip
 
 
 @inline
 def clocks_of(state: Any, place_: int) -> Clocks:
     """Return the clocks of an episode's devices, which are exact."""
-    none, nothing = state.none, state.nothing
-    return Clocks(state.free[place_], none, none, nothing, nothing, nothing, state.no_spans, nothing, none)
+    none, nothing, spans = state.none, state.nothing, state.no_spans
+    return Clocks(
+        state.free[place_], none, none, nothing, nothing, nothing, spans, nothing, none, spans, spans, nothing
+    )
 
 
 @jitable

@@ -13,10 +13,10 @@ from __future__ import annotations
 import numpy as np
 
 from hybrid_scheduler.core.compiler import compiled, jitable
-from hybrid_scheduler.core.late_binding import Running, Waiting
+from hybrid_scheduler.core.late_binding import Running, Waiting, find_idle
 from hybrid_scheduler.core.tasks import Floats
 from hybrid_scheduler.core.view import View
-from hybrid_scheduler.schedulers.late_binding import LateBinding, find_idle, may_take
+from hybrid_scheduler.schedulers.late_binding import LateBinding, may_take
 
 
 class HeteroPrio(LateBinding):
