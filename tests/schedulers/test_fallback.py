@@ -12,7 +12,7 @@ from hybrid_scheduler import registry
 from hybrid_scheduler.core import Cluster, DeviceClass, Node, Tasks
 from hybrid_scheduler.core.lane import Lane
 from hybrid_scheduler.core.physics import class_times
-from hybrid_scheduler.core.simulator import VirtualMultiGPU
+from hybrid_scheduler.core.simulator import ESTIMATED, VirtualMultiGPU
 from hybrid_scheduler.core.view import TaskView, View, build_view
 from hybrid_scheduler.schedulers.fallback import (
     choose_by_means,
@@ -78,8 +78,10 @@ def test_a_batch_of_which_nothing_is_known_takes_no_longer_than_by_work_stealing
     learner = registry.schedulers.create("hybrid_ml:fallback=true", seed=0)
     if taught:
         learner.pretrain([unrelated(2, 1e-3)[0]], cluster, measured=True)  # a relative a thousand times as fast
-    placed = Lane(learner, VirtualMultiGPU(cluster=cluster)).run(tasks)
-    stolen = VirtualMultiGPU(cluster=cluster).run(tasks, registry.schedulers.create("work_stealing"))
+    placed = Lane(learner, VirtualMultiGPU(cluster=cluster, backlog=ESTIMATED)).run(tasks)
+    stolen = VirtualMultiGPU(cluster=cluster, backlog=ESTIMATED).run(
+        tasks, registry.schedulers.create("work_stealing")
+    )
     assert placed.makespan <= 1.1 * stolen.makespan
     assert placed.turnaround.mean() <= 1.1 * stolen.turnaround.mean()
 
@@ -104,7 +106,9 @@ def test_price_shares_tasks_out_where_one_class_is_so_many_times_as_fast_for_all
     cluster = Cluster(classes, (Node({"big": 2, "little": 4}),))
     tasks = replace(workload("mixed", 300, load=None), arrival_time=np.linspace(0, 1, 300))
     ends = {
-        name: VirtualMultiGPU(cluster=cluster).run(tasks, registry.schedulers.create(name)).makespan
+        name: VirtualMultiGPU(cluster=cluster, backlog=ESTIMATED)
+        .run(tasks, registry.schedulers.create(name))
+        .makespan
         for name in ("price", "eft")
     }
     assert ends["price"] <= 1.05 * ends["eft"]

@@ -50,6 +50,12 @@ def compare(
             help="Seconds that bounded slowdown takes an execution for at least; 0.01 if absent, 10 for SWF logs.",
         ),
     ] = None,
+    backlog: Annotated[
+        str,
+        typer.Option(
+            "--backlog", help="What policies that do not know the times see of the queues: exact, or estimated."
+        ),
+    ] = "exact",
     out: options.Out = None,
     plot: Annotated[
         Path | None, typer.Option("--plot", help="Write a bar chart of the score with intervals to this PNG.")
@@ -72,6 +78,7 @@ def compare(
         seeds=options.parse_seeds(seeds),
         score=score,
         slowdown_floor=source.slowdown_floor if slowdown_threshold is None else slowdown_threshold,
+        backlog=backlog,
     )
     if out:
         require_new(out)

@@ -59,6 +59,7 @@ class Hierarchical(Scheduler):
     ) -> None:
         check_number("hierarchical: nodes", nodes, 0, 10**6, whole=True)
         check_number("hierarchical: refresh", refresh, 0, 1e9)
+        self._arguments = (global_, local, nodes, refresh, seed)
         self._levels = _create("global", global_, seed), _create("local", local, seed)
         self._nodes, self.refresh = nodes, float(refresh)
         first, second = self._levels
@@ -67,6 +68,11 @@ class Hierarchical(Scheduler):
         self.splits = second.splits  # type: ignore[misc]
         self.indexes_queues = any(getattr(each, "indexes_queues", False) for each in self._levels)
         self.learn_every = max(each.learn_every for each in self._levels)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The class was built for its pair; what the loop reads of both levels is made anew with every block.
+        state = {name: each for name, each in vars(self).items() if name not in ("upper", "lower")}
+        return Hierarchical, self._arguments, state
 
     def reorders(self, tasks: Tasks) -> bool:
         """Whether queues are ordered, as the second level says."""

@@ -41,7 +41,7 @@ from hybrid_scheduler.core.metrics import (
     win_counts,
 )
 from hybrid_scheduler.core.physics import best_split_times, class_times
-from hybrid_scheduler.core.simulator import ESTIMATED, EXACT, VirtualMultiGPU
+from hybrid_scheduler.core.simulator import BACKLOGS, EXACT, VirtualMultiGPU
 from hybrid_scheduler.core.tasks import Floats
 from hybrid_scheduler.errors import InputError, unknown_name
 from hybrid_scheduler.processes import run_jobs
@@ -89,7 +89,7 @@ class Comparison:
     measured: bool = False  # True: tasks really ran, nothing was simulated
     score: str = "makespan"  # a key of `SCORES`: what the verdict goes by
     slowdown_floor: float = SLOWDOWN_FLOOR  # seconds that bounded slowdown takes an execution for at least
-    backlog: str = ESTIMATED  # what non-clairvoyant schedulers see of the queues; EXACT repeats a run of version 1.0
+    backlog: str = EXACT  # what non-clairvoyant schedulers see of the queues: EXACT, or ESTIMATED
 
     @property
     def origin(self) -> str:
@@ -105,6 +105,8 @@ class Comparison:
             raise InputError("no seed to compare on: give at least one")
         if not 0 < self.slowdown_floor < math.inf:
             raise InputError(f"the threshold of slowdown is {self.slowdown_floor:g}, expected seconds above 0")
+        if self.backlog not in BACKLOGS:
+            raise unknown_name("backlog", self.backlog, BACKLOGS)
         if self.score not in SCORES:
             raise unknown_name("score", self.score, SCORES)
         if self.score == "turnaround" and (self.mode == "isolated" or self.measured):
@@ -124,7 +126,7 @@ class Comparison:
             **({"measured": True} if self.measured else {}),
             **({"score": self.score} if self.score != "makespan" else {}),
             **({"slowdown_floor": self.slowdown_floor} if self.slowdown_floor != SLOWDOWN_FLOOR else {}),
-            "backlog": self.backlog,
+            **({"backlog": self.backlog} if self.backlog != EXACT else {}),
         }
 
     @classmethod
@@ -139,7 +141,7 @@ class Comparison:
             measured=bool(data.get("measured", False)),
             score=data.get("score", "makespan"),
             slowdown_floor=data.get("slowdown_floor", SLOWDOWN_FLOOR),
-            backlog=data.get("backlog", EXACT),  # version 1.0 did not say
+            backlog=data.get("backlog", EXACT),
         )
 
 
@@ -523,7 +525,7 @@ def run_lanes(
     cluster: Cluster,
     mode: str = "queued",
     seed: int = 0,
-    backlog: str = ESTIMATED,
+    backlog: str = EXACT,
 ) -> dict[str, tuple[Placements, float]]:
     """Run every scheduler on the same tasks in a lane of its own; return placements and wall seconds by scheduler."""
     times = class_times(tasks, cluster)
