@@ -93,7 +93,9 @@ def test_features_of_noise_do_no_harm() -> None:
     blank = np.ones(600)
     measured = {"cpu": times[:, 0], "gpu": times[:, 1]}
     strange = Tasks.build(blank, blank, blank, tasks.arrival_time, measured=measured, features=noise)
-    placed = Lane(registry.schedulers.create("hybrid_ml:fallback=true", seed=0), VirtualMultiGPU()).run(strange)
+    placed = Lane(
+        registry.schedulers.create("hybrid_ml:fallback=true", seed=0), VirtualMultiGPU(backlog=ESTIMATED)
+    ).run(strange)
     simple = [
         VirtualMultiGPU().run(strange, registry.schedulers.create(name)).turnaround.mean()
         for name in ("work_stealing", "jsq")

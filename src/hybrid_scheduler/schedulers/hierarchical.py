@@ -39,7 +39,7 @@ class Hierarchical(Scheduler):
     name = "hierarchical"
     batch_mode = True
 
-    def __new__(cls, global_: str = DEFAULT, local: str = DEFAULT, **_: Any) -> Hierarchical:
+    def __new__(cls, global_: str = DEFAULT, local: str = DEFAULT, *_: Any, **__: Any) -> Hierarchical:
         """Build the class for a pair of policies: it orders queues if the second does, and learns if one does."""
         first, second = _create("global", global_), _create("local", local)
         names = [name for name in ("key", "seconds") if callable(getattr(type(second), name, None))]
@@ -70,9 +70,13 @@ class Hierarchical(Scheduler):
         self.learn_every = max(each.learn_every for each in self._levels)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # The class was built for its pair; what the loop reads of both levels is made anew with every block.
+        # The class was built for this pair, and so were the types of what the loop reads of both levels.
         state = {name: each for name, each in vars(self).items() if name not in ("upper", "lower")}
         return Hierarchical, self._arguments, state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self.upper, self.lower = map(freeze, self._levels)
 
     def reorders(self, tasks: Tasks) -> bool:
         """Whether queues are ordered, as the second level says."""
