@@ -69,7 +69,7 @@ def test_a_policy_without_a_learning_curve_says_so(tmp_path: Path) -> None:
     arguments = ("-o", str(tmp_path / "f.pkl"), "-n", "100", "--presets", "mixed", "--curve", str(tmp_path / "c"))
     done = hms("train", "hybrid_ml", *arguments)
     assert done.code == 2
-    assert "only rl_agent has one" in done.err
+    assert "rl_agent and attention_agent have one" in done.err
 
 
 def test_weights_are_written_as_histograms(tmp_path: Path) -> None:

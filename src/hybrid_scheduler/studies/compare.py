@@ -401,7 +401,7 @@ class Result:
 
 def shorten(spec: str, width: int = 80) -> str:
     """Return a scheduler's name as it fits into a table on a terminal of some width; a file without its folder."""
-    name, most = Path(spec).name if ".py" in spec else spec, 14 if width <= 80 else 30
+    name, most = Path(spec).name if ".py" in spec else spec, 15 if width <= 80 else 30
     return name if len(name) <= most else name[: most - 1] + "…"
 
 
