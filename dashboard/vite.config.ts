@@ -43,6 +43,7 @@ export default defineConfig({
     include: ['src/**/*.test.{ts,tsx}'],
     setupFiles: ['src/setup-tests.ts'],
     restoreMocks: true,
+    testTimeout: 60_000,
     // One page for all files of a worker: setting one up for each took ten times as long as the tests.
     pool: 'threads',
     isolate: false,

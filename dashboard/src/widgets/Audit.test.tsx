@@ -1,4 +1,4 @@
-import { cleanup, render, screen, within } from '@testing-library/react';
+import { cleanup, render, screen, waitFor, within } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { usePreferences } from '@/state/preferences';
@@ -103,11 +103,11 @@ test('another task can be picked, and the newest again', async () => {
   expect(screen.getByRole('button', { name: 'Show' })).toBeDisabled();
   await userEvent.clear(screen.getByLabelText('Number of the task'));
   await userEvent.type(screen.getByLabelText('Number of the task'), '3{Enter}');
-  expect(fetchMock.mock.lastCall![0]).toBe('/api/tasks/3');
-  expect(screen.getByText(/#3, picked/)).toBeVisible();
+  expect(await screen.findByText(/#3, picked/)).toBeVisible();
+  await waitFor(() => expect(fetchMock.mock.lastCall![0]).toBe('/api/tasks/3'));
   await userEvent.click(screen.getByRole('button', { name: 'Pick a task' }));
   await userEvent.click(screen.getByRole('button', { name: 'Newest' }));
-  expect(screen.getByText(/#7, newest/)).toBeVisible();
+  expect(await screen.findByText(/#7, newest/)).toBeVisible();
 });
 
 test('nothing is asked before a task has reasons', () => {

@@ -1,4 +1,4 @@
-import { cleanup, fireEvent, render, screen, within } from '@testing-library/react';
+import { cleanup, fireEvent, render, screen, waitFor, within } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { submitToken, useCommands } from '@/state/commands';
@@ -38,6 +38,7 @@ test('sends the task and shows every decision with its reason, first to end on t
   fill(/^Intensity/, '0.25');
   fill(/^Memory/, '64.5');
   await submit();
+  await waitFor(() => expect(fetchMock).toHaveBeenCalled());
   const [path, sent] = fetchMock.mock.calls[0]!;
   expect([path, sent?.method]).toEqual(['/api/tasks', 'POST']);
   expect(JSON.parse(String(sent?.body))).toEqual({ size: 900, compute_intensity: 0.25, memory_required: 64.5 });
@@ -56,7 +57,7 @@ test('a refusal is told and shows no decisions', async () => {
   fetchMock.mockImplementation(respondWith({ error: { message: 'no simulation has been started', hint: 'start one' } }, 409));
   render(<TryTaskForm />);
   await submit();
-  expect(useToasts.getState().toasts.at(-1)).toMatchObject({ tone: 'bad', title: 'no simulation has been started' });
+  await waitFor(() => expect(useToasts.getState().toasts.at(-1)).toMatchObject({ tone: 'bad', title: 'no simulation has been started' }));
   expect(screen.queryByRole('region')).toBeNull();
 });
 
@@ -64,6 +65,7 @@ test('an order that waited for the token shows its outcome too', async () => {
   fetchMock.mockImplementationOnce(respondWith({ error: { message: 'the token is missing', hint: '' } }, 401));
   render(<TryTaskForm />);
   await submit();
+  await waitFor(() => expect(useCommands.getState().awaitingToken).not.toBeNull());
   expect(screen.queryByRole('region')).toBeNull();
   submitToken('secret');
   expect(await screen.findByRole('region', { name: 'Decisions about task 7' })).toBeVisible();

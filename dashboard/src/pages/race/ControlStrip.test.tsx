@@ -1,4 +1,4 @@
-import { act, fireEvent, render, screen } from '@testing-library/react';
+import { act, fireEvent, render, screen, waitFor } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { applyMessage, emptyRace } from '@/live/state';
@@ -35,37 +35,38 @@ it('sends the load once the hand rests, and says from when on it counts', async 
   expect(slider).toHaveAttribute('aria-valuetext', '1.05');
   await act(() => vi.advanceTimersByTimeAsync(500));
   vi.useRealTimers();
+  await waitFor(() => expect(said()).toEqual(['Offered load 1.05 from task 1,234 on']));
   expect(commands).toEqual([{ method: 'PATCH', path: '/api/simulation/settings', body: { load: 1.05 } }]);
-  expect(said()).toEqual(['Offered load 1.05 from task 1,234 on']);
 });
 
 it('lets a GPU fail and brings it back', async () => {
   show();
   await userEvent.click(screen.getByRole('switch', { name: 'GPU 1' }));
+  await waitFor(() => expect(screen.getByRole('switch', { name: 'GPU 1' })).toHaveAttribute('aria-checked', 'false'));
   expect(commands[0]?.body).toEqual({ failed_gpus: [1] });
-  expect(screen.getByRole('switch', { name: 'GPU 1' })).toHaveAttribute('aria-checked', 'false');
   await userEvent.click(screen.getByRole('switch', { name: 'GPU 1' }));
-  expect(commands[1]?.body).toEqual({ failed_gpus: [] });
+  await waitFor(() => expect(commands[1]?.body).toEqual({ failed_gpus: [] }));
   expect(screen.queryByRole('switch', { name: 'GPU 2' })).toBeNull();
 });
 
 it('offers uploaded workloads too', async () => {
   show();
-  await userEvent.selectOptions(await screen.findByLabelText('Workload'), 'upload:mine.csv');
-  expect(commands[0]?.body).toEqual({ preset: 'upload:mine.csv' });
+  await screen.findByRole('option', { name: 'upload:mine.csv' });
+  await userEvent.selectOptions(screen.getByLabelText('Workload'), 'upload:mine.csv');
+  await waitFor(() => expect(commands[0]?.body).toEqual({ preset: 'upload:mine.csv' }));
 });
 
 it('can go at full speed', async () => {
   show();
   await userEvent.selectOptions(screen.getByLabelText('Speed'), 'full speed');
-  expect(commands[0]?.body).toEqual({ pace: null });
+  await waitFor(() => expect(commands[0]?.body).toEqual({ pace: null }));
 });
 
 it('shows the server’s own line when it refuses', async () => {
   refuse = true;
   show();
   await userEvent.click(screen.getByRole('button', { name: 'Shift now' }));
-  expect(said()).toEqual(['load is 9, expected less ']);
+  await waitFor(() => expect(said()).toEqual(['load is 9, expected less ']));
 });
 
 it('gives no commands to a race that is out of reach', () => {
