@@ -29,7 +29,7 @@ def compare_and_report(schedulers: str) -> tuple[str, str]:
 
 def test_a_tied_run_is_a_tie_everywhere() -> None:
     printed, report = compare_and_report("oracle,oracle:step=0.05,round_robin")
-    line = "tie: oracle and oracle:step=0… cannot be told apart on 3 seeds"
+    line = "tie: oracle and oracle:step=0.… cannot be told apart on 3 seeds"
     assert line in printed
     assert "Tie of " in report
     assert "cannot be told apart" in report
