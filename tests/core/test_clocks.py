@@ -33,8 +33,6 @@ ONE_GPU = Cluster.default(gpus=1)
 class Recording(Scheduler):
     """Returns given decisions and records the views that it sees."""
 
-    clairvoyant = False
-
     def __init__(self, decisions: list[tuple[float, int]]) -> None:
         self.decisions = decisions
         self.shown: list[tuple[float, Floats]] = []

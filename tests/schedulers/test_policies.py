@@ -49,7 +49,7 @@ def test_random_follows_its_seed() -> None:
 
 def test_greedy_takes_the_intensity_as_share_on_the_gpu_that_is_free_first() -> None:
     tasks = workload("mixed", 60)
-    placements = run("greedy", tasks)
+    placements = VirtualMultiGPU(backlog="exact").run(tasks, registry.schedulers.create("greedy"))
     assert np.array_equal(placements.gpu_fraction, tasks.compute_intensity)
     free = np.zeros(5)
     for row in range(len(tasks)):

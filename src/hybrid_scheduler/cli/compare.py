@@ -55,7 +55,7 @@ def compare(
         typer.Option(
             "--backlog", help="What policies that do not know the times see of the queues: exact, or estimated."
         ),
-    ] = "exact",
+    ] = "estimated",
     out: options.Out = None,
     plot: Annotated[
         Path | None, typer.Option("--plot", help="Write a bar chart of the score with intervals to this PNG.")

@@ -69,7 +69,7 @@ class VirtualMultiGPU:
         *,
         cluster: Cluster | None = None,
         mode: str = "queued",
-        backlog: str = EXACT,
+        backlog: str = ESTIMATED,
     ) -> None:
         if mode not in MODES:
             raise InputError(f"mode is '{mode}', expected {' or '.join(MODES)}")

@@ -392,12 +392,12 @@ class EndlessStream:
 
 
 def _empty_rows(classes: int) -> dict[str, npt.NDArray[Any]]:
-    rows: dict[str, npt.NDArray[Any]] = {name: np.empty(SMALLEST) for name in _FLOATS}
-    rows |= {name: np.empty((SMALLEST, classes)) for name in ("expected", "actual")}
-    rows |= {name: np.empty(SMALLEST, np.int32) for name in ("gpu", "cpu")}
+    rows: dict[str, npt.NDArray[Any]] = {name: np.zeros(SMALLEST) for name in _FLOATS}
+    rows |= {name: np.zeros((SMALLEST, classes)) for name in ("expected", "actual")}
+    rows |= {name: np.zeros(SMALLEST, np.int32) for name in ("gpu", "cpu")}
     rows |= {"learnt_from": np.full(SMALLEST, NONE), "place": np.zeros(SMALLEST, np.int64)}
     rows |= {name: np.zeros(SMALLEST, np.bool_) for name in ("open", "divisible")}
-    return rows | {"status": np.empty(SMALLEST, np.uint8)}
+    return rows | {"status": np.zeros(SMALLEST, np.uint8)}
 
 
 def _resize(column: npt.NDArray[Any], rows: Ints | slice, room: int) -> npt.NDArray[Any]:

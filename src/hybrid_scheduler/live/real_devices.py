@@ -129,7 +129,7 @@ class MeasuredLane(Lane):
     def _run_task(self, task: Tasks, known: Floats) -> Placements:
         begin = time.perf_counter()
         # On a twin: the seconds that will move the clocks are not known when the scheduler decides.
-        wanted = self.machine.twin().step(task, self.scheduler, times=known)
+        wanted = self.machine.twin().step(task, self.scheduler, times=known, interpreted=None)
         self.seconds += time.perf_counter() - begin
         placed = replace(wanted, measured=True) if wanted.rejected[0] else self._place(task, known, wanted)
         if self.scheduler.learn_every and placed.ran[0]:
@@ -148,7 +148,7 @@ class MeasuredLane(Lane):
             share += part if cluster.is_gpu[device] else 0.0
         expected = {each.name: known[:, column] for column, each in enumerate(cluster.classes)}
         decision = FixedDecision(Decision(share, outcome.parts[0][0]))
-        placed = self.machine.step(replace(task, expected=expected), decision, times=times)
+        placed = self.machine.step(replace(task, expected=expected), decision, times=times, interpreted=None)
         return replace(placed, tasks=task, status=wanted.status, measured=True)
 
     def _perform(self, task: Tasks, known: Floats, wanted: Placements) -> ExecutionOutcome:

@@ -134,14 +134,13 @@ def _explain_first(lane: Lane, tasks: Tasks, times: Floats) -> Explanation:
     policy, now = copy_policy(lane.scheduler), float(tasks.arrival_time[0])
     part = tasks.part(0, lane.scheduler.learn_every or len(tasks))  # the block that the lane will step
     times = times[: len(part)]
-    # In the compiled loop, because interpreted the agent alone takes 50 ms.
     if lane.stream is not None:
         stream = lane.stream.twin(policy)
         view = stream.view_at(now)
         placed = stream.preview(part, times)
     else:
         view = lane.machine.twin().view_at(now)
-        placed = lane.machine.twin().step(part, policy, times=times)
+        placed = lane.machine.twin().step(part, policy, times=times, interpreted=None)
     seen = apply_expected_times(part, lane.machine.cluster, times)
     task = _first_view(part, seen if policy.clairvoyant else np.full_like(seen, np.nan))
     custom = getattr(type(policy), "explain", None)

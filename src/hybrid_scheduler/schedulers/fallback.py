@@ -1,7 +1,8 @@
 """The rule that a learner falls back to, and when: algorithms with predictions must be robust if those are wrong.
 
 The rule sees no more than the learner: a task goes where it should end first by the mean seconds of the tasks that
-have ended on each class, and a device that falls idle steals from a queue that it helps (Blumofe and Leiserson 1999).
+have ended on each class, and a device that falls idle steals from a queue that it helps (Blumofe and Leiserson 1999),
+later only from devices of its class: they were queued for by estimates.
 Two accounts of what has already happened say whether the learner is better:
 
 * Its predictions: their errors on tasks that have ended, against those of the means (`View.ended`). Until some have
@@ -73,13 +74,18 @@ def choose_by_means(task: TaskView, view: View) -> tuple[float, int]:
 
 
 @jitable
-def weigh_theft_by_means(view: View, thief: int, victim: int) -> float:
-    """Return what it is worth to an idle device to steal: nothing if its victim ends all its work before it ends one.
+def weigh_theft(view: View, thief: int, victim: int) -> float:
+    """Return what it is worth to an idle device to steal from a queue; the longest one is robbed.
 
-    The longest queue is robbed. A task that moves gives its seconds to all behind it, so the end of the queue counts.
+    A device of the same class loses nothing. One of another class steals while predictions are not proven, unless its
+    victim ends all its work before it ends one task: what moves gives its seconds to all behind it, so the end of the
+    queue counts.
     """
-    left = end_by_means(view, victim) - view.running_end[thief]
-    return float(view.waiting[victim]) if typical_seconds(view.device_class[thief], view.ended) < left else 0.0
+    if view.device_class[thief] != view.device_class[victim]:
+        left = end_by_means(view, victim) - view.running_end[thief]
+        if is_proven(view) or typical_seconds(view.device_class[thief], view.ended) >= left:
+            return 0.0
+    return float(view.waiting[victim])
 
 
 def imagine_queues(devices: int) -> tuple[Floats, Floats]:

@@ -58,7 +58,7 @@ from hybrid_scheduler.learning.predictors import (
     create_predictor,
     require_shares,
 )
-from hybrid_scheduler.schedulers.fallback import choose_by_means, is_doubted, is_proven, weigh_theft_by_means
+from hybrid_scheduler.schedulers.fallback import choose_by_means, is_doubted, weigh_theft
 from hybrid_scheduler.schedulers.heft import search_plan
 from hybrid_scheduler.schedulers.learner import (
     SHORTEST,
@@ -251,7 +251,7 @@ class HybridML(Learner):
         ] = 0,
         order: Annotated[str, "queues: shortest expected duration first, or fifo"] = SHORTEST,
         rule: Annotated[str, "by durations, fifo: least cost to all tasks, or earliest finish of this one"] = "least",
-        fallback: Annotated[bool, "whether a simple rule decides while predictions are no better than means"] = False,
+        fallback: Annotated[bool, "whether a simple rule decides while predictions are no better than means"] = True,
         model: Annotated[str, "model file to start from"] = "",
         seed: Annotated[int, "seed of the forest"] = 0,
         model_type: Annotated[
@@ -261,7 +261,7 @@ class HybridML(Learner):
         if rule not in RULES:
             raise InputError(f"hybrid_ml: rule is '{rule}', expected {' or '.join(RULES)}")
         self._shortest = is_shortest_first(order, self.name)
-        self.falls_back = self.steals = bool(fallback)
+        self.falls_back = self.steals = bool(fallback) and self._shortest
         for name, value, least, most in (
             ("retrain_interval", retrain_interval, 1, 10**9),
             ("window_size", window_size, 1, 10**6),
@@ -383,8 +383,8 @@ class HybridML(Learner):
 
     @compiled
     def steal(self, task: TaskView, view: View, device: int, victim: int) -> float:
-        """Rob the longest queue until predictions have proved worth something."""
-        return 0.0 if not self.falls_back or is_proven(view) else weigh_theft_by_means(view, device, victim)
+        """Rob the longest queue, of another class until predictions have proved worth something."""
+        return weigh_theft(view, device, victim) if self.falls_back and len(view.ended) > 0 else 0.0
 
     def reorders(self, tasks: Tasks) -> bool:
         """Whether queues are ordered, or idle devices may steal from them."""

@@ -54,9 +54,8 @@ from hybrid_scheduler.schedulers.fallback import (
     find_earliest,
     imagine_queues,
     is_doubted,
-    is_proven,
     loses_to_rule,
-    weigh_theft_by_means,
+    weigh_theft,
 )
 from hybrid_scheduler.schedulers.learner import (
     SHORTEST,
@@ -254,7 +253,7 @@ class RLAgent(Learner):
         background: Annotated[
             int, "train in another process: updates this many tasks later, -1 when ready, 0 not"
         ] = 0,
-        fallback: Annotated[bool, "whether a simple rule decides while predictions are no better than means"] = False,
+        fallback: Annotated[bool, "whether a simple rule decides while predictions are no better than means"] = True,
         model: Annotated[str, "model file to start from; auto: pretrained for the cluster, none: untrained"] = AUTO,
         seed: Annotated[int, "seed of weights and exploration"] = 0,
     ) -> None:
@@ -270,7 +269,7 @@ class RLAgent(Learner):
         if state not in STATES:
             raise InputError(f"rl_agent: state is '{state}', expected {', '.join(STATES)}")
         self._shortest = is_shortest_first(order, self.name)
-        self.falls_back, self.in_order = bool(fallback), False
+        self.falls_back, self.in_order = bool(fallback) and self._shortest, False
         self.steals = self.falls_back
         self.imagined, self.account = imagine_queues(1)
         self.learn_every = BLOCK if online else 0
@@ -370,8 +369,8 @@ class RLAgent(Learner):
 
     @compiled
     def steal(self, task: TaskView, view: View, device: int, victim: int) -> float:
-        """Rob the longest queue until predictions have proved worth something."""
-        return 0.0 if not self.falls_back or is_proven(view) else weigh_theft_by_means(view, device, victim)
+        """Rob the longest queue, of another class until predictions have proved worth something."""
+        return weigh_theft(view, device, victim) if self.falls_back and len(view.ended) > 0 else 0.0
 
     @compiled
     def choose(self, task: TaskView, view: View) -> tuple[float, int]:
@@ -401,7 +400,7 @@ class RLAgent(Learner):
         device = self.device[taken]
         if self.falls_back and demonstrated < 0 and len(view.ended) > 0:
             doubted = is_doubted(view, self.has_durations)
-            for kind in range(len(view.ended)):
+            for kind in range(len(self.likely)):
                 self.likely[kind] = typical_seconds(kind, view.ended) if doubted else self.seconds[row, kind]
             loses, _ = loses_to_rule(self, task, view, device, self.likely)
             if loses and self.energy_weight == 0.0:

@@ -41,7 +41,7 @@ from hybrid_scheduler.core.metrics import (
     win_counts,
 )
 from hybrid_scheduler.core.physics import best_split_times, class_times
-from hybrid_scheduler.core.simulator import BACKLOGS, EXACT, VirtualMultiGPU
+from hybrid_scheduler.core.simulator import BACKLOGS, ESTIMATED, EXACT, VirtualMultiGPU
 from hybrid_scheduler.core.tasks import Floats
 from hybrid_scheduler.errors import InputError, unknown_name
 from hybrid_scheduler.processes import run_jobs
@@ -89,7 +89,7 @@ class Comparison:
     measured: bool = False  # True: tasks really ran, nothing was simulated
     score: str = "makespan"  # a key of `SCORES`: what the verdict goes by
     slowdown_floor: float = SLOWDOWN_FLOOR  # seconds that bounded slowdown takes an execution for at least
-    backlog: str = EXACT  # what non-clairvoyant schedulers see of the queues: EXACT, or ESTIMATED
+    backlog: str = ESTIMATED  # what non-clairvoyant schedulers see of the queues: EXACT, or ESTIMATED
 
     @property
     def origin(self) -> str:
@@ -525,7 +525,7 @@ def run_lanes(
     cluster: Cluster,
     mode: str = "queued",
     seed: int = 0,
-    backlog: str = EXACT,
+    backlog: str = ESTIMATED,
 ) -> dict[str, tuple[Placements, float]]:
     """Run every scheduler on the same tasks in a lane of its own; return placements and wall seconds by scheduler."""
     times = class_times(tasks, cluster)

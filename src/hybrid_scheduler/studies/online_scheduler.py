@@ -54,7 +54,7 @@ class OnlineScheduler:
         """Schedule everything in the queue, in order of arrival; return the decisions in order of submission."""
         if not self._waiting:
             return []
-        placements = self.machine.step(Tasks.from_iterable(self._waiting), self.policy)
+        placements = self.machine.step(Tasks.from_iterable(self._waiting), self.policy, interpreted=None)
         if self.policy.learn_every:
             self.policy.learn(placements)
         self._waiting = []
