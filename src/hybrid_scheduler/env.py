@@ -44,7 +44,7 @@ from hybrid_scheduler.core.cluster import Cluster
 from hybrid_scheduler.core.late_binding import PAUSE, Waiting
 from hybrid_scheduler.core.physics import class_times, rejections
 from hybrid_scheduler.core.placements import RAN, Placements, concatenate_placements
-from hybrid_scheduler.core.simulator import OrderedStream, VirtualMultiGPU
+from hybrid_scheduler.core.simulator import EXACT, OrderedStream, VirtualMultiGPU
 from hybrid_scheduler.core.tasks import Floats, Tasks
 from hybrid_scheduler.core.view import TaskView, View
 from hybrid_scheduler.errors import InputError, check_number, unknown_name
@@ -110,7 +110,7 @@ class Episode:
         seconds = available_times(tasks, cluster, self.times)[self.runs]
         self.typical = float(seconds.min(axis=1).mean())
         self.prices = find_prices(seconds, cluster.counts) * cluster.counts.sum()
-        self._machine, self._policy = VirtualMultiGPU(cluster=cluster), _FixedDevice()
+        self._machine, self._policy = VirtualMultiGPU(cluster=cluster, backlog=EXACT), _FixedDevice()
         self._parts: list[Placements] = []
         self._begin()
 

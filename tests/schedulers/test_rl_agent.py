@@ -126,7 +126,7 @@ def test_the_order_of_devices_does_not_matter(trained: Path) -> None:
     chosen = []
     for classes in ((cpu, fast, slow), (cpu, slow, fast)):
         cluster = Cluster(classes, (Node({"cpu": 1, "fast": 2, "slow": 2}),))
-        placements = run(RLAgent(model=str(trained), online=False, epsilon_min=0.0), tasks, cluster)
+        placements = run(RLAgent(model=str(trained), online=False, epsilon_min=0.0, fallback=False), tasks, cluster)
         names = [each.device_class.name for each in cluster.devices]
         chosen.append([names[placements.decision(row).device] for row in range(len(tasks))])
     assert chosen[0] == chosen[1]

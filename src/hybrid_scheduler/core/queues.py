@@ -35,7 +35,7 @@ from hybrid_scheduler.core.loop import (
     view_task,
 )
 from hybrid_scheduler.core.tasks import Floats, Ints
-from hybrid_scheduler.core.view import View, bucket, data_ready_time, note_free
+from hybrid_scheduler.core.view import TaskView, View, bucket, data_ready_time, note_free
 
 NONE = -1
 ROOM = 16  # of a heap at first
@@ -141,7 +141,10 @@ def simulate_ordered(
                     row = queues.entry[place] // 2
                     if moves_data:
                         find_data_arrivals(row, tasks, out, view)
-                    gain = weigh_theft(policy, view_task(row, block.first, tasks, out), view, device, victim)
+                    task = view_task(row, block.first, tasks, out)
+                    if len(clocks.ended) > 0:
+                        task = view_predictions(task, tasks.expected[row])
+                    gain = weigh_theft(policy, task, view, device, victim)
                     if gain > most:
                         loot, most = place, gain
                 if loot != NONE:
@@ -172,6 +175,13 @@ def simulate_ordered(
             if len(queues.seconds) > 0:
                 seconds = size * estimate(policy, task, view, place)
             join_queue(row, place, size, key, seconds, tasks, queue, view, clocks, out, queues, steals)
+
+
+@jitable
+def view_predictions(task: TaskView, seconds: Floats) -> TaskView:
+    """Return a task with what its non-clairvoyant scheduler predicted when it came."""
+    row, size, intensity, memory, arrival, estimate, ready, _, divisible = task
+    return TaskView(row, size, intensity, memory, arrival, estimate, ready, seconds, divisible)
 
 
 @jitable

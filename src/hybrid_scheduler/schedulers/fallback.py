@@ -1,14 +1,14 @@
 """The rule that a learner falls back to, and when: algorithms with predictions must be robust if those are wrong.
 
 The rule sees no more than the learner: a task goes where it should end first by the mean seconds of the tasks that
-have ended on each class, and a device that falls idle steals from a queue that it helps (Blumofe and Leiserson 1999),
-later only from devices of its class: they were queued for by estimates.
+have ended on each class, and a device that falls idle steals from a queue that it helps (Blumofe and Leiserson 1999).
 Two accounts of what has already happened say whether the learner is better:
 
 * Its predictions: their errors on tasks that have ended, against those of the means (`View.ended`). Until some have
   ended, a learner with a model decides, but idle devices already steal.
 * Its decisions: they and the rule, by the same expected seconds, each fill queues that are only imagined; the learner
-  is followed while its tasks do not take longer there (switching between experts; Blum and Burch 2000).
+  is followed while its tasks do not take longer there, or all of them end sooner (switching between experts; Blum and
+  Burch 2000).
 """
 
 from __future__ import annotations
@@ -74,48 +74,60 @@ def choose_by_means(task: TaskView, view: View) -> tuple[float, int]:
 
 
 @jitable
-def weigh_theft(view: View, thief: int, victim: int) -> float:
-    """Return what it is worth to an idle device to steal from a queue; the longest one is robbed.
+def weigh_theft(task: TaskView, view: View, thief: int, victim: int) -> float:
+    """Return what it is worth to all tasks, in seconds, that an idle device steals the next one of a queue.
 
-    A device of the same class loses nothing. One of another class steals while predictions are not proven, unless its
-    victim ends all its work before it ends one task: what moves gives its seconds to all behind it, so the end of the
-    queue counts.
+    While predictions are not proven, the longest queue is robbed by a device that ends one task, by the means, before
+    its victim ends all its work: what moves gives its seconds to all behind it. Later the task itself must gain, or
+    those behind it, more than a busy thief then costs those that come to it: x²/2m seconds, if a task of x seconds
+    keeps tasks of m seconds waiting.
     """
-    if view.device_class[thief] != view.device_class[victim]:
-        left = end_by_means(view, victim) - view.running_end[thief]
-        if is_proven(view) or typical_seconds(view.device_class[thief], view.ended) >= left:
-            return 0.0
-    return float(view.waiting[victim])
+    there, here = view.device_class[victim], view.device_class[thief]
+    now, typical = view.running_end[thief], typical_seconds(here, view.ended)
+    if not is_proven(view):
+        left = end_by_means(view, victim) - now
+        return left if there == here or typical < left else 0.0
+    saved, needed = task.times[there], task.times[here]
+    gain = view.running_end[victim] + saved - (now + needed) + view.waiting[victim] * saved
+    if there != here:
+        gain -= 0.5 * needed * needed / typical
+    return gain if now + needed < view.free[victim] else 0.0
 
 
 def imagine_queues(devices: int) -> tuple[Floats, Floats]:
     """Return when imagined devices are free, the learner's and the rule's, and the account of `loses_to_rule`."""
-    return np.zeros((2, devices)), np.zeros(3)  # tasks, and mean turnarounds
+    return np.zeros((2, devices)), np.zeros(5)  # tasks, mean turnarounds, and mean seconds until the last queue ends
 
 
 @jitable
-def loses_to_rule(policy: Any, task: TaskView, view: View, device: int, seconds: Floats) -> tuple[bool, int]:
-    """Imagine a decision of the learner and that of the rule; return whether to follow the rule, and its device.
+def loses_to_rule(policy: Any, task: TaskView, view: View, device: int, seconds: Floats) -> bool:
+    """Imagine a decision of the learner and that of the rule; return whether to follow the rule.
 
-    `seconds` are those expected by class: the learner's own once they are proven, else the means.
+    The learner loses if its tasks take longer and its last queue ends later: under overload, who ends all work first
+    is right to let a task take longer. `seconds` are those expected by class: the learner's own once they are proven,
+    else the means.
     """
-    best, least = 0, np.inf
+    best, least, now, account = 0, np.inf, task.ready_time, policy.account
     for each in range(len(view.free)):
         if task.memory_required <= view.memory[each]:
-            end = max(task.ready_time, policy.imagined[1, each]) + seconds[view.device_class[each]]
+            end = max(now, policy.imagined[1, each]) + seconds[view.device_class[each]]
             if end < least:
                 best, least = each, end
-    own = max(task.ready_time, policy.imagined[0, device]) + seconds[view.device_class[device]]
+            same = view.device_class[each] == view.device_class[device]
+            if same and policy.imagined[0, each] < policy.imagined[0, device]:
+                device = each
+    own = max(now, policy.imagined[0, device]) + seconds[view.device_class[device]]
     policy.imagined[0, device], policy.imagined[1, best] = own, least
-    account = policy.account
     account[0] += 1.0
     weight = max(MEMORY, 1.0 / account[0])
-    account[1] += weight * (own - task.ready_time - account[1])
-    account[2] += weight * (least - task.ready_time - account[2])
+    for who in range(2):
+        turnaround, left = (own if who == 0 else least) - now, policy.imagined[who].max() - now
+        account[1 + who] += weight * (turnaround - account[1 + who])
+        account[3 + who] += weight * (left - account[3 + who])
     if account[0] % RESTART == 0.0:
         for each in range(len(view.free)):
             policy.imagined[0, each] = policy.imagined[1, each]
-    return account[0] >= EVIDENCE and account[1] > TOLERANCE * account[2], best
+    return account[0] >= EVIDENCE and account[1] > TOLERANCE * account[2] and account[3] > account[4]
 
 
 @jitable

@@ -383,8 +383,8 @@ class HybridML(Learner):
 
     @compiled
     def steal(self, task: TaskView, view: View, device: int, victim: int) -> float:
-        """Rob the longest queue, of another class until predictions have proved worth something."""
-        return weigh_theft(view, device, victim) if self.falls_back and len(view.ended) > 0 else 0.0
+        """Rob a queue where that helps all tasks: queues were chosen by estimates."""
+        return weigh_theft(task, view, device, victim) if self.falls_back and len(view.ended) > 0 else 0.0
 
     def reorders(self, tasks: Tasks) -> bool:
         """Whether queues are ordered, or idle devices may steal from them."""

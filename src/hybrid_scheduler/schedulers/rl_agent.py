@@ -369,8 +369,8 @@ class RLAgent(Learner):
 
     @compiled
     def steal(self, task: TaskView, view: View, device: int, victim: int) -> float:
-        """Rob the longest queue, of another class until predictions have proved worth something."""
-        return weigh_theft(view, device, victim) if self.falls_back and len(view.ended) > 0 else 0.0
+        """Rob a queue where that helps all tasks: queues were chosen by estimates."""
+        return weigh_theft(task, view, device, victim) if self.falls_back and len(view.ended) > 0 else 0.0
 
     @compiled
     def choose(self, task: TaskView, view: View) -> tuple[float, int]:
@@ -402,8 +402,7 @@ class RLAgent(Learner):
             doubted = is_doubted(view, self.has_durations)
             for kind in range(len(self.likely)):
                 self.likely[kind] = typical_seconds(kind, view.ended) if doubted else self.seconds[row, kind]
-            loses, _ = loses_to_rule(self, task, view, device, self.likely)
-            if loses and self.energy_weight == 0.0:
+            if loses_to_rule(self, task, view, device, self.likely) and self.energy_weight == 0.0:
                 device = find_earliest(task, view, self.likely)
                 taken = view.device_class[device]
         self.action[row] = taken
