@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +34,15 @@ def test_a_comparison_repeats_bit_for_bit() -> None:
     again = Comparison.from_dict(comparison.to_dict())
     one, other = compare(comparison), compare(again)
     assert [outcome.measures for outcome in one.outcomes] == [outcome.measures for outcome in other.outcomes]
+
+
+def test_learners_are_taught_other_tasks_first_and_others_are_not() -> None:
+    comparison = Comparison(Source.of("mixed", 60, load=1.5), ("hybrid_ml", "jsq"), seeds=(1,))
+    taught = replace(comparison, lessons=(Source.of("mixed", 300, load=1.5),))
+    assert Comparison.from_dict(taught.to_dict()) == taught
+    before, after = (compare(each).outcomes[0].measures for each in (comparison, taught))
+    assert after["jsq"] == before["jsq"]
+    assert after["hybrid_ml"]["mean_turnaround"] < 0.9 * before["hybrid_ml"]["mean_turnaround"]
 
 
 def test_seeds_in_several_processes_give_the_same_bits_in_the_same_order() -> None:

@@ -56,6 +56,10 @@ def compare(
             "--backlog", help="What policies that do not know the times see of the queues: exact, or estimated."
         ),
     ] = "estimated",
+    teach: Annotated[
+        list[str] | None,
+        typer.Option("--teach", help="Another workload, on which learners are taught first; may be given again."),
+    ] = None,
     out: options.Out = None,
     plot: Annotated[
         Path | None, typer.Option("--plot", help="Write a bar chart of the score with intervals to this PNG.")
@@ -79,11 +83,13 @@ def compare(
         score=score,
         slowdown_floor=source.slowdown_floor if slowdown_threshold is None else slowdown_threshold,
         backlog=backlog,
+        lessons=tuple(Source.of(each, tasks, rate, load, profile, noise, assume, serialise) for each in teach or ()),
     )
     if out:
         require_new(out)
     first = source.tasks(comparison.seeds[0], comparison.cluster)  # refuse bad tasks before any training
-    output.pretrain_missing(comparison.schedulers, comparison.cluster, mode, quiet=json)
+    if not comparison.lessons:
+        output.pretrain_missing(comparison.schedulers, comparison.cluster, mode, quiet=json)
     with output.progress("comparing", quiet=json) as progress:
         result = compare.compare(comparison, progress, processes=core_count())
     if out:

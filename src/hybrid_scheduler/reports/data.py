@@ -61,7 +61,7 @@ def replay(result: Result, seed: int | None = None) -> Replay:
     tasks = comparison.source.tasks(number, comparison.cluster)
     whole = tasks.has_edges or len(tasks) <= MAX_REPLAY_TASKS
     tasks = tasks if whole else tasks.part(0, MAX_REPLAY_TASKS)
-    raced = run_lanes(tasks, comparison.schedulers, comparison.cluster, comparison.mode, number)
+    raced = run_lanes(tasks, comparison.schedulers, comparison.cluster, comparison.mode, number, comparison.backlog)
     placements = {spec: each[0] for spec, each in raced.items()}
     kept = next((each.measures for each in result.outcomes if each.seed == number), None)
     same = kept is not None and all(each.makespan == kept[spec]["makespan"] for spec, each in placements.items())

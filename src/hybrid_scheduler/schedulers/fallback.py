@@ -24,6 +24,7 @@ from hybrid_scheduler.core.view import TaskView, View, data_ready_time, start_on
 EVIDENCE = 10.0  # tasks that have ended before errors count
 MARGIN = 0.9  # errors of predictions that are worth something, over those of the means
 TOLERANCE = 1.05  # by which the imagined turnaround of a learner may exceed that of the rule
+SILENCE, TINY = 10.0, 1e-12  # mean gaps without an arrival from which on none is expected, and the least gap
 MEMORY, RESTART = 0.02, 500.0  # weight of a task in the imagined turnarounds, and tasks until both start level again
 
 
@@ -74,23 +75,39 @@ def choose_by_means(task: TaskView, view: View) -> tuple[float, int]:
 
 
 @jitable
-def weigh_theft(task: TaskView, view: View, thief: int, victim: int) -> float:
+def note_arrival(arrivals: Floats, now: float) -> None:
+    """Count a task that has come: how many, when the first, when the last."""
+    if arrivals[0] == 0.0:
+        arrivals[1] = now
+    arrivals[0] += 1.0
+    arrivals[2] = now
+
+
+@jitable
+def estimate_rate(arrivals: Floats, now: float) -> float:
+    """Return how many tasks come in a second: as many as so far, or none any more if none has come for long."""
+    gap = (arrivals[2] - arrivals[1]) / max(arrivals[0] - 1.0, 1.0)
+    silence = now - arrivals[2]
+    return 1.0 / max(gap if silence <= SILENCE * gap else silence, TINY)
+
+
+@jitable
+def weigh_theft(arrivals: Floats, task: TaskView, view: View, thief: int, victim: int) -> float:
     """Return what it is worth to all tasks, in seconds, that an idle device steals the next one of a queue.
 
     While predictions are not proven, the longest queue is robbed by a device that ends one task, by the means, before
     its victim ends all its work: what moves gives its seconds to all behind it. Later the task itself must gain, or
-    those behind it, more than a busy thief then costs those that come to it: x²/2m seconds, if a task of x seconds
-    keeps tasks of m seconds waiting.
+    those behind it, more than a thief that is busy for x seconds then costs those that come to it: λx²/2.
     """
     there, here = view.device_class[victim], view.device_class[thief]
-    now, typical = view.running_end[thief], typical_seconds(here, view.ended)
+    now = view.running_end[thief]
     if not is_proven(view):
         left = end_by_means(view, victim) - now
-        return left if there == here or typical < left else 0.0
+        return left if there == here or typical_seconds(here, view.ended) < left else 0.0
     saved, needed = task.times[there], task.times[here]
     gain = view.running_end[victim] + saved - (now + needed) + view.waiting[victim] * saved
     if there != here:
-        gain -= 0.5 * needed * needed / typical
+        gain -= 0.5 * needed * needed * estimate_rate(arrivals, now) / len(view.free)
     return gain if now + needed < view.free[victim] else 0.0
 
 

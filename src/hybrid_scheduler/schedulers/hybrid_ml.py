@@ -58,7 +58,7 @@ from hybrid_scheduler.learning.predictors import (
     create_predictor,
     require_shares,
 )
-from hybrid_scheduler.schedulers.fallback import choose_by_means, is_doubted, weigh_theft
+from hybrid_scheduler.schedulers.fallback import choose_by_means, is_doubted, note_arrival, weigh_theft
 from hybrid_scheduler.schedulers.heft import search_plan
 from hybrid_scheduler.schedulers.learner import (
     SHORTEST,
@@ -85,6 +85,7 @@ MAX_LOAD = 0.9  # the value function has no answer at full load
 @compiled
 def choose_by_share(policy: Any, task: TaskView, view: View) -> tuple[float, int]:
     """Return GPU share and device by the predicted share, predicted durations and the queues."""
+    note_arrival(policy.arrivals, task.ready_time)
     if policy.falls_back and view.queued and is_doubted(view, policy.has_durations):
         return choose_by_means(task, view)
     seconds, share = policy.seconds[task.row], policy.share[task.row]
@@ -151,12 +152,13 @@ def weigh_start(start: float, seconds: float, ready: float, joules: float, energ
 @compiled
 def choose_by_durations(policy: Any, task: TaskView, view: View) -> tuple[float, int]:
     """Return the device on which the task costs all tasks least, or the planned one unless that is far too late."""
+    note_arrival(policy.arrivals, task.ready_time)
     if policy.falls_back and is_doubted(view, policy.has_durations):
         return choose_by_means(task, view)
     planned = len(policy.device) > 0
     rate, idle, energy_weight = 0.0, 1.0, 0.0
     if not planned:
-        rate, idle = update_arrival_rate(policy, task.ready_time)
+        rate, idle = estimate_load(policy, task.ready_time)
         energy_weight = policy.energy_weight
     best, least = find_least_delay(policy, rate, idle, energy_weight, task, view, view.device_index)
     if planned:
@@ -207,6 +209,7 @@ def weigh_delay(
 @compiled
 def choose_by_increase(policy: Any, task: TaskView, view: View) -> tuple[float, int]:
     """Return the device on which the task delays all tasks least by their predicted durations."""
+    note_arrival(policy.arrivals, task.ready_time)
     if policy.falls_back and is_doubted(view, policy.has_durations):
         return choose_by_means(task, view)
     seconds = policy.seconds[task.row]
@@ -215,12 +218,9 @@ def choose_by_increase(policy: Any, task: TaskView, view: View) -> tuple[float, 
 
 
 @jitable
-def update_arrival_rate(policy: Any, now: float) -> tuple[float, float]:
-    """Count an arrival; return arrivals per second, and the share of the time in which devices are idle."""
+def estimate_load(policy: Any, now: float) -> tuple[float, float]:
+    """Return arrivals per second, and the share of the time in which devices are idle."""
     prior_rate = PRIOR_LOAD / policy.work
-    if policy.arrivals[0] == 0.0:
-        policy.arrivals[1] = now
-    policy.arrivals[0] += 1.0
     rate = (PRIOR_TASKS + policy.arrivals[0]) / (PRIOR_TASKS / prior_rate + max(now - policy.arrivals[1], 0.0))
     return rate, 1.0 - min(rate * policy.work, MAX_LOAD)
 
@@ -281,7 +281,7 @@ class HybridML(Learner):
         self.in_order = False  # whether they are served first come, first served
         self.length = np.zeros(1)  # running mean of the tasks that wait per device, by class
         self.class_share, self.work = np.ones(1), 1.0
-        self.arrivals = np.zeros(2)  # tasks so far, and when the first of them was ready
+        self.arrivals = np.zeros(3)  # tasks so far, and when the first and the last of them were ready
         self.device, self.position = np.empty(0, np.int64), np.empty(0, np.int64)  # the plan of a graph
         self.learn_every = min(CHECK_INTERVAL, retrain_interval) if online else 0
         self._seed = seed
@@ -384,7 +384,9 @@ class HybridML(Learner):
     @compiled
     def steal(self, task: TaskView, view: View, device: int, victim: int) -> float:
         """Rob a queue where that helps all tasks: queues were chosen by estimates."""
-        return weigh_theft(task, view, device, victim) if self.falls_back and len(view.ended) > 0 else 0.0
+        return (
+            weigh_theft(self.arrivals, task, view, device, victim) if self.falls_back and len(view.ended) > 0 else 0.0
+        )
 
     def reorders(self, tasks: Tasks) -> bool:
         """Whether queues are ordered, or idle devices may steal from them."""

@@ -55,6 +55,7 @@ from hybrid_scheduler.schedulers.fallback import (
     imagine_queues,
     is_doubted,
     loses_to_rule,
+    note_arrival,
     weigh_theft,
 )
 from hybrid_scheduler.schedulers.learner import (
@@ -272,6 +273,7 @@ class RLAgent(Learner):
         self.falls_back, self.in_order = bool(fallback) and self._shortest, False
         self.steals = self.falls_back
         self.imagined, self.account = imagine_queues(1)
+        self.arrivals = np.zeros(3)  # tasks so far, and when the first and the last of them were ready
         self.learn_every = BLOCK if online else 0
         self.sees_queues = state == "queues"
         self._seed = seed
@@ -370,12 +372,15 @@ class RLAgent(Learner):
     @compiled
     def steal(self, task: TaskView, view: View, device: int, victim: int) -> float:
         """Rob a queue where that helps all tasks: queues were chosen by estimates."""
-        return weigh_theft(task, view, device, victim) if self.falls_back and len(view.ended) > 0 else 0.0
+        return (
+            weigh_theft(self.arrivals, task, view, device, victim) if self.falls_back and len(view.ended) > 0 else 0.0
+        )
 
     @compiled
     def choose(self, task: TaskView, view: View) -> tuple[float, int]:
         """Score every candidate, then take the best or, exploring, any."""
         row = task.row
+        note_arrival(self.arrivals, task.ready_time)
         number = observe(self, task, view)
         demonstrated = self.demonstrated[row]
         skip = int(self.draws[row, 1] * number) if self.draws[row, 0] < self.epsilon else -1

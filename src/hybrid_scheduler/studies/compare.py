@@ -45,7 +45,7 @@ from hybrid_scheduler.core.simulator import BACKLOGS, ESTIMATED, EXACT, VirtualM
 from hybrid_scheduler.core.tasks import Floats
 from hybrid_scheduler.errors import InputError, unknown_name
 from hybrid_scheduler.processes import run_jobs
-from hybrid_scheduler.studies.pretraining import load_or_train
+from hybrid_scheduler.studies.pretraining import pretrain_on_workloads
 from hybrid_scheduler.workloads.source import Source
 
 Case = TypeVar("Case")
@@ -74,6 +74,9 @@ SEEDS_FOR_PROCESSES = 4
 SEED_TIME_LIMIT = 3600.0
 """Seconds after which a seed is run again in the caller's process."""
 SEARCH_STEPS = 100
+LESSON_SEED = (
+    1_000_000  # added to the seed of a comparison: what learners are taught is never what they are judged on
+)
 """Steps of the search unless turnaround is the score, which is worth a long one."""
 
 
@@ -90,6 +93,7 @@ class Comparison:
     score: str = "makespan"  # a key of `SCORES`: what the verdict goes by
     slowdown_floor: float = SLOWDOWN_FLOOR  # seconds that bounded slowdown takes an execution for at least
     backlog: str = ESTIMATED  # what non-clairvoyant schedulers see of the queues: EXACT, or ESTIMATED
+    lessons: tuple[Source, ...] = ()  # other workloads, on which learners are taught first
 
     @property
     def origin(self) -> str:
@@ -127,6 +131,7 @@ class Comparison:
             **({"score": self.score} if self.score != "makespan" else {}),
             **({"slowdown_floor": self.slowdown_floor} if self.slowdown_floor != SLOWDOWN_FLOOR else {}),
             **({"backlog": self.backlog} if self.backlog != EXACT else {}),
+            **({"lessons": [each.to_dict() for each in self.lessons]} if self.lessons else {}),
         }
 
     @classmethod
@@ -142,6 +147,7 @@ class Comparison:
             score=data.get("score", "makespan"),
             slowdown_floor=data.get("slowdown_floor", SLOWDOWN_FLOOR),
             backlog=data.get("backlog", EXACT),
+            lessons=tuple(Source.from_dict(each) for each in data.get("lessons", ())),
         )
 
 
@@ -445,7 +451,8 @@ def _run_seed(comparison: Comparison, seed: int) -> Outcome:
     tasks = comparison.source.tasks(seed, cluster)
     times = class_times(tasks, cluster)
     with_oracle = dict.fromkeys([*comparison.schedulers, "oracle"])
-    runs = run_lanes(tasks, list(with_oracle), cluster, mode, seed, comparison.backlog)
+    lessons = [each.tasks(LESSON_SEED + seed, cluster) for each in comparison.lessons]
+    runs = run_lanes(tasks, list(with_oracle), cluster, mode, seed, comparison.backlog, lessons)
     oracle = runs["oracle"][0]
     best = float(best_split_times(times, cluster)[oracle.ran].sum())
 
@@ -526,12 +533,17 @@ def run_lanes(
     mode: str = "queued",
     seed: int = 0,
     backlog: str = ESTIMATED,
+    lessons: Sequence[Tasks] = (),
 ) -> dict[str, tuple[Placements, float]]:
-    """Run every scheduler on the same tasks in a lane of its own; return placements and wall seconds by scheduler."""
+    """Run every scheduler on the same tasks in a lane of its own; return placements and wall seconds by scheduler.
+
+    Learners are taught `lessons` first, which must be other tasks.
+    """
     times = class_times(tasks, cluster)
     lanes = {
         spec: Lane(
-            load_or_train(spec, cluster, seed, mode), VirtualMultiGPU(cluster=cluster, mode=mode, backlog=backlog)
+            pretrain_on_workloads(spec, lessons, cluster, seed, mode),
+            VirtualMultiGPU(cluster=cluster, mode=mode, backlog=backlog),
         )
         for spec in schedulers
     }

@@ -65,17 +65,21 @@ def train_on_clusters(
     return policy
 
 
-def pretrain_on_workloads(spec: str, workloads: Sequence[Tasks], cluster: Cluster, seed: int = 0) -> Scheduler:
+def pretrain_on_workloads(
+    spec: str, workloads: Sequence[Tasks], cluster: Cluster, seed: int = 0, mode: str = "queued"
+) -> Scheduler:
     """Return a policy, pretrained on measured workloads if it learns; the first ones are the most similar.
 
-    The caller must not pass the tasks on which the policy will be judged. Without workloads a learner is as
-    `load_or_train` returns it.
+    The caller must not pass the tasks on which the policy will be judged. Workloads whose times were measured on
+    other classes only teach nothing here. Without any a learner is as `load_or_train` returns it.
     """
+    classes = {each.name for each in cluster.classes}
+    workloads = [each for each in workloads if not each.measured or classes & set(each.measured)]
     if not workloads:
-        return load_or_train(spec, cluster, seed)
+        return load_or_train(spec, cluster, seed, mode)
     policy: Scheduler = registry.schedulers.create(spec, seed=seed)
     if is_learner(policy):
-        policy.pretrain(workloads[::-1], cluster, measured=True)  # what comes last weighs most
+        policy.pretrain(workloads[::-1], cluster, mode, measured=True)  # what comes last weighs most
     return policy
 
 

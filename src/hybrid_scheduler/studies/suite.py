@@ -339,9 +339,7 @@ def _prepare_scheduler(job: _Job, cluster: Cluster) -> Scheduler:
     scheduler: Scheduler = registry.schedulers.create(job.policy, seed=job.seed)
     if scheduler.learn_every:
         others = [_read(each, job.cluster)[0].tasks for each in job.training]
-        classes = {each.name for each in cluster.classes}
-        usable = [each for each in others if not each.measured or classes & set(each.measured)]
-        return pretrain_on_workloads(job.policy, usable, cluster, job.seed)
+        return pretrain_on_workloads(job.policy, others, cluster, job.seed)
     warm = WorkloadGenerator(0).generate_preset("mixed", 2)
     Lane(registry.schedulers.create(job.policy, seed=0), VirtualMultiGPU(num_gpus=1)).run(warm)
     return scheduler
