@@ -138,7 +138,9 @@ def loses_to_rule(policy: Any, task: TaskView, view: View, device: int, seconds:
     account[0] += 1.0
     weight = max(MEMORY, 1.0 / account[0])
     for who in range(2):
-        turnaround, left = (own if who == 0 else least) - now, policy.imagined[who].max() - now
+        turnaround, left = (own if who == 0 else least) - now, 0.0
+        for each in range(len(view.free)):
+            left = max(left, policy.imagined[who, each] - now)
         account[1 + who] += weight * (turnaround - account[1 + who])
         account[3 + who] += weight * (left - account[3 + who])
     if account[0] % RESTART == 0.0:
