@@ -162,7 +162,7 @@ def test_a_model_races_as_a_scheduler_and_sees_what_it_saw() -> None:
 
     tasks = WorkloadGenerator(6).generate_preset("mixed", 80, load=1.3)
     policy = policy_from(predict, "shortest queue")
-    placements = VirtualMultiGPU().run(tasks, policy)
+    placements = VirtualMultiGPU(backlog="exact").run(tasks, policy)  # as an environment shows it
     check_schedule(placements)
     assert (policy.name, policy.clairvoyant) == ("shortest queue", False)
     for observation, device in zip(saw, devices_of(placements), strict=True):

@@ -20,7 +20,8 @@ from hybrid_scheduler.schedulers.fallback import (
     is_doubted,
     is_proven,
     loses_to_rule,
-    weigh_theft_by_means,
+    note_arrival,
+    weigh_theft,
 )
 from hybrid_scheduler.schedulers.hybrid_ml import HybridML
 from instances import machines, workload
@@ -55,9 +56,25 @@ def test_the_rule_goes_by_the_means_of_each_class_and_by_what_waits() -> None:
     assert choose_by_means(TASK, view) == (1.0, 1)
     view.waiting[1] = 4
     assert choose_by_means(TASK, view) == (0.0, 0)
-    assert weigh_theft_by_means(view, 0, 1) == 0.0  # the GPU would have done all four by then
-    view.waiting[1] = 5
-    assert weigh_theft_by_means(view, 0, 1) == 5.0
+    doubted = view_with([[20, 4.0, 1, 1], [20, 1.0, 1, 1]])
+    doubted.waiting[1] = 4
+    assert weigh_theft(np.zeros(3), TASK, doubted, 0, 1) == 0.0  # the GPU would have done all four by then
+    doubted.waiting[1] = 5
+    assert weigh_theft(np.zeros(3), TASK, doubted, 0, 1) == 5.0
+
+
+def test_a_proven_learner_steals_where_all_gain_more_than_those_lose_who_come_later() -> None:
+    view, arrivals = view_with([[20, 1.0, 0, 1], [20, 1.0, 0, 1]]), np.zeros(3)
+    view.waiting[1], view.free[1], view.running_end[1] = 3, 6.0, 1.0
+    task = TASK._replace(times=np.array([2.0, 1.0]))  # it would start after 1 s there: 2 s as here, and 3 s of others
+    for now in np.arange(-99.0, 1.0):
+        note_arrival(arrivals, now)
+    assert weigh_theft(arrivals, task, view, 0, 1) == pytest.approx(3.0 - 0.5 * 2.0**2 * 1.0 / 2)
+    slow = TASK._replace(times=np.array([5.0, 1.0]))
+    assert weigh_theft(arrivals, slow, view, 0, 1) < 0.0
+    arrivals[2] = -98.0  # nobody has come for long
+    assert weigh_theft(arrivals, slow, view, 0, 1) < 0.0
+    assert weigh_theft(arrivals, TASK._replace(times=np.array([7.0, 1.0])), view, 0, 1) == 0.0  # it would end last
 
 
 def test_a_learner_whose_decisions_take_longer_loses_to_the_rule_until_they_do_not() -> None:
@@ -68,8 +85,8 @@ def test_a_learner_whose_decisions_take_longer_loses_to_the_rule_until_they_do_n
         loses_to_rule(policy, TASK._replace(ready_time=2.0 * row), view, 0 if row < 40 else 1, seconds)
         for row in range(1200)
     ]
-    assert followed[30] == (True, 1)
-    assert not followed[-1][0]
+    assert followed[30]
+    assert not followed[-1]
 
 
 @pytest.mark.parametrize("taught", [False, True])

@@ -384,9 +384,9 @@ class HybridML(Learner):
     @compiled
     def steal(self, task: TaskView, view: View, device: int, victim: int) -> float:
         """Rob a queue where that helps all tasks: queues were chosen by estimates."""
-        return (
-            weigh_theft(self.arrivals, task, view, device, victim) if self.falls_back and len(view.ended) > 0 else 0.0
-        )
+        if not self.falls_back or self.energy_weight > 0.0 or len(view.ended) == 0:
+            return 0.0
+        return weigh_theft(self.arrivals, task, view, device, victim)
 
     def reorders(self, tasks: Tasks) -> bool:
         """Whether queues are ordered, or idle devices may steal from them."""
