@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from websockets.asyncio.client import connect
-from websockets.exceptions import ConnectionClosed
+from websockets.exceptions import ConnectionClosed, InvalidHandshake
 
 _HEAD = re.compile(r'\{"type":"(\w+)","seq":(\d+),"time":([\d.]+)')
 _AT_ONCE = 20  # clients that may connect at the same time
@@ -22,12 +22,14 @@ AGAIN = 0.2  # seconds until a client that was cut off comes back
 class Watcher:
     """One client: it comes back with its cursor if it is cut off, and counts what is missing."""
 
+    stream: str = ""
     last: int = 0
     received: int = 0
     lost: int = 0
     skipped: int = 0
     resets: int = 0
     reconnects: int = 0
+    restarts: int = 0  # of the server, which counts from the beginning then
     late: list[float] = field(default_factory=list)
 
     def see(self, message: str, now: float) -> None:
@@ -42,8 +44,16 @@ class Watcher:
             self.last = max(self.last, number)
         elif message.startswith('{"type":"skipped"'):
             self.skipped += int(json.loads(message)["count"])
+        elif message.startswith('{"type":"hello"'):
+            self.greet(str(json.loads(message)["stream"]))
         elif message.startswith('{"type":"reset"'):
-            self.resets += 1
+            self.resets += self.last > 0
+
+    def greet(self, stream: str) -> None:
+        """Begin to count, again if the server was started again."""
+        if stream != self.stream:
+            self.restarts += bool(self.stream)
+            self.stream, self.last = stream, 0
 
 
 async def watch_all(port: int, count: int, seconds: float) -> dict[str, float]:
@@ -68,7 +78,7 @@ def summary(watchers: list[Watcher]) -> dict[str, float]:
     late = (
         np.concatenate([np.array(each.late) for each in watchers]) if any(each.late for each in watchers) else [0.0]
     )
-    names = ("received", "lost", "skipped", "resets", "reconnects")
+    names = ("received", "lost", "skipped", "resets", "reconnects", "restarts")
     counts: dict[str, float] = {name: sum(getattr(each, name) for each in watchers) for name in names}
     ends = {"fewest": min(each.received for each in watchers), "clients": len(watchers)}
     return counts | ends | {"p50": float(np.quantile(late, 0.5)), "p99": float(np.quantile(late, 0.99))}
@@ -77,7 +87,7 @@ def summary(watchers: list[Watcher]) -> dict[str, float]:
 async def _watch(port: int, watcher: Watcher, room: asyncio.Semaphore, joined: asyncio.Barrier) -> None:
     waiting: asyncio.Task[int] | None = None
     while True:
-        cursor = f"?cursor={watcher.last}" if watcher.last else ""
+        cursor = f"?cursor={watcher.last}&stream={watcher.stream}" if watcher.last else ""
         try:
             async with room:
                 socket = await connect(
@@ -87,7 +97,11 @@ async def _watch(port: int, watcher: Watcher, room: asyncio.Semaphore, joined: a
                     ping_interval=None,
                     open_timeout=60,
                 )
-            waiting = waiting or asyncio.create_task(joined.wait())
+        except (OSError, InvalidHandshake, EOFError):  # it is away, and tried again
+            await asyncio.sleep(AGAIN)
+            continue
+        waiting = waiting or asyncio.create_task(joined.wait())
+        try:
             async with socket:
                 async for message in socket:
                     watcher.see(str(message), time.time())

@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import Any
 
+SUBMITTED = 1.0  # sizes below are those of tasks that the soak has submitted: no preset has any
 _TABLES = ("tasks", "scheduler_results", "training_data", "settings_changes")
 
 
@@ -17,6 +18,7 @@ class Stored:
     tasks: int
     last_task: int
     fewest_results: int  # of the scheduler that has the fewest
+    submitted: frozenset[float] = frozenset()  # sizes of the tasks that came from outside
 
     def missing(self, acknowledged: int, tasks: int) -> int:
         """Return how many rows are not there that were acknowledged, or that placed tasks should have."""
@@ -42,7 +44,9 @@ async def _count(url: str, run_id: int) -> Stored:
         by_scheduler = await connection.fetch(
             "SELECT count(*) AS rows FROM scheduler_results WHERE run_id = $1 GROUP BY scheduler_name", run_id
         )
+        sizes = await connection.fetch("SELECT size FROM tasks WHERE run_id = $1 AND size < $2", run_id, SUBMITTED)
     finally:
         await connection.close()
     fewest = min((int(row["rows"]) for row in by_scheduler), default=0)
-    return Stored(sum(counts), counts[0], -1 if last is None else int(last), fewest)
+    submitted = frozenset(float(row["size"]) for row in sizes)
+    return Stored(sum(counts), counts[0], -1 if last is None else int(last), fewest, submitted)
