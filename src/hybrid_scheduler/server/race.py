@@ -26,6 +26,7 @@ from hybrid_scheduler.server import lifecycle
 from hybrid_scheduler.server.announcements import Announcer
 from hybrid_scheduler.server.csv_export import CsvExport
 from hybrid_scheduler.server.feed import Feed, RecentTask
+from hybrid_scheduler.server.heavy_reads import HeavyReads
 from hybrid_scheduler.server.jobs import JobQueue
 from hybrid_scheduler.server.lifecycle import (
     Ownership,
@@ -84,7 +85,7 @@ class RaceManager:
         self.feed = Feed()
         self.library = Library(settings.workloads)
         self.reading = asyncio.Semaphore(3)  # of uploads: few are read at a time, for they can be large
-        self.heavy = asyncio.Semaphore(2)  # of reads of whole runs, block by block
+        self.heavy = HeavyReads(settings.database)
         self.simulation: ContinuousSimulation | None = None
         self.run_id: int | None = None
         self.starting = asyncio.Lock()  # of starting and ending a run
@@ -152,6 +153,7 @@ class RaceManager:
         except StorageError as error:
             logger.error(str(error))
         await self.supervisor.close()
+        await self.heavy.close()
         await self.cache.close()
         await self.store.close()
 
