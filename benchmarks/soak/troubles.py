@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import socket
 import time
@@ -22,15 +21,17 @@ if TYPE_CHECKING:
 Trouble = Callable[[float], None]
 HALF_OPEN, COLUMNS, SUBMITTED = 300, 20_000, 5  # connections, columns of a wide file, tasks before a kill
 REFUSED = (400, 409, 422)
-EXTREMES: tuple[dict[str, object], ...] = (
-    *({"max_queue": value} for value in (2**70, -1, 0)),
-    *({"load": value} for value in (1e-320, 1e308, 0)),
-    *({"rate": value} for value in (1e-320, 1e308)),
-    *({"num_gpus": value} for value in (10_000_000, -1)),
-    *({"pace": value} for value in (1e300, 0)),
-    *({"schedulers": value} for value in ([], ["hybrid_ml:n_estimators=-1"], ["eft"] * 60)),
-    *({"seed": 2**70}, {"failed_gpus": [63]}, {"preset": "upload:../../x"}),
-)
+EXTREMES: dict[str, tuple[object, ...]] = {
+    "max_queue": (2**70, -1, 0),
+    "load": (1e-320, 1e308, 0),
+    "rate": (1e-320, 1e308),
+    "num_gpus": (10_000_000, -1),
+    "pace": (1e300, 0),
+    "schedulers": ([], ["hybrid_ml:n_estimators=-1"], ["eft"] * 60),
+    "seed": (2**70,),
+    "failed_gpus": ([63],),
+    "preset": ("upload:../../x",),
+}
 
 
 class Troubles:
@@ -47,8 +48,8 @@ class Troubles:
     def go_on(self, seconds: float, every: float, lasting: float, kills: int) -> None:
         """Kill the server, then make a trouble every so many seconds, each at least once; the last ones are quiet."""
         quiet, kinds = time.monotonic() + seconds, self._all()
-        for name, trouble in [("server killed", self._kill)] * kills:
-            self._make(name, trouble, every, lasting)
+        for _ in range(kills):
+            self._make("server killed", self._kill, every, lasting)
         for name, trouble in cycle(kinds.items()):
             if kinds.keys() <= self.made.keys() and time.monotonic() + every + lasting > quiet - every:
                 time.sleep(max(0.0, quiet - time.monotonic()))
@@ -125,9 +126,9 @@ class Troubles:
 
     def _command_extremes(self, lasting: float) -> None:
         """Send settings that no race can have; the race goes on with those that it has."""
-        for values in EXTREMES:
-            answer = ask(self._server.port, "PATCH", "/api/simulation/settings", values)
-            self._expect(json.dumps(values)[:60], answer, *REFUSED)
+        for name, value in ((name, value) for name, values in EXTREMES.items() for value in values):
+            answer = ask(self._server.port, "PATCH", "/api/simulation/settings", {name: value})
+            self._expect(f"{name} = {str(value)[:60]}", answer, *REFUSED)
 
     def _cut(self, lasting: float) -> None:
         self._proxy.cut()

@@ -69,7 +69,7 @@ async def break_the_race(served: Live, folder: Path) -> None:
     def fail(*_: Any) -> Any:
         raise ZeroDivisionError("by zero")
 
-    simulation.race.place = fail  # type: ignore[method-assign]  # this is the damage
+    simulation.race.place = fail  # type: ignore[method-assign, assignment]  # this is the damage
     await until(lambda: simulation.state == "failed")
 
 

@@ -310,8 +310,8 @@ class RaceManager:
             if simulation is not last[0]:
                 last = simulation, 0.0, now
             if busy - last[1] > CHECKPOINT_BUSY or (now - last[2] > CHECKPOINT_SECONDS and busy > last[1]):
+                last = simulation, busy, now  # of its state: what is done while that is stored is replayed too
                 await self._store_checkpoint(simulation, recording)
-                last = simulation, simulation.busy_seconds, time.monotonic()
 
     async def _store_checkpoint(self, simulation: ContinuousSimulation, recording: Recording) -> None:
         try:
