@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 import traceback
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
@@ -287,6 +288,7 @@ def main(words: list[str]) -> int:
     given = parser.parse_args(words)
     sys.path.append(str(ROOT / "tests"))  # where the samples of every format are
     logger.remove()
+    warnings.simplefilter("error", RuntimeWarning)  # of numpy: a line that no user can act on
     tally, kinds = Tally(), given.kinds.split(",")
     total = sum(SHARES[kind] for kind in kinds)
     with tempfile.TemporaryDirectory() as name:
