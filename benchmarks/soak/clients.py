@@ -24,6 +24,7 @@ class Watcher:
 
     stream: str = ""
     last: int = 0
+    fresh: bool = True  # nothing of this stream has come yet
     received: int = 0
     lost: int = 0
     skipped: int = 0
@@ -39,25 +40,27 @@ class Watcher:
             number = int(found[2])
             self.lost += max(0, number - self.last - 1) if self.last else 0
             self.received += number > self.last
+            self.fresh = False
             if self.received % 8 == 0:  # enough of them, and the lists stay small
                 self.late.append(now - float(found[3]))
             self.last = max(self.last, number)
         elif message.startswith('{"type":"skipped"'):
             self.skipped += int(json.loads(message)["count"])
         elif message.startswith('{"type":"hello"'):
-            self.greet(str(json.loads(message)["stream"]))
+            hello = json.loads(message)
+            self.greet(str(hello["stream"]), int(hello["seq"]))
         elif message.startswith('{"type":"reset"'):
-            self.resets += self.last > 0
+            self.resets += not self.fresh
 
-    def greet(self, stream: str) -> None:
-        """Begin to count, again if the server was started again."""
+    def greet(self, stream: str, seq: int) -> None:
+        """Begin to count at the number of the newest message, again if the server was started again."""
         if stream != self.stream:
             self.restarts += bool(self.stream)
-            self.stream, self.last = stream, 0
+            self.stream, self.last, self.fresh = stream, seq, True
 
 
-async def watch_all(port: int, count: int, seconds: float) -> dict[str, float]:
-    """Watch with many clients until the time is over; return what they saw."""
+async def watch_all(port: int, count: int) -> dict[str, float]:
+    """Watch with many clients until the input ends; return what they saw."""
     watchers, room, joined = (
         [Watcher() for _ in range(count)],
         asyncio.Semaphore(_AT_ONCE),
@@ -66,7 +69,7 @@ async def watch_all(port: int, count: int, seconds: float) -> dict[str, float]:
     tasks = [asyncio.create_task(_watch(port, each, room, joined)) for each in watchers]
     await joined.wait()
     print("all", flush=True)
-    await asyncio.sleep(seconds)
+    await asyncio.to_thread(sys.stdin.read)
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
@@ -112,4 +115,4 @@ async def _watch(port: int, watcher: Watcher, room: asyncio.Semaphore, joined: a
 
 
 if __name__ == "__main__":
-    print(json.dumps(asyncio.run(watch_all(int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])))))
+    print(json.dumps(asyncio.run(watch_all(int(sys.argv[1]), int(sys.argv[2])))))

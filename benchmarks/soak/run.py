@@ -102,8 +102,9 @@ def _measured(plan: Plan, server: Server, troubles: Troubles, database: str) -> 
 
 
 def _clients(port: int, plan: Plan) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "benchmarks.soak.clients", str(port), str(plan.clients), str(plan.seconds)]
-    return subprocess.Popen(command, cwd=Path(__file__).parents[2], stdout=subprocess.PIPE, text=True)
+    command = [sys.executable, "-m", "benchmarks.soak.clients", str(port), str(plan.clients)]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, cwd=Path(__file__).parents[2], stdin=pipe, stdout=pipe, text=True)
 
 
 def _ended(port: int) -> dict[str, Any]:

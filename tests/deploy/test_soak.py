@@ -64,12 +64,12 @@ def test_a_loss_of_any_kind_is_no_pass(report: Report) -> None:
 
 
 def test_rows_that_are_missing_are_counted_however_they_are_missing() -> None:
-    whole = Stored(rows=60, tasks=10, last_task=9, fewest_results=10)
+    whole = Stored(rows=60, tasks=10, last_task=9, settled=8, fewest_results=8)
     assert whole.missing(acknowledged=60, tasks=10) == 0
     assert whole.missing(acknowledged=61, tasks=10) == 1
     assert whole.missing(acknowledged=60, tasks=12) == 2
     assert replace(whole, tasks=9).missing(60, 9) == 1  # one in the middle
-    assert replace(whole, fewest_results=7).missing(60, 10) == 3
+    assert replace(whole, fewest_results=5).missing(60, 10) == 3
 
 
 def test_a_client_counts_what_it_misses() -> None:
