@@ -93,7 +93,7 @@ bench: $(READY) $(NODE_READY) ## measure speed against other tools, as ratios in
 	@$(MAKE) --no-print-directory $(WEB)
 	@$(BIN)/python -m benchmarks
 
-soak: $(READY) ## ten minutes at full speed with 200 clients while database and Redis come and go
+soak: $(READY) ## ten minutes at full speed with 200 clients while all around fails and the server is killed
 	@$(BIN)/python -m benchmarks.soak
 
 results: $(READY) ## run every experiment for ten seeds (hours; goes on after an interruption), write RESULTS.md

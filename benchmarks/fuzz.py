@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 import traceback
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
@@ -51,6 +52,7 @@ QUICK = (
     *("compare", "generate", "compose", "import", "inspect", "bound", "jobs", "schedulers", "models", "repeat"),
     *("plot", "report", "backup", "prune", "restore"),
 )
+SMALL = {"--tasks": "20", "--seeds": "1"}  # of a comparison that would run for minutes
 LONG = ("train", "capacity", "bench-suite", "sweep", "validate", "experiment")
 """Commands that take minutes if all is well: they get a number of tasks that no one can want."""
 JSON = {"content-type": "application/json"}
@@ -163,6 +165,9 @@ def fuzz_commands(tally: Tally, count: int, draw: random.Random, folder: Path) -
             words = [name, *(_draw_word(draw, folder) for _ in range(draw.choice((0, 1, 1, 2))))]
             for option in draw.sample(options[name], min(len(options[name]), draw.choice((0, 1, 2, 3)))):
                 words += [option, _draw_word(draw, folder)]
+            words += [
+                word for option in SMALL.items() if name == "compare" and option[0] not in words for word in option
+            ]
             words += ["--tasks", draw.choice(("-1", "0", "x", "1e30"))] if name in LONG else []
             attempt(tally, "commands", repr(words)[:300], partial(_run, words))
 
@@ -283,6 +288,7 @@ def main(words: list[str]) -> int:
     given = parser.parse_args(words)
     sys.path.append(str(ROOT / "tests"))  # where the samples of every format are
     logger.remove()
+    warnings.simplefilter("error", RuntimeWarning)  # of numpy: a line that no user can act on
     tally, kinds = Tally(), given.kinds.split(",")
     total = sum(SHARES[kind] for kind in kinds)
     with tempfile.TemporaryDirectory() as name:

@@ -12,6 +12,7 @@ from loguru import logger
 
 from benchmarks.asking import wait_for
 from benchmarks.rows import Row, require
+from benchmarks.soak.asking import wait_for_tasks
 from benchmarks.soak.server import Server
 from hybrid_scheduler.live.settings import LiveSettings
 from hybrid_scheduler.server.race import RaceManager
@@ -21,6 +22,7 @@ from hybrid_scheduler.studies import pretraining
 ASKED, ASKED_LEARNING = 20_000, 10_000  # placements a second
 SECONDS = 8.0
 IDLE_SHARE = 0.05  # of a core, with nobody watching
+RESUMED_TASKS, RESUME_SECONDS = 60_000, 10.0
 SETTLED, WATCH = 100.0, 120.0  # seconds until nobody counts as watching any more, and of the measurement
 OTHERS = ("round_robin", "random", "greedy", "oracle")
 LEARNING = (*OTHERS, "hybrid_ml", "rl_agent")
@@ -54,6 +56,18 @@ def idle_service() -> list[Row]:
         time.sleep(WATCH)
         share = (service.cpu_seconds() - used) / (time.monotonic() - begin)
     return [Row("live_idle", share, IDLE_SHARE, "cores", target=1.0, at_most=True)]
+
+
+def resume_after_kill() -> list[Row]:
+    """Measure the seconds from the start of a process until the race of a killed one goes on, with both learners."""
+    with tempfile.TemporaryDirectory() as folder, Server(Path(folder), {"RESUME": "true"}) as service:
+        wait_for_tasks(service.port, RESUMED_TASKS, 3600.0)
+        service.kill()
+        begin = time.monotonic()
+        service.start_again()
+        wait_for_tasks(service.port, RESUMED_TASKS, 600.0)
+        seconds = time.monotonic() - begin
+    return [Row("live_resume", seconds, RESUME_SECONDS, "s", target=1.0, at_most=True)]
 
 
 def _trained(folder: Path) -> tuple[str, ...]:

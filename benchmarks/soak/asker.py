@@ -10,6 +10,7 @@ from itertools import cycle
 import numpy as np
 
 from benchmarks.soak.beside import Beside
+from benchmarks.soak.server import Server
 
 FROM_MEMORY = ("/api/comparison", "/api/status", "/api/metrics", "/api/matrix/wins")
 FROM_DATABASE = ("/api/runs?limit=5", "/api/tasks?limit=50", "/api/history/comparative?limit=50", "/api/health")
@@ -17,13 +18,16 @@ GAP = 0.05  # seconds between two questions
 
 
 class Asker(Beside):
-    """Asks until told to stop; answers 503 of questions for the database are told apart from failures."""
+    """Asks until told to stop; answers 503 of questions for the database are told apart from failures.
+
+    What nobody answers because the server was killed meanwhile is no failure either.
+    """
 
     patience = 70.0  # an answer may take a minute
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, server: Server) -> None:
         super().__init__()
-        self._port = port
+        self._server, self._port = server, server.port
         self.seconds: dict[str, list[float]] = defaultdict(list)  # memory, database: of good answers
         self.statuses: Counter[int] = Counter()
         self.failures: list[str] = []
@@ -40,19 +44,24 @@ class Asker(Beside):
                 self._ask(kind, path)
 
     def _ask(self, kind: str, path: str) -> None:
-        begin = time.perf_counter()
+        begin, kills, away = time.perf_counter(), self._server.kills, self._server.away
+        failure = self._try(kind, path, begin)
+        if failure and not away and kills == self._server.kills:
+            self.failures.append(f"{path}: {failure}")
+
+    def _try(self, kind: str, path: str, begin: float) -> str:
+        """Ask; return what was wrong, empty if nothing."""
         connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=60)
         try:
             connection.request("GET", path)
             answer = connection.getresponse()
             answer.read()
-        except OSError as error:
-            self.failures.append(f"{path}: {type(error).__name__} {error}")
-            return
+        except (OSError, http.client.HTTPException) as error:
+            return f"{type(error).__name__} {error}"
         finally:
             connection.close()
         self.statuses[answer.status] += 1
         if answer.status == 200:
             self.seconds[kind].append(time.perf_counter() - begin)
-        elif kind == "memory" or answer.status != 503:
-            self.failures.append(f"{path}: {answer.status}")
+            return ""
+        return str(answer.status) if kind == "memory" or answer.status != 503 else ""

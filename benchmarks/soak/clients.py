@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from websockets.asyncio.client import connect
-from websockets.exceptions import ConnectionClosed
+from websockets.exceptions import ConnectionClosed, InvalidHandshake
 
 _HEAD = re.compile(r'\{"type":"(\w+)","seq":(\d+),"time":([\d.]+)')
 _AT_ONCE = 20  # clients that may connect at the same time
@@ -22,12 +22,15 @@ AGAIN = 0.2  # seconds until a client that was cut off comes back
 class Watcher:
     """One client: it comes back with its cursor if it is cut off, and counts what is missing."""
 
+    stream: str = ""
     last: int = 0
+    fresh: bool = True  # nothing of this stream has come yet
     received: int = 0
     lost: int = 0
     skipped: int = 0
     resets: int = 0
     reconnects: int = 0
+    restarts: int = 0  # of the server, which counts from the beginning then
     late: list[float] = field(default_factory=list)
 
     def see(self, message: str, now: float) -> None:
@@ -37,17 +40,27 @@ class Watcher:
             number = int(found[2])
             self.lost += max(0, number - self.last - 1) if self.last else 0
             self.received += number > self.last
+            self.fresh = False
             if self.received % 8 == 0:  # enough of them, and the lists stay small
                 self.late.append(now - float(found[3]))
             self.last = max(self.last, number)
         elif message.startswith('{"type":"skipped"'):
             self.skipped += int(json.loads(message)["count"])
+        elif message.startswith('{"type":"hello"'):
+            hello = json.loads(message)
+            self.greet(str(hello["stream"]), int(hello["seq"]))
         elif message.startswith('{"type":"reset"'):
-            self.resets += 1
+            self.resets += not self.fresh
+
+    def greet(self, stream: str, seq: int) -> None:
+        """Begin to count at the number of the newest message, again if the server was started again."""
+        if stream != self.stream:
+            self.restarts += bool(self.stream)
+            self.stream, self.last, self.fresh = stream, seq, True
 
 
-async def watch_all(port: int, count: int, seconds: float) -> dict[str, float]:
-    """Watch with many clients until the time is over; return what they saw."""
+async def watch_all(port: int, count: int) -> dict[str, float]:
+    """Watch with many clients until the input ends; return what they saw."""
     watchers, room, joined = (
         [Watcher() for _ in range(count)],
         asyncio.Semaphore(_AT_ONCE),
@@ -56,7 +69,7 @@ async def watch_all(port: int, count: int, seconds: float) -> dict[str, float]:
     tasks = [asyncio.create_task(_watch(port, each, room, joined)) for each in watchers]
     await joined.wait()
     print("all", flush=True)
-    await asyncio.sleep(seconds)
+    await asyncio.to_thread(sys.stdin.read)
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
@@ -68,7 +81,7 @@ def summary(watchers: list[Watcher]) -> dict[str, float]:
     late = (
         np.concatenate([np.array(each.late) for each in watchers]) if any(each.late for each in watchers) else [0.0]
     )
-    names = ("received", "lost", "skipped", "resets", "reconnects")
+    names = ("received", "lost", "skipped", "resets", "reconnects", "restarts")
     counts: dict[str, float] = {name: sum(getattr(each, name) for each in watchers) for name in names}
     ends = {"fewest": min(each.received for each in watchers), "clients": len(watchers)}
     return counts | ends | {"p50": float(np.quantile(late, 0.5)), "p99": float(np.quantile(late, 0.99))}
@@ -77,7 +90,7 @@ def summary(watchers: list[Watcher]) -> dict[str, float]:
 async def _watch(port: int, watcher: Watcher, room: asyncio.Semaphore, joined: asyncio.Barrier) -> None:
     waiting: asyncio.Task[int] | None = None
     while True:
-        cursor = f"?cursor={watcher.last}" if watcher.last else ""
+        cursor = f"?cursor={watcher.last}&stream={watcher.stream}" if watcher.last else ""
         try:
             async with room:
                 socket = await connect(
@@ -87,7 +100,11 @@ async def _watch(port: int, watcher: Watcher, room: asyncio.Semaphore, joined: a
                     ping_interval=None,
                     open_timeout=60,
                 )
-            waiting = waiting or asyncio.create_task(joined.wait())
+        except (OSError, InvalidHandshake, EOFError):  # it is away, and tried again
+            await asyncio.sleep(AGAIN)
+            continue
+        waiting = waiting or asyncio.create_task(joined.wait())
+        try:
             async with socket:
                 async for message in socket:
                     watcher.see(str(message), time.time())
@@ -98,4 +115,4 @@ async def _watch(port: int, watcher: Watcher, room: asyncio.Semaphore, joined: a
 
 
 if __name__ == "__main__":
-    print(json.dumps(asyncio.run(watch_all(int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])))))
+    print(json.dumps(asyncio.run(watch_all(int(sys.argv[1]), int(sys.argv[2])))))

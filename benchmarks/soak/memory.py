@@ -22,7 +22,7 @@ class Scale(Beside):
 
     def growth(self, warm_up: float) -> tuple[float, float]:
         """Return the bytes after the warm-up and at the end, as medians of many looks."""
-        begin = self.looks[0][0] + warm_up
+        begin = max(self.looks[0][0], self._server.started) + warm_up
         weights = [weight for moment, weight in self.looks if moment >= begin and weight]
         some = max(1, int(len(weights) * SHARE))
         return float(median(weights[:some])), float(median(weights[-some:]))

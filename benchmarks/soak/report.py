@@ -31,6 +31,10 @@ class Report:
     rows_stored: int
     rows_missing: int
     rows_refused: int
+    commands_acknowledged: int
+    commands_lost: int
+    background_dead: int
+    background_failures: int
     frames: dict[str, float]  # of all clients
     frames_a_second: float
     rest: dict[str, float]  # quantiles in seconds
@@ -57,6 +61,9 @@ class Report:
         memory = f"{self.warm_bytes / 1e6:.0f} MB after the warm-up, {self.end_bytes / 1e6:.0f} MB at the end"
         rows = f"{self.rows_missing} ({self.rows_acknowledged:,} acknowledged, {self.rows_stored:,} stored)"
         lost = frames["lost"] + frames["skipped"] + frames["resets"]
+        cut_off = frames["reconnects"] - frames["restarts"]  # a kill cuts everybody off
+        commands = f"{self.commands_lost} of {self.commands_acknowledged} acknowledged"
+        background = f"{self.background_dead} dead, {self.background_failures} failures since the last start"
         times = {name: f"{1e3 * seconds:.1f} ms" for name, seconds in self.rest.items()}
         return [
             Line("seconds", f"{self.seconds:.0f}"),
@@ -65,12 +72,14 @@ class Report:
             Line("server lived", str(self.server_lived).lower(), self.server_lived),
             Line("memory growth", f"{self.growth:+.1%} ({memory})", grown),
             Line("rows lost", rows, self.rows_missing == 0 and self.rows_refused == 0),
+            Line("commands lost", commands, self.commands_lost == 0),
+            Line("background tasks", background, self.background_dead == 0),
             Line(
                 "frames lost",
                 f"{lost:.0f} of {frames['received']:,.0f} to {frames['clients']:.0f} clients",
                 lost == 0,
             ),
-            Line("clients cut off", f"{frames['reconnects']:.0f}", frames["reconnects"] == 0),
+            Line("clients cut off", f"{cut_off:.0f}, but by kills", cut_off == 0),
             Line("frames", f"{self.frames_a_second:.2f} a second, p99 {1e3 * frames['p99']:.0f} ms late"),
             Line("REST from memory", f"p50 {times['memory p50']}, p99 {times['memory p99']}"),
             Line("REST from the database", f"p50 {times['database p50']}, p99 {times['database p99']}"),

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -33,12 +34,19 @@ class Server:
     """The service as a user starts it."""
 
     def __init__(self, folder: Path, settings: Mapping[str, str]) -> None:
+        self._folder, self._settings = folder, dict(settings)
         self.lines: list[str] = []
+        self.away = False  # killed, and not back yet
+        self.kills = 0
+        self._start()
+
+    def _start(self) -> None:
         self._ready = threading.Event()
+        self.started = time.monotonic()
         self._process = subprocess.Popen(
             [sys.executable, "-c", "from hybrid_scheduler.cli.main import run; run()", "serve"],
-            cwd=folder,
-            env={**os.environ, **USUAL, "DATA_DIR": str(folder), **settings},
+            cwd=self._folder,
+            env={**os.environ, **USUAL, "DATA_DIR": str(self._folder), **self._settings},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -76,8 +84,19 @@ class Server:
 
     def kill(self) -> None:
         """End it at once, as a lack of memory or a power failure does."""
+        self.away = True
+        self.kills += 1
         self._process.kill()
         self._process.wait()
+        self._reader.join(10)
+        if self._process.stdout:
+            self._process.stdout.close()
+
+    def start_again(self) -> None:
+        """Start it where it was; it is `away` until the caller has seen its race go on."""
+        self._settings["PORT"] = str(self.port)
+        self.lines.clear()
+        self._start()
 
     @property
     def alive(self) -> bool:

@@ -6,6 +6,8 @@ import asyncio
 from dataclasses import dataclass
 from typing import Any
 
+SUBMITTED = 1.0  # sizes below are those of tasks that the soak has submitted: no preset has any
+WAITING = 200  # of the newest tasks may wait with a learner that binds late: their results are stored when they start
 _TABLES = ("tasks", "scheduler_results", "training_data", "settings_changes")
 
 
@@ -16,12 +18,14 @@ class Stored:
     rows: int  # in all tables
     tasks: int
     last_task: int
-    fewest_results: int  # of the scheduler that has the fewest
+    settled: int  # tasks that have long started everywhere
+    fewest_results: int  # of those, by the scheduler that has the fewest
+    submitted: frozenset[float] = frozenset()  # sizes of the tasks that came from outside
 
     def missing(self, acknowledged: int, tasks: int) -> int:
         """Return how many rows are not there that were acknowledged, or that placed tasks should have."""
         gaps = abs(self.last_task + 1 - self.tasks)
-        return max(0, acknowledged - self.rows, tasks - self.tasks, tasks - self.fewest_results, gaps)
+        return max(0, acknowledged - self.rows, tasks - self.tasks, self.settled - self.fewest_results, gaps)
 
 
 def stored(url: str, run_id: int) -> Stored:
@@ -39,10 +43,15 @@ async def _count(url: str, run_id: int) -> Stored:
             for table in _TABLES
         ]
         last = await connection.fetchval("SELECT max(task_id) FROM tasks WHERE run_id = $1", run_id)
+        settled = max(0, (-1 if last is None else int(last)) + 1 - WAITING)
         by_scheduler = await connection.fetch(
-            "SELECT count(*) AS rows FROM scheduler_results WHERE run_id = $1 GROUP BY scheduler_name", run_id
+            "SELECT count(*) AS n FROM scheduler_results WHERE run_id = $1 AND task_id < $2 GROUP BY scheduler_name",
+            run_id,
+            settled,
         )
+        sizes = await connection.fetch("SELECT size FROM tasks WHERE run_id = $1 AND size < $2", run_id, SUBMITTED)
     finally:
         await connection.close()
-    fewest = min((int(row["rows"]) for row in by_scheduler), default=0)
-    return Stored(sum(counts), counts[0], -1 if last is None else int(last), fewest)
+    fewest = min((int(row["n"]) for row in by_scheduler), default=0)
+    submitted = frozenset(float(row["size"]) for row in sizes)
+    return Stored(sum(counts), counts[0], -1 if last is None else int(last), settled, fewest, submitted)

@@ -23,6 +23,16 @@ def test_placements_are_told_once_and_devices_are_called_as_people_call_them() -
     race.stop()
 
 
+def test_a_placement_on_a_device_that_is_gone_since_is_not_told() -> None:
+    race = ContinuousSimulation(LiveSettings(schedulers=("round_robin",), pace=None))
+    race.step(1)
+    while (latest := race.snapshot().latest) is not None and latest.results["round_robin"].device < 2:
+        race.step(1)
+    race.change(num_gpus=1)
+    assert list(Announcer().describe_placements(race.snapshot())) == []
+    race.stop()
+
+
 def test_a_refit_is_told_and_the_next_one_only_after_a_while() -> None:
     race = ContinuousSimulation(LiveSettings(schedulers=("hybrid_ml:model=none",), pace=None))
     seconds = [0.0]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import io
 import json
 import threading
+from collections.abc import AsyncGenerator, AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +15,11 @@ import pandas as pd
 import pytest
 from pyarrow import parquet
 
-from hybrid_scheduler.server.routes import runs
+from hybrid_scheduler.server.heavy_reads import HeavyReads
 from hybrid_scheduler.server.routes.runs import COLUMNS, ByteStream, export_run
 from hybrid_scheduler.storage.rows import Batch, ResultRows, TaskRows
 from hybrid_scheduler.storage.store import EXPORT_COLUMNS, Store
+from live_server import DEADLINE, until
 from served import QUICK, serving
 from stored import MEASURES, expected_keys, make_batch, new_run
 
@@ -111,23 +114,69 @@ async def test_an_outlet_keeps_nothing_that_was_taken() -> None:
 
 
 async def test_many_exports_take_turns_and_all_are_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    active, most, lock, write = 0, 0, threading.Lock(), runs._write_block
+    active, most, export = 0, 0, Store.export
 
-    def count(*arguments: Any) -> bytes:
+    async def count(store: Store, run_id: int, block: int) -> AsyncIterator[Any]:
         nonlocal active, most
-        with lock:
+        blocks = export(store, run_id, block)
+        while True:
             active += 1
             most = max(most, active)
-        try:
-            return write(*arguments)
-        finally:
-            with lock:
-                active -= 1
+            rows = await anext(blocks, None)
+            active -= 1
+            if rows is None:
+                return
+            yield rows
 
-    monkeypatch.setattr(runs, "_write_block", count)
+    monkeypatch.setattr(Store, "export", count)
     async with serving(f"sqlite:///{tmp_path}/hms.db") as service:
         await service.step(300)
         path = f"/api/runs/{service.manager.run_id}/export"
         answers = await asyncio.gather(*(service.client.get(path) for _ in range(10)))
     assert most <= 2
     assert {len(answer.content.splitlines()) for answer in answers} == {300 * len(QUICK) + 1}
+
+
+async def test_while_the_rows_of_an_export_are_built_others_are_answered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    released, begun, export = threading.Event(), threading.Event(), Store.export
+
+    async def stall(store: Store, run_id: int, block: int) -> AsyncIterator[Any]:
+        begun.set()
+        released.wait(DEADLINE)  # as busy as a thread can be
+        async for rows in export(store, run_id, block):
+            yield rows
+
+    monkeypatch.setattr(Store, "export", stall)
+    async with serving(f"sqlite:///{tmp_path}/hms.db") as service:
+        await service.step(20)
+        exported = asyncio.create_task(service.client.get(f"/api/runs/{service.manager.run_id}/export"))
+        await until(begun.is_set)
+        assert (await service.get("/api/health"))["state"] == "ok"
+        assert not exported.done()
+        released.set()
+        assert len((await exported).content.splitlines()) == 20 * len(QUICK) + 1
+
+
+async def test_a_reader_that_leaves_in_mid_export_ends_it(tmp_path: Path) -> None:
+    reads = HeavyReads(f"sqlite:///{tmp_path}/hms.db")
+    closed = threading.Event()
+
+    async def count(_: Store) -> AsyncGenerator[int, None]:
+        try:
+            for number in range(1, 1000):
+                await asyncio.sleep(0)
+                yield number
+        finally:
+            closed.set()
+
+    async def leave() -> None:
+        async for number in reads.stream(count):
+            if number == 3:
+                return
+
+    await asyncio.create_task(leave())
+    gc.collect()  # drops the iterator, which a task that was cut off leaves behind
+    await until(closed.is_set)
+    await reads.close()

@@ -83,6 +83,26 @@ async def test_killed_right_after_an_answer_the_task_and_the_change_are_stored(t
     assert [each for each in changes if each is not None] == loads
 
 
+async def test_killed_after_it_left_an_uploaded_file_the_run_goes_on_for_the_file_is_kept(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/hms.db"
+    trace = "size,compute_intensity,memory_required,arrival_time\n9,0.5,1,0\n9,0.5,1,1\n"
+    with Process(tmp_path, url, DATA_DIR=str(tmp_path)) as process:
+        address = await asyncio.to_thread(lambda: process.address)
+        run_id = (await ready(address, 1))["run_id"]
+        async with httpx.AsyncClient(base_url=address, timeout=DEADLINE) as client:
+            sent = await client.post("/api/workloads", params={"name": "trace.csv"}, content=trace)
+            assert sent.status_code == 201
+            for preset in ("upload:trace.csv", "mixed"):
+                changed = await client.patch("/api/simulation/settings", json={"preset": preset})
+                assert changed.status_code == 200
+            refused = await client.delete("/api/workloads/trace.csv")
+            assert (refused.status_code, "stop the run" in refused.text) == (409, True)
+        process.end(signal.SIGKILL)
+    with Process(tmp_path, url, DATA_DIR=str(tmp_path), RESUME="true") as process:
+        address = await asyncio.to_thread(lambda: process.address)
+        assert (await ready(address, 1))["run_id"] == run_id
+
+
 async def test_killed_in_one_process_namespace_the_run_goes_on_in_another(tmp_path: Path) -> None:
     assert shutil.which("unshare"), "install util-linux: a container's process ids are those of its own namespace"
     namespace = "unshare --pid --fork --kill-child"  # needs root, or user namespaces

@@ -248,6 +248,30 @@ async def test_a_resumed_run_goes_on_from_its_last_checkpoint_and_says_how_far_i
         assert replayed[0] < newest  # what came between the checkpoint and the end, not all of it
 
 
+async def test_what_a_kill_leaves_to_be_replayed_does_not_grow_with_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(race, "CHECKPOINT_BUSY", 1e-9)
+    async with live(f"sqlite:///{tmp_path}/hms.db", autostart=True, data_dir=tmp_path, pace=1000.0) as served:
+        store, release, stored = served.manager.store, asyncio.Event(), list[int]()
+        add = store.add_checkpoint
+
+        async def add_slowly(run_id: int, at_task: int, changes: int, state: bytes) -> None:
+            await release.wait()
+            await add(run_id, at_task, changes, state)
+            stored.append(at_task)
+
+        monkeypatch.setattr(store, "add_checkpoint", add_slowly)
+        await served.until_tasks(1000)
+        await served.post("/api/pause")
+        placed = served.manager.simulation.race.stream.number if served.manager.simulation else 0
+        release.set()
+        await until(lambda: placed in stored)  # the work done while one is stored counts for the next one
+        run_id = served.manager.run_id or 0
+        assert (await store.checkpoints(run_id))[0].at_task == placed
+        assert len(await store.checkpoints(run_id)) <= 2
+
+
 async def test_a_learner_without_a_model_for_the_cluster_joins_the_running_race(
     tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

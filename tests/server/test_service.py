@@ -145,6 +145,7 @@ async def test_health_finds_a_damaged_database(tmp_path: Path, monkeypatch: pyte
             opened.seek(8 * 4096)
             opened.write(b"\xff" * 4096 * 10)
         await until(lambda: served.manager.damage)
+        assert "age 1" in served.manager.damage  # it names the page, not the heading that SQLite puts above
         answer = await served.client.get("/api/health")
         assert (answer.status_code, answer.json()["state"]) == (503, "down")
         assert "damaged" in answer.json()["store"]["message"]

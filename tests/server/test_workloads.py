@@ -162,11 +162,20 @@ async def test_the_race_runs_on_a_file_which_then_cannot_be_deleted(either: Serv
     refused = await either.client.delete("/api/workloads/trace.csv")
     assert (refused.status_code, message(refused)) == (
         409,
-        "workload 'trace.csv' is in use: wait for the race or experiment that needs it to end",
+        "workload 'trace.csv' is in use: run 1 races on it: let it race on another one, or stop it",
     )
     answer = await either.client.patch("/api/simulation/settings", json={"preset": "mixed"})
     assert answer.status_code == 200
+    refused = await either.client.delete("/api/workloads/trace.csv")
+    assert (refused.status_code, message(refused)[:54]) == (
+        409,
+        "workload 'trace.csv' is in use: run 1 raced on it and ",
+    )
+    await either.manager.stop()
     assert (await either.client.delete("/api/workloads/trace.csv")).status_code == 200
+    await send(either, "trace.csv", LINES + b"1,0.5,1,99\n")
+    await either.manager.resume_run(1, paused=True)  # from the checkpoint at its end, which needs the file no more
+    assert (await either.client.delete("/api/workloads/trace.csv")).status_code == 200  # another one of this name
 
 
 async def test_settings_offer_files_and_refuse_what_cannot_race(service: Service) -> None:

@@ -757,7 +757,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a workload
-         * @description Delete a file, unless the live race or an experiment needs it.
+         * @description Delete a file, unless an experiment needs it, or the live run, which is replayed with it after a restart.
          */
         delete: operations["remove_api_workloads__name__delete"];
         options?: never;
@@ -2356,7 +2356,7 @@ export interface components {
              * @example csv
              */
             format: string | null;
-            /** @description Whether the live race or an experiment needs it now; then it cannot be deleted. */
+            /** @description Whether an experiment needs it, or the live run, which may be replayed with it; then it stays. */
             in_use: boolean;
             /** @enum {string} */
             kind: "upload" | "preset";
@@ -2417,7 +2417,7 @@ export interface components {
             format: string | null;
             /** @description Tasks that are faster whole on a GPU than on a CPU, 0 to 1. */
             gpu_faster_share: number | null;
-            /** @description Whether the live race or an experiment needs it now; then it cannot be deleted. */
+            /** @description Whether an experiment needs it, or the live run, which may be replayed with it; then it stays. */
             in_use: boolean;
             /** @enum {string} */
             kind: "upload" | "preset";

@@ -123,29 +123,61 @@ def run_check(name: str, check: Callable[[], Check]) -> Check:
 def check_service(url: str) -> Iterator[Check]:
     """Ask a running service for the health of its parts, and its race for what halts it."""
     try:
-        health, status = _ask(url, "/api/health"), _ask(url, "/api/status")
+        health = _ask(url, "/api/health")
         parts = {name: dict(part) for name, part in health.items() if isinstance(part, dict) and "state" in part}
         up = f"hms {health['version']}, up for {float(health['uptime']):.0f} s"
+    except SchedulerError as error:
+        yield _describe_fault("service", str(error))
+        return
     except (OSError, http.client.HTTPException, KeyError, ValueError, TypeError) as error:
-        found = f"{url} does not answer as a service of hms ({type(error).__name__})"
+        found = f"{url} does not answer as a service of hms ({_describe_error(error)})"
         yield Check("service", "fail", found, "start it with hms serve, or correct the address")
         return
     yield Check("service", "ok", up)
+    states: dict[str, Literal["ok", "note", "fail"]] = {"ok": "ok", "none": "note"}
     for name, part in parts.items():
-        found, _, advice = str(part.get("message") or part.get("kind")).partition(": ")
-        states: dict[str, Literal["ok", "note", "fail"]] = {"ok": "ok", "none": "note"}
-        yield Check(name, states.get(part["state"], "fail"), found, advice)
+        fault = _describe_fault(name, str(part.get("message") or part.get("kind")))
+        yield replace(fault, state=states.get(part["state"], "fail"))
+    yield run_check("race", partial(_check_race, url))
+
+
+def _check_race(url: str) -> Check:
+    """Ask for the state of the race; a service whose database answers may still not answer this."""
+    try:
+        status = _ask(url, "/api/status")
+    except SchedulerError as error:
+        return _describe_fault("race", str(error))
+    except OSError as error:
+        found = f"/api/status has no answer ({_describe_error(error)})"
+        return Check("race", "fail", found, "read the log of the service, restart it with RESUME=true")
     trouble = str(status.get("error") or status.get("notice") or "")
-    yield Check("race", "fail" if trouble else "ok", trouble or str(status.get("state")))
+    return _describe_fault("race", trouble) if trouble else Check("race", "ok", str(status.get("state")))
+
+
+def _describe_fault(name: str, message: str) -> Check:
+    """Return a failed check; a message of the service says what is wrong and then, after a colon, what to do."""
+    found, _, advice = message.partition(": ")
+    return Check(name, "fail", found, advice)
+
+
+def _describe_error(error: Exception) -> str:
+    """Say what kind of error it is, and what the system calls it."""
+    kind, words = type(error).__name__, str(error)
+    return f"{kind}: {words}" if isinstance(error, OSError) and words else kind
 
 
 def _ask(url: str, path: str) -> dict[str, Any]:
-    """Return the JSON that a service answers, whatever its status code."""
+    """Return the JSON that a service answers, whatever its status code; a request that it refuses is an error."""
     parts = urlsplit(url if "://" in url else f"http://{url}")
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
     with closing(kind(parts.hostname or "", parts.port, timeout=SERVICE_TIMEOUT)) as connection:
         connection.request("GET", parts.path.rstrip("/") + path)
-        return dict(json.loads(connection.getresponse().read()))
+        answer = connection.getresponse()
+        found = dict(json.loads(answer.read()))
+    if isinstance(refusal := found.get("error"), dict):
+        hint = f": {refusal['hint']}" if refusal.get("hint") and refusal["hint"] not in refusal["message"] else ""
+        raise SchedulerError(f"{path} is refused with {answer.status}, {refusal['message']}{hint}")
+    return found
 
 
 def check_python(version: tuple[int, ...] = sys.version_info[:3]) -> Check:

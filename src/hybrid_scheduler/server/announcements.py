@@ -26,9 +26,9 @@ class Announcer:
         if latest is None or latest.task_id == self._task:
             return
         self._task = latest.task_id
-        names = [device.name for device in snapshot.devices]
+        names = {device.index: device.name for device in snapshot.devices}  # a GPU may be gone since
         for scheduler, result in latest.results.items():
-            if result.device >= 0:
+            if result.device in names:
                 yield f"Task {latest.task_id} assigned to {_spell(names[result.device])} by {scheduler}"
 
     def describe_fits(self, snapshot: Snapshot) -> list[str]:

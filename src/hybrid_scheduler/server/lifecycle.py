@@ -30,7 +30,7 @@ from hybrid_scheduler.server.supervision import Supervisor
 from hybrid_scheduler.storage.database import ClaimedError, StorageError
 from hybrid_scheduler.storage.recorder import Recorder
 from hybrid_scheduler.storage.rows import Batch, ResultRows, SettingsChange, TaskRows, TrainingRows
-from hybrid_scheduler.storage.store import Run, Store
+from hybrid_scheduler.storage.store import COMPARISON, LIVE, Run, Store
 
 if TYPE_CHECKING:
     from hybrid_scheduler.server.race import RaceManager
@@ -39,6 +39,7 @@ CLAIM_TTL = 15.0  # seconds that a claim lasts without being renewed
 STORE_TIMEOUT = 8.0  # seconds that the end of a run waits for a database that does not answer
 RETRY_SECONDS = 1.0
 WAIT = 0.2  # seconds to wait for room in the recorder, repeatedly
+_RACED = "run {run} raced on it and is replayed with it after a kill: stop the run, delete this, resume the run"
 _own_names: set[str] = set()  # owners of this process
 
 
@@ -249,7 +250,7 @@ async def _find_interrupted(manager: RaceManager) -> int | None:
     await manager.ownership.claim()
     await manager.store.mark_interrupted()
     runs = await manager.store.runs()
-    run = next((run for run in runs if run.kind == "live" and run.status == "interrupted"), None)
+    run = next((run for run in runs if run.kind == LIVE and run.status == "interrupted"), None)
     if run is not None and (obstacle := find_obstacle(run)):
         manager.notify(f"run {run.id} was {obstacle}: a new one is started", "warning")
         return None
@@ -263,6 +264,26 @@ def find_obstacle(run: Run) -> str:
     if not run.settings.get("repeatable", True):
         return "not repeatable, since its learners were not waited for"
     return ""
+
+
+async def find_uses(manager: RaceManager) -> dict[str, str]:
+    """Return the workloads that must stay, by `Entry.pinned_spec`, and why and until when."""
+    uses = dict[str, str]()
+    for run in await _list_resumable(manager):
+        *before, now = await manager.store.presets(run)
+        uses |= {} if find_obstacle(run) else dict.fromkeys(before, _RACED.format(run=run.id))
+        uses[now] = f"run {run.id} races on it: let it race on another one, or stop it"
+    for run in await manager.store.active_runs(COMPARISON):
+        uses[str(run.settings.get("workload", ""))] = f"experiment {run.id} needs it: wait for its end or cancel it"
+    return uses
+
+
+async def _list_resumable(manager: RaceManager) -> list[Run]:
+    """Return the live runs that go on, and the one with which a server that resumes begins."""
+    running, newest = await manager.store.active_runs(LIVE), await manager.store.runs(limit=1, kind=LIVE)
+    if manager.settings.resume and newest and newest[0].status == "interrupted":
+        return [newest[0], *running]
+    return running
 
 
 def is_measured(run: Run) -> bool:

@@ -6,7 +6,7 @@ import asyncio
 import shutil
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
@@ -26,12 +26,14 @@ from hybrid_scheduler.server import lifecycle
 from hybrid_scheduler.server.announcements import Announcer
 from hybrid_scheduler.server.csv_export import CsvExport
 from hybrid_scheduler.server.feed import Feed, RecentTask
+from hybrid_scheduler.server.heavy_reads import HeavyReads
 from hybrid_scheduler.server.jobs import JobQueue
 from hybrid_scheduler.server.lifecycle import (
     Ownership,
     Recording,
     end_run,
     find_obstacle,
+    find_uses,
     mark_abandoned_runs,
     undo_last_change,
 )
@@ -43,10 +45,10 @@ from hybrid_scheduler.storage.cache import Cache, open_cache
 from hybrid_scheduler.storage.database import StorageError
 from hybrid_scheduler.storage.recorder import Recorder, RecorderOptions
 from hybrid_scheduler.storage.retention import DiskUse, apply_retention, measure_disk, plan_retention
-from hybrid_scheduler.storage.store import Run, Store
+from hybrid_scheduler.storage.store import LIVE, Run, Store
 from hybrid_scheduler.studies.offline_training import LEAST_ROWS, save_offer, train_offer
 from hybrid_scheduler.studies.pretraining import find_missing_models, find_or_train_model
-from hybrid_scheduler.workloads.library import Library, is_upload
+from hybrid_scheduler.workloads.library import Entry, Library, is_upload
 
 T = TypeVar("T")
 ANALYSIS_SECONDS = 1.0
@@ -83,10 +85,11 @@ class RaceManager:
         self.feed = Feed()
         self.library = Library(settings.workloads)
         self.reading = asyncio.Semaphore(3)  # of uploads: few are read at a time, for they can be large
-        self.heavy = asyncio.Semaphore(2)  # of reads of whole runs, block by block
+        self.heavy = HeavyReads(settings.database)
         self.simulation: ContinuousSimulation | None = None
         self.run_id: int | None = None
         self.starting = asyncio.Lock()  # of starting and ending a run
+        self._choosing = asyncio.Lock()  # of a workload: none is deleted while a race or an experiment turns to it
         self.resuming = ""  # what is being resumed, and how far it is
         self._recording: Recording | None = None
         self.damage = ""  # of the database
@@ -150,6 +153,7 @@ class RaceManager:
         except StorageError as error:
             logger.error(str(error))
         await self.supervisor.close()
+        await self.heavy.close()
         await self.cache.close()
         await self.store.close()
 
@@ -174,7 +178,7 @@ class RaceManager:
             simulation = await self._claim(lambda: ContinuousSimulation(settings, library=self.library))
             first, owner = simulation.initial_settings, self.ownership.owner
             self.run_id = await self.store.begin_run(
-                "live", first.seed, first.cluster.to_dict(), first.to_dict(), owner
+                LIVE, first.seed, first.cluster.to_dict(), first.to_dict(), owner
             )
             self._adopt(simulation, Recording(self.run_id, self.recorder, self._export), Feed(), paused)
             if ready != wanted:
@@ -199,7 +203,7 @@ class RaceManager:
         async with self.starting:
             self._require_none_active()
             run = await self.store.run(run_id)
-            if run.kind != "live" or run.status not in ("interrupted", "finished", "failed"):
+            if run.kind != LIVE or run.status not in ("interrupted", "finished", "failed"):
                 raise ConflictError(f"run {run_id} is a {run.kind} run and {run.status}: it cannot be resumed")
             if obstacle := find_obstacle(run):
                 raise ConflictError(f"run {run_id} was {obstacle}: start a new one")
@@ -235,8 +239,8 @@ class RaceManager:
                 replayed = Replay(settings, log, [recording, feed], self.library, saved.race, saved.changes)
             recording.simulation = replayed.simulation
             simulation = replayed.run(stored)
-            if run.status == "failed" and (undone := undo_last_change(simulation)):
-                logger.warning(f"run {run.id} had failed: {undone} is undone")
+            if run.status == "failed":
+                _undo_last_change(simulation, run.id)
             return simulation
 
         progress = self.supervisor.run(self._show_progress(recording, stored), "the progress of a replay")
@@ -306,8 +310,8 @@ class RaceManager:
             if simulation is not last[0]:
                 last = simulation, 0.0, now
             if busy - last[1] > CHECKPOINT_BUSY or (now - last[2] > CHECKPOINT_SECONDS and busy > last[1]):
+                last = simulation, busy, now  # of its state: what is done while that is stored is replayed too
                 await self._store_checkpoint(simulation, recording)
-                last = simulation, simulation.busy_seconds, time.monotonic()
 
     async def _store_checkpoint(self, simulation: ContinuousSimulation, recording: Recording) -> None:
         try:
@@ -350,9 +354,11 @@ class RaceManager:
         self._require_active()
         if not values:
             raise InputError("no setting is named: name at least one, such as load")
-        if is_upload(spec := str(values.get("preset", ""))):  # read first, since the race stands still meanwhile
-            await asyncio.to_thread(self.library.tasks, spec)
-        change = await self._command(lambda simulation: simulation.change(**values))
+        spec = str(values.get("preset", ""))
+        async with self._choosing if is_upload(spec) else nullcontext():
+            if is_upload(spec):  # read first, since the race stands still meanwhile
+                await asyncio.to_thread(self.library.tasks, spec)
+            change = await self._command(lambda simulation: simulation.change(**values))
         self.notify("settings changed: " + ", ".join(f"{name} = {value}" for name, value in change.change.items()))
         return change
 
@@ -380,11 +386,20 @@ class RaceManager:
 
     async def submit_experiment(self, values: dict[str, Any]) -> int:
         """Queue an experiment; returns the id of its run."""
-        return await self.jobs.submit(values)
+        async with self._choosing:
+            return await self.jobs.submit(values)
 
     async def cancel_experiment(self, run_id: int) -> None:
         """Stop an experiment that is queued or running."""
         await self.jobs.cancel(run_id)
+
+    async def remove_workload(self, entry: Entry) -> None:
+        """Delete an uploaded workload, unless it is needed."""
+        self._refuse_while_resuming()
+        async with self.starting, self._choosing:
+            if why := (await find_uses(self)).get(entry.pinned_spec):
+                raise ConflictError(f"workload '{entry.name}' is in use: {why}")
+            await asyncio.to_thread(self.library.remove, entry.name)
 
     # --- state -------------------------------------------------------------------------------------------------
 
@@ -615,6 +630,15 @@ class RaceManager:
         if not self.active:
             raise ConflictError(f"run {self.run_id} has ended ({self.simulation.state}): start a new one")
         return self.simulation
+
+
+def _undo_last_change(simulation: ContinuousSimulation, run_id: int) -> None:
+    """Undo what a failed run may have failed of; its workload of before may be deleted by now."""
+    try:
+        if undone := undo_last_change(simulation):
+            logger.warning(f"run {run_id} had failed: {undone} is undone")
+    except SchedulerError as error:
+        logger.warning(f"run {run_id} had failed, and its last change cannot be undone: {error}")
 
 
 def _list_ready(settings: LiveSettings) -> tuple[str, ...]:

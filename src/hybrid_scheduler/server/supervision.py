@@ -21,11 +21,20 @@ class Supervisor:
         self.failures = 0  # of all work, since the start
         self._on_failure = on_failure
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._kept: set[asyncio.Task[None]] = set()  # those of them that should go on
         self._troubles: dict[str, tuple[str, float]] = {}  # by name: what failed, and when
 
     def keep(self, work: Work, name: str) -> asyncio.Task[None]:
         """Run work that should go on until the server ends: it is started again whenever it fails."""
-        return self._create(self._restart(work, name), name)
+        task = self._create(self._restart(work, name), name)
+        self._kept.add(task)
+        task.add_done_callback(self._kept.discard)
+        return task
+
+    @property
+    def kept(self) -> int:
+        """How many kinds of work go on until the server ends."""
+        return len(self._kept)
 
     def run(self, work: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[Any]:
         """Run work once; a failure is reported."""

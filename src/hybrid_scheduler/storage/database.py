@@ -98,7 +98,8 @@ def check_file(url: URL) -> str:
     """Return the first damage that SQLite finds in a file, empty if it finds none."""
     with closing(sqlite3.connect(str(url.database), uri="uri" in url.query)) as connection:
         found = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
-    return "" if found == "ok" else found.splitlines()[0]
+    lines = [line for line in found.splitlines() if not line.startswith("***")]  # a heading
+    return "" if found == "ok" else lines[0] if lines else found
 
 
 def connect(url: URL, patience: float) -> AsyncEngine:
@@ -158,7 +159,7 @@ _SQLITE = {
     "BUSY": "the database {where} is locked by another program: close that program or choose another database",
     "LOCKED": "the database {where} is locked by another program: close that program or choose another database",
     "NOTADB": "{where} is no SQLite database: choose another file or remove this one",
-    "CORRUPT": "the database {where} is damaged: restore a copy or remove the file",
+    "CORRUPT": "the database {where} is damaged: restore a copy with hms restore, or remove the file",
     "CANTOPEN": "the database {where} cannot be opened: check that its folder exists and is writable",
     "IOERR": "the disk of the database {where} does not answer properly: check it",
 }

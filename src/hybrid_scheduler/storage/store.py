@@ -60,8 +60,8 @@ from hybrid_scheduler.storage.tables import (
 )
 
 Fields: TypeAlias = "dict[str, Any]"
-COMPARISON = "comparison"
-"""The kind of runs that compare schedulers over seeds; other runs are of kind "live"."""
+LIVE, COMPARISON = "live", "comparison"
+"""The kinds of runs: a race, or schedulers compared over seeds."""
 _SIMULATION = "simulation"  # the name of the claim
 MAX_CLAIM = 60.0  # seconds that a claim lasts at most
 _RUN_COLUMNS = [column for column in runs.c if column.name != "last_batch"]
@@ -121,10 +121,13 @@ class Store:
         await self.engine.dispose()
 
     async def ping(self) -> float:
-        """Return how many seconds the database takes to answer; looks at the newest row of the large tables."""
-        begin = time.perf_counter()
-        for table in (runs, scheduler_results, training_data):
-            await self._query(select(table).order_by(table.c.id.desc()).limit(1))
+        """Return how many seconds the database takes to answer; looks at the newest row of the large tables.
+
+        One statement: with SQLite, each goes through a thread several times, which takes long if others are busy.
+        """
+        begin, columns = time.perf_counter(), (runs.c.status, scheduler_results.c.task_id, training_data.c.task_id)
+        newest = (select(each).order_by(each.table.c.id.desc()).limit(1).scalar_subquery() for each in columns)
+        await self._query(select(*newest))
         return time.perf_counter() - begin
 
     async def find_damage(self) -> str:
@@ -255,7 +258,7 @@ class Store:
             claimed = and_(claims.c.name == _SIMULATION, claims.c.owner == runs.c.owner, _is_valid(moment))
             marked = await connection.execute(
                 update(runs)
-                .where(runs.c.status == "running", runs.c.kind == "live", ~exists().where(claimed))
+                .where(runs.c.status == "running", runs.c.kind == LIVE, ~exists().where(claimed))
                 .values(status="interrupted", ended_at=runs.c.heartbeat_at)
                 .returning(runs.c.id)
             )
@@ -333,6 +336,13 @@ class Store:
         """Return the settings changes of a run, oldest first."""
         of_run = settings_changes.c.run_id == run_id
         return await self._fields(select(settings_changes).where(of_run).order_by(settings_changes.c.id))
+
+    async def presets(self, run: Run) -> list[str]:
+        """Return the workloads of a live run in the order in which it turned to them."""
+        preset = settings_changes.c.change["preset"].as_string()
+        turns = select(preset).where(settings_changes.c.run_id == run.id, preset.is_not(None))
+        rows = await self._query(turns.order_by(settings_changes.c.id))
+        return [str(run.settings.get("preset", "")), *(str(row[0]) for row in rows)]
 
     async def prune(self, run_id: int, keep_tasks: int, chunk: int = 5000) -> int:
         """Delete all but the newest tasks of a run with their rows; return how many were deleted."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,6 +28,16 @@ def test_a_job_is_a_task_whose_work_is_kept(tmp_path: Path) -> None:
     # Four processors a node: 100 s on 4 take a whole node 100 s, 50 s on 8 take it 100 s, 10 s on 3 take it 7.5 s.
     assert tasks.measured["cpu"].tolist() == [100.0, 100.0, 7.5]
     assert np.isinf(tasks.measured["gpu"]).all()
+
+
+@pytest.mark.parametrize("read", [reader.read_all, reader.read_jobs])
+def test_work_beyond_all_measure_is_refused_in_one_line_without_a_warning(tmp_path: Path, read: Any) -> None:
+    (tmp_path / "log.swf").write_text(
+        SWF + "9 60 5 1e200 1e200 90 -1 1e308 200 -1 1 1 1 1 1 -1 -1 -1\n", encoding="utf-8"
+    )
+    with pytest.raises(InputError, match=r"log\.swf") as refused:
+        read([tmp_path / "log.swf"])
+    assert "\n" not in str(refused.value)
 
 
 def test_what_was_asked_for_is_what_policies_are_told(tmp_path: Path) -> None:

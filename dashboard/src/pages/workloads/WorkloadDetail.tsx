@@ -123,7 +123,7 @@ function WorkloadActions({ shape }: { shape: WorkloadShape }) {
       {shape.kind === 'upload' && (
         <>
           <a href={`/api/workloads/${encodeURIComponent(shape.name)}/file`} download={shape.name} className={buttonClass()}><Download size={15} aria-hidden="true" /> Download</a>
-          <Button kind="danger" disabled={shape.in_use} title={shape.in_use ? 'The race or an experiment needs it now' : 'Delete the file'} onClick={() => setConfirming(true)}><Trash2 size={15} aria-hidden="true" /> Delete</Button>
+          <Button kind="danger" disabled={shape.in_use} title={shape.in_use ? 'An experiment needs it, or the run, which may be replayed with it' : 'Delete the file'} onClick={() => setConfirming(true)}><Trash2 size={15} aria-hidden="true" /> Delete</Button>
         </>
       )}
       {confirming && (

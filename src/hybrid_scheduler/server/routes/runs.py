@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import Annotated, Any
@@ -104,7 +104,7 @@ async def download(
         raise ConflictError(f"run {run_id} is a {run.kind}, which keeps no tasks: see /api/runs/{run_id}/figures")
     metadata = {"run": str(run.id), "version": run.version, "seed": str(run.seed)}
     return StreamingResponse(
-        export_run(manager.store, run.id, form, metadata, pool=manager.heavy),
+        manager.heavy.stream(lambda store: export_run(store, run.id, form, metadata, turns=manager.heavy.turns)),
         media_type=MEDIA_TYPES[form],
         headers={"Content-Disposition": f'attachment; filename="run-{run.id}.{form}"', "Cache-Control": "no-store"},
     )
@@ -122,7 +122,7 @@ async def resume(manager: Manager, run_id: RunId) -> schemas.Resumed:
 )
 async def full_history(manager: Manager) -> Response:
     """Return the latest 1000 training examples of all runs, newest first; empty before any run."""
-    rows = await manager.store.training_data(HISTORY_TASKS)
+    rows = await manager.heavy.read(lambda store: store.training_data(HISTORY_TASKS))
     return Response(encode_json(rows), media_type=JSON)  # rows of the store are not validated again
 
 
@@ -139,7 +139,7 @@ async def comparative(
 ) -> Response:
     """Return the latest results of a run with their tasks, newest task first; empty before any run."""
     run_id = await resolve_run(manager, run)
-    rows = [] if run_id is None else await manager.store.history(run_id, limit)
+    rows = [] if run_id is None else await manager.heavy.read(lambda store: store.history(run_id, limit))
     return Response(encode_json(rows), media_type=JSON)
 
 
@@ -167,30 +167,30 @@ async def export_run(
     form: str,
     metadata: Mapping[str, str] | None = None,
     block: int = BLOCK_ROWS,
-    pool: asyncio.Semaphore | None = None,
-) -> AsyncIterator[bytes]:
+    turns: asyncio.Semaphore | None = None,
+) -> AsyncGenerator[bytes, None]:
     """Yield a run as the parts of a file; tasks that arrive meanwhile are left out, or it might never end.
 
-    One block of rows is in memory at a time, however long the run is; each is encoded in a thread. Many exports take
-    turns in `pool`, block by block, so that they leave time to the race; one whose reader is slow holds nobody up.
+    One block of rows is in memory at a time, however long the run is. Many exports take turns, block by block; one
+    whose reader is slow holds nobody up. Rows are built and encoded in the event loop: that of `HeavyReads`.
     """
-    pool = pool or asyncio.Semaphore(1)
+    turns = turns or asyncio.Semaphore(1)
     stream = ByteStream()
     columns = COLUMNS.with_metadata(dict(metadata or {}))
-    writer: Any = await asyncio.to_thread(_WRITERS[form], pa.PythonFile(stream, "w"), columns)
+    writer: Any = _WRITERS[form](pa.PythonFile(stream, "w"), columns)
     last = await store.last_task(run_id)
     blocks = store.export(run_id, block)
     while True:
-        async with pool:
+        async with turns:
             rows = await anext(blocks, None) or []  # an empty tuple as the default would be lost in CPython
             if not rows:
                 break
             known = [row for row in rows if row[0] <= last]
-            part = await asyncio.to_thread(_write_block, writer, stream, known, columns)
+            part = _write_block(writer, stream, known, columns)
         yield part
         if len(known) < len(rows):
             break
-    await asyncio.to_thread(writer.close)
+    writer.close()
     yield stream.drain()
 
 

@@ -194,6 +194,7 @@ class Metrics(Collector):
             yield from self._collect_race(snapshot)
         hub, recorder, supervisor = self._manager.hub, self._manager.recorder, self._manager.supervisor
         yield CounterMetricFamily("hms_background_failures", "Failures of background work", supervisor.failures)
+        yield GaugeMetricFamily("hms_background_tasks", "Background work that goes on", supervisor.kept)
         skipped = sum(client.skipped_total for client in hub.clients)
         yield CounterMetricFamily("hms_frames", "Messages published on /ws", hub.seq)
         yield CounterMetricFamily("hms_frames_queued", "Messages queued for clients", hub.sent)

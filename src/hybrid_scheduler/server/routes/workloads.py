@@ -17,14 +17,14 @@ from hybrid_scheduler.core.cluster import Cluster
 from hybrid_scheduler.errors import InputError, UnknownNameError
 from hybrid_scheduler.server.dependencies import Manager
 from hybrid_scheduler.server.encoding import encode_json
+from hybrid_scheduler.server.lifecycle import find_uses
 from hybrid_scheduler.server.problems import ConflictError
 from hybrid_scheduler.server.race import RaceManager
 from hybrid_scheduler.server.schemas.base import COMMAND, Removed, errors
 from hybrid_scheduler.server.schemas.tasks import WorkloadLine, Workloads, WorkloadShape
-from hybrid_scheduler.storage.store import COMPARISON
 from hybrid_scheduler.workloads.formats.reader import formats
 from hybrid_scheduler.workloads.generator import PRESETS, WorkloadGenerator
-from hybrid_scheduler.workloads.library import NAME, Entry, is_upload, parse_name
+from hybrid_scheduler.workloads.library import NAME, Entry
 from hybrid_scheduler.workloads.statistics import compute_shape
 
 READ_SECONDS = 60.0  # that reading a file may take
@@ -43,7 +43,7 @@ _FILE: dict[int | str, dict[str, Any]] = {200: {"description": "The file.", "con
 async def list_workloads(manager: Manager) -> Workloads:
     """Return uploaded files and built-in presets."""
     entries, problems = await asyncio.to_thread(manager.library.entries)
-    used = await _find_used_uploads(manager)
+    used = set(await find_uses(manager))
     return Workloads(
         workloads=[*(_describe_upload(each, used) for each in entries), *map(_describe_preset, PRESETS)],
         most_bytes=manager.settings.max_upload_bytes,
@@ -90,12 +90,10 @@ async def download(manager: Manager, name: Name) -> FileResponse:
 
 @router.delete("/{name}", summary="Delete a workload", responses=errors(*COMMAND, 404))
 async def remove(manager: Manager, name: Name) -> Removed:
-    """Delete a file, unless the live race or an experiment needs it."""
+    """Delete a file, unless an experiment needs it, or the live run, which is replayed with it after a restart."""
     with _not_found_if_unknown():
         entry = await _find_upload(manager, name)
-        if name in await _find_used_uploads(manager):
-            raise ConflictError(f"workload '{name}' is in use: wait for the race or experiment that needs it to end")
-        await asyncio.to_thread(manager.library.remove, name)
+        await manager.remove_workload(entry)
     return Removed(removed=entry.spec)
 
 
@@ -125,17 +123,8 @@ def _describe_preset(name: str) -> WorkloadLine:
 
 def _describe_upload(entry: Entry, used: set[str]) -> WorkloadLine:
     return WorkloadLine(
-        **asdict(entry), spec=entry.spec, kind="upload", live=not entry.obstacle, in_use=entry.name in used
+        **asdict(entry), spec=entry.spec, kind="upload", live=not entry.obstacle, in_use=entry.pinned_spec in used
     )
-
-
-async def _find_used_uploads(manager: RaceManager) -> set[str]:
-    """Return the uploaded files that the live race or an experiment needs."""
-    specs = [str(run.settings.get("workload", "")) for run in await manager.store.active_runs(COMPARISON)]
-    snapshot = manager.snapshot()
-    if snapshot is not None and snapshot.state not in ("stopped", "failed"):
-        specs.append(snapshot.settings["preset"])
-    return {parse_name(spec) for spec in specs if is_upload(spec)}
 
 
 async def _find_upload(manager: RaceManager, name: str) -> Entry:
@@ -179,7 +168,7 @@ async def _find_shape(manager: RaceManager, name: str) -> WorkloadShape:
         line, key = _describe_preset(name), f"shape:{name}:{gpus}"
     else:
         entry = await asyncio.to_thread(manager.library.entry, name)
-        line, key = _describe_upload(entry, await _find_used_uploads(manager)), f"shape:{entry.sha256}:{gpus}"
+        line, key = _describe_upload(entry, set(await find_uses(manager))), f"shape:{entry.sha256}:{gpus}"
     shape = await manager.cache.get(key)
     if shape is None:
         shape = await _read_in_time(manager, name, lambda: _compute_shape(manager, line, Cluster.default(gpus)))

@@ -197,7 +197,7 @@ class WorkloadLine(Schema):
     live: bool = Field(description="Whether the live race can run on it.")
     obstacle: str = Field(description="Why the live race cannot run on it; empty: it can.", examples=[""])
     in_use: bool = Field(
-        description="Whether the live race or an experiment needs it now; then it cannot be deleted."
+        description="Whether an experiment needs it, or the live run, which may be replayed with it; then it stays."
     )
 
 

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+
 from hybrid_scheduler.core import Cluster, Tasks
 from hybrid_scheduler.core.jobs import Jobs
 from hybrid_scheduler.core.machines import Machines
@@ -132,7 +134,7 @@ def read_all(paths: Sequence[str | Path], name: str = "") -> Imported:
     """Read a file and its companions, such as pods and their list of nodes, given in any order."""
     form = choose_format(paths, name)
     main, companions = _find_main(paths, form)
-    with _pause_garbage_collection(), memory.report_shortage(main):
+    with _pause_garbage_collection(), memory.report_shortage(main), _overflow_quietly():
         return form.read(main, companions)
 
 
@@ -143,7 +145,7 @@ def read_jobs(paths: Sequence[str | Path], name: str = "") -> ImportedJobs:
         known = ", ".join(each.name for each in load_formats() if each.read_jobs)
         raise InputError(f"{paths[0]}: files of the format {form.name} say nothing of width: give one of {known}")
     main, companions = _find_main(paths, form)
-    with memory.report_shortage(main):
+    with memory.report_shortage(main), _overflow_quietly():
         return form.read_jobs(main, companions)
 
 
@@ -159,6 +161,11 @@ def _find_main(paths: Sequence[str | Path], form: Format) -> tuple[Path, list[Pa
 def read(path: str | Path) -> Tasks:
     """Read the tasks of a file of any known format."""
     return read_all([path]).tasks
+
+
+def _overflow_quietly() -> np.errstate:
+    """Let numbers beyond all measure become infinite without a warning: the checks refuse them and name the line."""
+    return np.errstate(over="ignore", divide="ignore", invalid="ignore")
 
 
 @contextmanager
