@@ -529,6 +529,13 @@ job_orders = Registry(
                 "learnt run times, in the order that was best so far",
                 False,
             ),
+            (
+                "max_min_fairness",
+                "gavel:MaxMinFairness",
+                "Gavel: the worst off as fast as can be, in rounds (LP)",
+                False,
+            ),
+            ("min_makespan", "gavel:MinMakespan", "Gavel: the last to end as soon as can be, in rounds (LP)", False),
             ("edf", "job_orders:EarliestDeadline", "earliest deadline first", False),
             ("fair_share", "job_orders:FairShare", "whose user was charged least, over the weight", False),
         )

@@ -44,7 +44,12 @@ class LearntOrder(JobOrder):
     keeps_head = False
     learns = True
 
-    def __init__(self, trees: Annotated[int, "trees of the forest"] = 50) -> None:
+    def __init__(
+        self,
+        trees: Annotated[int, "trees of the forest"] = 50,
+        checkpoint: Annotated[float, "as for every order"] = np.inf,
+    ) -> None:
+        super().__init__(checkpoint)
         if isinstance(trees, bool) or not isinstance(trees, int) or trees < 1:
             raise InputError(f"hybrid_ml: trees is {trees!r}, expected a whole number above 0")
         self._trees = trees
@@ -103,6 +108,7 @@ class _Ordered(JobOrder):
     """A candidate with the estimates of a learner."""
 
     def __init__(self, order: JobOrder, learner: LearntOrder) -> None:
+        super().__init__()
         self._order, self._learner = order, learner
 
     def keys(self, jobs: Jobs) -> Keys:
