@@ -26,7 +26,7 @@ def draw_batch(seed: int, count: int = 40, processors: int = 16) -> tuple[Jobs, 
     return jobs, Machines.pool(processors)
 
 
-SPEEDS = ({}, {"T4": 0.5}, {"T4": 0.4, "V100": 1.0, "A10": 1.5})
+SPEEDS: tuple[dict[str, float], ...] = ({}, {"T4": 0.5}, {"T4": 0.4, "V100": 1.0, "A10": 1.5})
 
 
 def draw_pods(seed: int, count: int = 40, *, speeds: bool = False) -> tuple[Jobs, Machines]:

@@ -530,6 +530,12 @@ job_orders = Registry(
                 False,
             ),
             (
+                "attention_agent",
+                "job_learner:AttentionOrder",
+                "hybrid_ml's order, shifted by attention over the latest arrivals",
+                False,
+            ),
+            (
                 "max_min_fairness",
                 "gavel:MaxMinFairness",
                 "Gavel: the worst off as fast as can be, in rounds (LP)",

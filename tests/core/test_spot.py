@@ -20,7 +20,10 @@ Seeds = st.integers(0, 10_000)
 
 
 def run(jobs: Jobs, machines: Machines, order: str, departures: Departures, backfill: str = "none") -> Schedule:
-    return registry.job_orders.create(order).run(jobs, machines, backfill, departures=departures, interpreted=True)
+    found: Schedule = registry.job_orders.create(order).run(
+        jobs, machines, backfill, departures=departures, interpreted=True
+    )
+    return found
 
 
 def ask(order: str, cost: float) -> str:

@@ -31,7 +31,8 @@ def demand(
 
 
 def run(jobs: Jobs, machines: Machines, order: str) -> Schedule:
-    return registry.job_orders.create(order).run(jobs, machines, interpreted=True)
+    found: Schedule = registry.job_orders.create(order).run(jobs, machines, interpreted=True)
+    return found
 
 
 def test_time_is_shared_so_that_the_slowest_is_as_fast_as_can_be() -> None:

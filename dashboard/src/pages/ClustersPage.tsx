@@ -9,7 +9,7 @@ import { CommandLine } from '@/components/CommandLine';
 import { Field, INPUT_CLASS, Select } from '@/components/controls';
 import { FactList, PageHeader, Panel } from '@/components/Panel';
 import { setQuery, useRouter } from '@/state/router';
-import { formatNumber, formatPercent, formatRatio, formatSeconds, humanize, pluralize } from '@/utils/format';
+import { formatNumber, formatPercent, formatSeconds, humanize, pluralize } from '@/utils/format';
 import { describeWidth, type ClusterRun } from './clusters/lanes';
 import { NodeLanes } from './clusters/NodeLanes';
 
@@ -90,7 +90,7 @@ function RunView({ run, choice }: { run: ClusterRun; choice: Choice }) {
   const [picked, pick] = useState<number | null>(null);
   const { measures } = run;
   const facts: [string, string][] = [
-    ['Mean bounded slowdown', formatRatio(measures.bounded_slowdown)],
+    ['Mean bounded slowdown', `${formatNumber(measures.bounded_slowdown)} ×`],
     ['Mean waiting', formatSeconds(measures.mean_waiting)],
     ['In use', formatPercent(measures.utilisation)],
     ['Makespan / bound', formatNumber(measures.makespan_over_bound)],

@@ -116,7 +116,10 @@ class _Rounds:
         self.start, self.finish = np.full(count, np.nan), np.full(count, np.nan)
         self.status = find_rejected(jobs, machines).astype(np.uint8) * np.uint8(REJECTED)
         self.rule = rule
-        self.serve, self.numbers = (serve_round, rule) if interpreted else compile_loop(serve_round, {}, rule)
+        self.serve: Any = serve_round
+        self.numbers: Any = rule
+        if not interpreted:
+            self.serve, self.numbers = compile_loop(serve_round, {}, rule)
 
     def run(self) -> Schedule:
         """Go from round to round until all have ended, or nothing will ever change."""

@@ -86,18 +86,16 @@ def build_departures(lines: list[tuple[float, int, int]], notice: float = 0.0) -
     lines = sorted(lines, key=lambda line: line[0])
     columns = np.array(lines, np.float64).reshape(-1, 3).T
     number = np.zeros(1, np.int64)
-    return Departures(
-        columns[0].copy(), *(each.astype(np.int64) for each in columns[1:]), np.full(len(lines), notice), number
-    )
+    node, kind = columns[1].astype(np.int64), columns[2].astype(np.int64)
+    return Departures(columns[0].copy(), node, kind, np.full(len(lines), notice), number)
 
 
 def build_stints(count: int, room: int) -> Stints:
     """Return room for so many lines of so many jobs."""
-    return Stints(
-        *(np.empty(room, np.int64) for _ in range(3)),
-        *(np.empty(room), np.empty(room), np.zeros(1, np.int64)),
-        *(np.full(count, np.nan), np.zeros(count, np.int64), np.zeros(count), np.zeros(count)),
-    )
+    whole, times = np.empty((3, room), np.int64), np.empty((2, room))
+    seconds, often = np.zeros((2, count)), np.zeros(count, np.int64)
+    kept = np.zeros(1, np.int64), np.full(count, np.nan), often
+    return Stints(whole[0], whole[1], whole[2], times[0], times[1], *kept, seconds[0], seconds[1])
 
 
 @no_inline

@@ -133,9 +133,11 @@ class JobStudy:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> JobStudy:
         """Return the study that plain data describes; its files are read again."""
-        given = {name: tuple(value) if isinstance(value, list) else value for name, value in data.items()}
-        spot = None if given.get("spot") is None else Spot(**given["spot"])
-        return cls.read(**{**given, "spot": spot})
+        given: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in data.items()
+        }
+        spot: dict[str, float] | None = given["spot"]
+        return cls.read(**{**given, "spot": None if spot is None else Spot(**spot)})
 
     def __post_init__(self) -> None:
         for each in self.orders:
@@ -378,7 +380,10 @@ def _run_window(study: JobStudy, case: Case) -> JobOutcome:
 def _run_policy(study: JobStudy, case: Case, order: Any, backfill: str, fit: FitRule) -> Schedule:
     if order.learns:
         order.learn(case.past, case.machines, backfill)
-    return order.run(case.jobs, case.machines, backfill, fit, keep_head=study.keep_head, departures=case.departures)
+    found: Schedule = order.run(
+        case.jobs, case.machines, backfill, fit, keep_head=study.keep_head, departures=case.departures
+    )
+    return found
 
 
 def save_jobs(result: JobResult, directory: str | Path, command: Sequence[str]) -> None:

@@ -375,7 +375,7 @@ def _run_wide(job: _Job) -> InstanceRow | Score:
     [(_, schedule)] = schedule_window(study, case)
     seconds, figures = time.perf_counter() - begin, measure_jobs(schedule)
     names = ("makespan", "mean_turnaround", "rejected", "bounded_slowdown")
-    own = {name: figures[name] for name in names}
+    own: dict[str, Any] = {name: figures[name] for name in names}
     return Score(instance.name, job.policy, job.seed, seconds=seconds, split=0.0, **own)
 
 

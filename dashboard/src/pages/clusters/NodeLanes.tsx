@@ -22,7 +22,7 @@ export function NodeLanes({ run, picked, pick }: { run: ClusterRun; picked: numb
   const [box, size] = useSize();
   const lanes = useMemo(() => buildNodeLanes(run), [run]);
   const width = Math.max(size.width, 320);
-  const axis = linearAxis(run.begin, run.end, width / 130, timeUnit(run.end - run.begin));
+  const axis = linearAxis(run.begin, run.end, width / 130, timeUnit((run.end - run.begin) / 4));
   const x = makeScale([run.begin, axis.range[1]], [NAMES, width - 8]);
   const tops = layOut(lanes);
   const height = tops.at(-1)! + AXIS;

@@ -1,5 +1,6 @@
 /** Lays out who held what: every GPU of a node is a strip, and jobs without GPU share a strip of its cores. */
 import type { Schemas } from '@/api/client';
+import { pluralize } from '@/utils/format';
 
 export type ClusterRun = Schemas['ClusterRun'];
 export type ClusterJob = Schemas['ClusterJob'];
@@ -71,13 +72,13 @@ export function buildNodeLanes({ nodes, jobs, stints }: Pick<ClusterRun, 'nodes'
     const strips = Array.from({ length: node.gpus }, (_, gpu) => strip(gpu));
     const cores = strip(null);
     if (!node.gpus || cores.pieces.length) strips.push(cores);
-    return { node: number, name: node.gpus ? `${number + 1} · ${node.model}` : String(number + 1), strips };
+    return { node: number, name: node.gpus ? `${number + 1} · ${node.model}` : nodes.length > 1 ? String(number + 1) : `${node.cores} cores`, strips };
   });
 }
 
 /** What a job asks for, in words. */
 export function describeWidth({ gpus, gpu_share, cores }: Pick<ClusterJob, 'gpus' | 'gpu_share' | 'cores'>): string {
-  if (!gpus) return `${cores.toLocaleString('en-US')} cores`;
+  if (!gpus) return pluralize(cores, 'core');
   if (gpu_share < 1) return `${Math.round(gpu_share * 100)} % of a GPU`;
   return gpus === 1 ? '1 GPU' : `${gpus} GPUs at once`;
 }
