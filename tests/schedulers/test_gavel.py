@@ -10,13 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybrid_scheduler import registry
+from hybrid_scheduler.bounds.time_shares import share_evenly
 from hybrid_scheduler.core.job_metrics import measure_jobs
 from hybrid_scheduler.core.jobs import Jobs
 from hybrid_scheduler.core.machines import Machines
 from hybrid_scheduler.core.rounds import Demand
 from hybrid_scheduler.core.schedule import Schedule
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.schedulers.gavel import MaxMinFairness, MinMakespan, share_evenly
+from hybrid_scheduler.schedulers.gavel import MaxMinFairness, MinMakespan
 from hybrid_scheduler.workloads.job_presets import draw_jobs
 from job_checks import check_stints, check_work, draw_batch, draw_pods
 

@@ -128,7 +128,8 @@ def simulate_jobs(
         if now == np.inf:
             return passes
         end_jobs(now, requests, nodes, entries, queue, out, stints)
-        move_nodes(now, keys, requests, nodes, entries, queue, out, rules, departures, stints)
+        if departures.seen[0] < len(departures.moment):
+            move_nodes(now, keys, requests, nodes, entries, queue, out, rules, departures, stints)
         while step < count and requests.arrival[step] <= now:
             if out.status[step] == WAITING:
                 if rules.waits:
@@ -227,7 +228,7 @@ def end_jobs(
         out.status[row] = DONE
 
 
-@no_inline
+@jitable
 def stop(
     row: int,
     excess: float,

@@ -137,7 +137,7 @@ def count_usable(row: int, node: int, requests: Requests, nodes: Nodes) -> int:
     return usable
 
 
-@no_inline
+@jitable
 def find_pace(row: int, requests: Requests, entries: Entries, nodes: Nodes) -> float:
     """Return how fast a job runs on what its entries name: as on the slowest of its GPUs."""
     if len(requests.speed) == 0 or requests.gpus[row] == 0:
