@@ -80,7 +80,7 @@ def test_spot_nodes_leave_and_what_is_saved_ends_sooner() -> None:
     reached = {name: each["mean_turnaround"]["mean"] for name, each in json.loads(done.out)["policies"].items()}
     assert reached["fcfs:checkpoint=30"] < reached["fcfs"]
     told = hms("jobs", *words, "-s", "fcfs:checkpoint=30").out
-    assert "50% of the nodes leave after 6000 s with 120 s notice, and are back after 1800 s (means)" in told
+    assert "50% of the nodes are spot: stay 6000 s, away 1800 s (means), notice 120 s" in told
     refused(hms("jobs", "training_jobs", "--spot", "2"), "share of spot nodes is 2")
 
 

@@ -253,10 +253,8 @@ class JobResult:
         windows = format_count(len(self.outcomes), noun)
         lines = [f"{self.study.name}: {windows} of {format_count(self.jobs, 'job')} on {self.machines}, simulated"]
         if (spot := self.study.spot) is not None:
-            lines.append(
-                f"{spot.share:.0%} of the nodes leave after {spot.stay:g} s with {spot.notice:g} s notice, "
-                f"and are back after {spot.away:g} s (means)"
-            )
+            means = f"{spot.stay:g} s, away {spot.away:g} s (means)"
+            lines.append(f"{spot.share:.0%} of the nodes are spot: stay {means}, notice {spot.notice:g} s")
         checked = "checked independently" if all(each.verified for each in self.outcomes) else "NOT VERIFIED"
         priced = [name for name, price in self.outcomes[0].bound.prices.items() if price]
         proof = f"{priced[0]} priced" if len(priced) == 1 else f"{len(priced)} prices" if priced else "one long job"
