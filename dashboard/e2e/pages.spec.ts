@@ -5,6 +5,7 @@ import { expect, settled, shot, test } from './server';
 const PAGES = [
   ['race', '/', 'Global comparison'],
   ['experiments', '/experiments', 'Experiments'],
+  ['clusters', '/clusters', 'Nodes over time'],
   ['workloads', '/workloads', 'Workloads'],
   ['models', '/models', 'Models'],
   ['tour', '/tour', 'A kitchen at noon'],
@@ -48,7 +49,7 @@ for (const [name, path, text] of PAGES) {
 
 test('every page can be reached by keyboard alone', async ({ page }) => {
   await page.goto('/');
-  for (const name of ['Experiments', 'Workloads', 'Models', 'Tour']) {
+  for (const name of ['Experiments', 'Clusters', 'Workloads', 'Models', 'Tour']) {
     const link = page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name });
     await link.focus();
     await page.keyboard.press('Enter');

@@ -518,7 +518,7 @@ job_orders = Registry(
         for name, target, summary, featured in (
             ("fcfs", "job_orders:FirstCome", "first come, first served", True),
             ("sjf", "job_orders:ShortestJob", "shortest requested time first", True),
-            ("f1", "job_orders:F1", "log10(requested) · width + 870 · log10(arrival), smallest first", True),
+            ("f1", "job_orders:F1", "smallest log10(requested) · width + 870 · log10(arrival)", True),
             ("saf", "job_orders:SmallestArea", "smallest requested time · width first", False),
             ("wfp3", "job_orders:Wfp3", "(waiting / requested)³ · width, largest first", True),
             ("unicep", "job_orders:Unicep", "waiting / (log2(width) · requested), largest first", True),
@@ -529,6 +529,19 @@ job_orders = Registry(
                 "learnt run times, in the order that was best so far",
                 False,
             ),
+            (
+                "attention_agent",
+                "job_learner:AttentionOrder",
+                "hybrid_ml's order, shifted by attention to what came last",
+                False,
+            ),
+            (
+                "max_min_fairness",
+                "gavel:MaxMinFairness",
+                "Gavel: the worst off as fast as can be, in rounds (LP)",
+                False,
+            ),
+            ("min_makespan", "gavel:MinMakespan", "Gavel: the last to end as soon as can be, in rounds (LP)", False),
             ("edf", "job_orders:EarliestDeadline", "earliest deadline first", False),
             ("fair_share", "job_orders:FairShare", "whose user was charged least, over the weight", False),
         )

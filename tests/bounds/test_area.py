@@ -18,9 +18,9 @@ from job_checks import draw_batch, draw_pods
 
 
 @settings(max_examples=25, deadline=None)
-@given(seed=st.integers(0, 10_000), pods=st.booleans())
-def test_no_schedule_ends_before_the_bound_and_the_certificate_holds(seed: int, pods: bool) -> None:
-    jobs, machines = (draw_pods if pods else draw_batch)(seed)
+@given(seed=st.integers(0, 10_000), kind=st.sampled_from(["batch", "pods", "speeds"]))
+def test_no_schedule_ends_before_the_bound_and_the_certificate_holds(seed: int, kind: str) -> None:
+    jobs, machines = draw_batch(seed) if kind == "batch" else draw_pods(seed, speeds=kind == "speeds")
     bound = area_bound(jobs, machines)
     assert verify_area_bound(bound, jobs, machines)
     order = registry.job_orders.create("sjf")
@@ -41,6 +41,14 @@ def test_jobs_that_accept_two_models_share_one_price_of_both() -> None:
     bound = area_bound(jobs, machines)
     assert bound.end == pytest.approx(20)
     assert bound.prices["gpu A10"] == pytest.approx(bound.prices["gpu T4"])
+
+
+def test_work_is_priced_where_it_is_cheapest_for_as_long_as_it_runs_there() -> None:
+    machines = Machines.build([100_000] * 2, gpus=[1, 1], model=("T4", "V100"))
+    jobs = Jobs.build(seconds=[10] * 6, cpu_milli=[1] * 6, gpus=[1] * 6, accepts=[{"T4": 0.5, "V100": 1.0}] * 6)
+    assert area_bound(jobs, machines).end == pytest.approx(40)  # 60 s of work, 1.5 a second
+    alone = area_bound(jobs.select(slice(0, 1)), machines.select(np.array([True, False])))
+    assert (alone.end, alone.row) == (20, 0)
 
 
 def test_a_long_job_bounds_what_little_work_does_not() -> None:

@@ -53,6 +53,37 @@ def test_a_picture_shows_the_first_window_and_not_a_filling() -> None:
     refused(hms("jobs", "pods.csv", "nodes.csv", "--fill", "1.1", "--plot", "p.png"), "with --fill nobody waits")
 
 
+def test_a_kept_run_is_reported_and_drawn() -> None:
+    words = ("jobs", "log.swf", "-s", "fcfs,sjf", "--backfill", "easy", "--windows", "3", "-n", "20", "--out", "kept")
+    assert hms(*words).out.endswith("wrote kept\n")
+    done = hms("report", "kept", "--format", "html")
+    assert done.code == 0, done.err
+    page = Path("kept/report.html").read_text(encoding="utf-8")
+    for each in (
+        "log.swf on a shared cluster",
+        "Every measure.",
+        "How many jobs wait",
+        "sjf+easy",
+        "--windows 3",
+    ):
+        assert each in page
+    drawn = hms("plot", "kept", "--figure", "fairness", "-o", "fairness.png")
+    assert (drawn.code, drawn.out) == (0, "wrote fairness.png\n"), drawn.err
+    Path("log.swf").write_text(LOG.replace("41", "42"), encoding="utf-8")
+    refused(hms("report", "kept", "-o", "again.html"), "log.swf is not the file that was run")
+
+
+def test_spot_nodes_leave_and_what_is_saved_ends_sooner() -> None:
+    words = ("training_jobs", "-n", "60", "--seeds", "1", "--backfill", "none", "--spot", "0.5", "--stay", "6000")
+    done = hms("jobs", *words, "-s", "fcfs,fcfs:checkpoint=30,max_min_fairness", "--json")
+    assert done.code == 0, done.err
+    reached = {name: each["mean_turnaround"]["mean"] for name, each in json.loads(done.out)["policies"].items()}
+    assert reached["fcfs:checkpoint=30"] < reached["fcfs"]
+    told = hms("jobs", *words, "-s", "fcfs:checkpoint=30").out
+    assert "50% of the nodes are spot: stay 6000 s, away 1800 s (means), notice 120 s" in told
+    refused(hms("jobs", "training_jobs", "--spot", "2"), "share of spot nodes is 2")
+
+
 def test_json_has_intervals_values_bounds_and_users() -> None:
     document = json.loads(hms("jobs", "log.swf", "-s", "f1", "--backfill", "easy", "--json").out)
     assert document["policies"]["f1+easy"]["bounded_slowdown"]["values"][0] >= 1
@@ -100,7 +131,8 @@ def test_gavels_scale_factor_is_a_gang_of_the_fastest_gpus(tmp_path: Path) -> No
     found = read_jobs(gavel_file(tmp_path))
     assert found.jobs.gpus.tolist() == [1, 1, 4]
     assert found.jobs.seconds.tolist() == [100, 100, 1]
-    assert found.jobs.model_names == ("v100",)
+    assert found.jobs.models.all(), "each names the types that run it"
+    assert found.jobs.speed.max(axis=1).tolist() == [1, 1, 1], "its seconds are those on the fastest"
     assert found.machines is not None
     assert found.machines.total_gpus == 72
 
@@ -115,12 +147,13 @@ def test_inspect_says_how_wide_jobs_are() -> None:
 def test_our_own_table_of_jobs_is_read_as_it_was_written() -> None:
     jobs = Jobs.build(
         seconds=[1.5, 3], arrival=[0, 2], requested=[9, 3], cpu_milli=[500, 2000], gpus=[1, 2], gpu_milli=[250, 1000],
-        accepts=[["T4", "A10"], []], span=[False, True], deadline=[8, float("inf")], user=[3, 4], weight=[1, 2],
+        accepts=[{"T4": 0.4, "A10": 1.0}, []], span=[False, True], deadline=[8, float("inf")], user=[3, 4],
+        weight=[1, 2],
     )  # fmt: skip
     for path in ("jobs.csv", "jobs.parquet"):
         job_table.write(jobs, path)
         again = read_jobs([path]).jobs
-        for name in (*job_table.NUMBERS, "models"):
+        for name in (*job_table.NUMBERS, "models", "speed"):
             assert getattr(again, name).tolist() == getattr(jobs, name).tolist(), name
     assert hms("jobs", "jobs.csv", "--gpus", "4", "-s", "fcfs", "--backfill", "none").code == 0
 

@@ -16,7 +16,7 @@ from hybrid_scheduler.core.machines import Machines
 from hybrid_scheduler.core.preemption import schedule_by_service
 from hybrid_scheduler.core.schedule import schedule_jobs
 from hybrid_scheduler.errors import InputError
-from job_checks import draw_batch, draw_pods
+from job_checks import check_stints, check_work, draw_batch, draw_pods
 
 
 @settings(max_examples=30, deadline=None)
@@ -26,10 +26,14 @@ def test_interrupted_work_is_neither_lost_nor_done_twice(seed: int, pods: bool, 
     found = schedule_by_service(jobs, machines, thresholds=(20.0, 90.0), cost=cost, interpreted=True)
     ran = found.ran
     assert np.array_equal(ran, ~found.rejected)
-    assert np.allclose(found.served[ran], (jobs.seconds + cost * found.interruptions)[ran])
+    if cost:
+        check_work(found, cost)
+    else:
+        assert np.allclose(found.served[ran], jobs.seconds[ran])
     assert np.all((found.finish - found.start)[ran] >= found.served[ran] - 1e-6)
     assert np.array_equal(found.free.cpu, machines.cpu_milli), "all was given back"
     assert np.all(found.free.gpu == 1000)
+    check_stints(found)
 
 
 def test_a_short_job_interrupts_a_long_one_that_has_had_enough() -> None:

@@ -14,7 +14,7 @@ from hybrid_scheduler.core.jobs import Jobs
 from hybrid_scheduler.core.machines import WHOLE, Machines
 from hybrid_scheduler.core.schedule import Schedule, schedule_jobs
 from hybrid_scheduler.errors import InputError, SchedulerError
-from job_checks import check_jobs, draw_batch, draw_pods, schedule_easy
+from job_checks import check_jobs, check_stints, draw_batch, draw_pods, schedule_easy
 
 ORDERS = sorted(name for name in registry.job_orders.table if not registry.job_orders.create(name).preempts)
 FITS = sorted(registry.fits.table)
@@ -29,14 +29,19 @@ def interpret(jobs: Jobs, machines: Machines, order: str, backfill: str = "none"
 
 @settings(max_examples=25, deadline=None)
 @given(
-    seed=Seeds, order=st.sampled_from(ORDERS), fit=st.sampled_from(FITS), backfill=st.sampled_from(["none", "easy"])
+    seed=Seeds,
+    order=st.sampled_from(ORDERS),
+    fit=st.sampled_from(FITS),
+    backfill=st.sampled_from(["none", "easy"]),
+    speeds=st.booleans(),
 )
 def test_pods_hold_what_they_asked_for_and_nothing_is_given_away_twice(
-    seed: int, order: str, fit: str, backfill: str
+    seed: int, order: str, fit: str, backfill: str, speeds: bool
 ) -> None:
-    jobs, machines = draw_pods(seed)
+    jobs, machines = draw_pods(seed, speeds=speeds)
     schedule = interpret(jobs, machines, order, backfill, fit)
     check_jobs(schedule)
+    check_stints(schedule)
     assert np.array_equal(schedule.ran, ~schedule.rejected), "whatever fits runs at last"
 
 
@@ -49,9 +54,10 @@ def test_rigid_jobs_hold_their_width_and_all_run(seed: int, order: str, backfill
 
 
 @settings(max_examples=30, deadline=None)
-@given(seed=Seeds, pods=st.booleans(), order=st.sampled_from(ORDERS))
-def test_backfilling_never_delays_the_reservation_of_the_head(seed: int, pods: bool, order: str) -> None:
-    schedule = interpret(*(draw_pods if pods else draw_batch)(seed), order, "easy")
+@given(seed=Seeds, kind=st.sampled_from(["batch", "pods", "speeds"]), order=st.sampled_from(ORDERS))
+def test_backfilling_never_delays_the_reservation_of_the_head(seed: int, kind: str, order: str) -> None:
+    drawn = draw_batch(seed) if kind == "batch" else draw_pods(seed, speeds=kind == "speeds")
+    schedule = interpret(*drawn, order, "easy")
     promised = np.isfinite(schedule.reserved)
     assert np.all(schedule.start[promised] <= schedule.reserved[promised])
 
@@ -128,6 +134,13 @@ def test_a_gang_spans_nodes_only_if_it_may() -> None:
     assert sorted(schedule.entries.node[3:6].tolist()) == [0, 0, 1]
 
 
+def test_a_job_runs_as_fast_as_on_the_slowest_of_its_gpus() -> None:
+    machines = Machines.build([4000, 4000], gpus=[1, 1], model=("T4", "V100"))
+    speeds = {"V100": 1.0, "T4": 0.25}
+    jobs = Jobs.build(seconds=[5, 5], arrival=[0, 100], gpus=[2, 1], span=[True, False], accepts=[speeds] * 2)
+    assert interpret(jobs, machines, "fcfs", fit="first").finish.tolist() == [20, 120]
+
+
 def test_two_shares_meet_on_one_gpu_and_a_third_that_does_not_fit_waits() -> None:
     machines = Machines.build([9000], gpus=[1], model=("T4",))
     jobs = Jobs.build(seconds=[5, 5, 5], cpu_milli=[1000] * 3, gpus=[1] * 3, gpu_milli=[600, 400, 100])
@@ -169,6 +182,7 @@ def test_users_that_ask_for_less_than_they_need_are_not_interrupted() -> None:
         ({"weight": [0.0]}, "a number above 0"),
         ({"arrival": [0.0, 1.0]}, "one value a job"),
         ({"accepts": []}, "give them for each"),
+        ({"accepts": [{"T4": 0.0}], "gpus": [1]}, "speed is 0, expected a number above 0"),
     ],
 )
 def test_bad_jobs_are_refused_in_one_line(change: dict[str, list[float]], says: str) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from functools import cache
 
-from hybrid_scheduler.reports.data import ExperimentData, RunData
+from hybrid_scheduler.reports.data import ExperimentData, JobsData, RunData
 from hybrid_scheduler.studies.compare import Comparison, Result, compare
 from hybrid_scheduler.studies.experiments import ExperimentResult
+from hybrid_scheduler.studies.jobs import JobStudy, run_jobs
 from hybrid_scheduler.studies.results import describe_environment
 from hybrid_scheduler.workloads.source import Source
 
@@ -43,6 +44,16 @@ def build_experiment_data(name: str) -> ExperimentData:
                 experiment.add(series, x, seed, **dict.fromkeys(measures, value))
     manifest = {"version": "0.1.0", "command": ["hms", "experiment", name], "sha256": {}, "cluster": "1 node"}
     return ExperimentData(experiment, manifest)
+
+
+@cache
+def build_jobs_data() -> JobsData:
+    """Return a small run of wide jobs, one of its policies with interruptions."""
+    study = JobStudy.read(
+        ["training_jobs"], orders=("fcfs", "las"), backfilling=("easy",), window_jobs=60, seeds=(0, 1)
+    )
+    manifest = {"version": "0.1.0", "command": ["hms", "jobs", "training_jobs"], "sha256": {}}
+    return JobsData(run_jobs(study), manifest)
 
 
 EXPERIMENTS: dict[str, tuple[tuple[str, ...], str, tuple[float | str, ...]]] = {

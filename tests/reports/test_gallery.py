@@ -14,15 +14,18 @@ from hybrid_scheduler.errors import InputError, UnknownNameError
 from hybrid_scheduler.reports import gallery
 from hybrid_scheduler.reports.comparison_report import format_caption
 from hybrid_scheduler.reports.data import ReportData
-from reports.sample_runs import EXPERIMENTS, build_experiment_data, build_run_data
+from reports.sample_runs import EXPERIMENTS, build_experiment_data, build_jobs_data, build_run_data
 
 CASES = [
     *(("run", each.name) for each in gallery.list_suitable(build_run_data())),
+    *(("jobs", each.name) for each in gallery.list_figures() if each.needs == "jobs"),
     *((name, each.name) for name in EXPERIMENTS for each in gallery.list_suitable(build_experiment_data(name))),
 ]
 
 
 def build_data(where: str) -> ReportData:
+    if where == "jobs":
+        return build_jobs_data()
     return build_run_data() if where == "run" else build_experiment_data(where)
 
 

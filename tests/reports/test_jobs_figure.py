@@ -7,6 +7,7 @@ from hybrid_scheduler.core.jobs import Jobs
 from hybrid_scheduler.core.machines import Machines
 from hybrid_scheduler.core.schedule import Schedule, schedule_jobs
 from hybrid_scheduler.reports.figures.jobs import group_by_width, plot_jobs, trace_load
+from hybrid_scheduler.studies.jobs import Window
 
 
 def run() -> Schedule:
@@ -31,5 +32,5 @@ def test_slowdown_is_averaged_over_jobs_of_similar_width() -> None:
 
 
 def test_a_figure_has_a_curve_for_each_policy_in_every_panel() -> None:
-    figure = plot_jobs({"fcfs": run(), "again": run()}).figure
+    figure = plot_jobs(Window("twice", {"fcfs": run(), "again": run()}, 10.0)).figure
     assert [len(panel.lines) for panel in figure.axes] == [2, 2, 2, 2]

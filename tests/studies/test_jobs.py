@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from hybrid_scheduler.core.machines import WHOLE
+from hybrid_scheduler import registry
+from hybrid_scheduler.core.job_metrics import measure_jobs
+from hybrid_scheduler.core.machines import WHOLE, Machines
 from hybrid_scheduler.studies.jobs import JobStudy, draw_pods, fill_machines, run_jobs
 from hybrid_scheduler.workloads.formats.reader import read_jobs
 from hybrid_scheduler.workloads.job_presets import JOB_PRESETS, draw_jobs
@@ -68,6 +72,41 @@ def test_the_learner_sees_through_estimates_that_are_too_long() -> None:
     assert list(study.policies) == ["sjf+easy", "hybrid_ml+easy", "las"]
     slowdown = {policy: result.interval(policy, "bounded_slowdown").mean for policy in study.policies}
     assert slowdown["hybrid_ml+easy"] < slowdown["sjf+easy"]
+
+
+def test_attention_begins_as_the_learnt_order_and_is_kept_only_where_it_helped() -> None:
+    past, machines = draw_jobs("cluster_batch", 1, 3000)
+    jobs = draw_jobs("cluster_batch", 2, 400)[0]
+    orders = {name: registry.job_orders.create(name) for name in ("hybrid_ml", "attention_agent:generations=0")}
+    for order in orders.values():
+        order.learn(past, machines, "easy")
+    one, other = (order.run(jobs, machines, "easy").start for order in orders.values())
+    assert np.array_equal(one, other)
+    agents = [registry.job_orders.create("attention_agent:generations=3:trees=10") for _ in range(2)]
+    for agent in agents:
+        agent.learn(past, machines, "easy")
+    assert np.array_equal(agents[0].weights, agents[1].weights), "the same past teaches the same"
+    newest = past.select(slice(-1024, None))
+    evolved = measure_jobs(agents[0].run(newest, machines, "easy"))["bounded_slowdown"]
+    agents[0].weights[:] = 0.0
+    assert evolved <= measure_jobs(agents[0].run(newest, machines, "easy"))["bounded_slowdown"]
+
+
+@pytest.mark.parametrize("load", [0.7, 1.0])
+def test_the_learner_is_no_worse_than_sjf_and_f1_on_logs_of_other_machines(load: float) -> None:
+    drawn, _ = draw_jobs("cluster_batch", 11, 6000)
+    narrow = np.minimum(drawn.cpu_milli, 64 * WHOLE)
+    jobs = replace(
+        drawn,
+        cpu_milli=narrow,
+        arrival=drawn.arrival * (0.8 / load) * (narrow.sum() / 64) / (drawn.cpu_milli.sum() / 256),
+    )
+    study = JobStudy(
+        "other", jobs, Machines.pool(64), ("sjf", "f1", "hybrid_ml"), ("easy",), windows=5, window_jobs=1024
+    )
+    result = run_jobs(study)
+    reached = {policy: result.interval(policy, "bounded_slowdown").mean for policy in study.policies}
+    assert reached["hybrid_ml+easy"] <= min(reached["sjf+easy"], reached["f1+easy"])
 
 
 @pytest.mark.parametrize("name", JOB_PRESETS)

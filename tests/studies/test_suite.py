@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from hybrid_scheduler.core.tasks import Tasks
-from hybrid_scheduler.errors import InputError
+from hybrid_scheduler.errors import InputError, SchedulerError
 from hybrid_scheduler.studies.scoreboard import (
     BEST_KNOWN,
     WHOLE_BOUND,
     write_csv,
+    write_markdown,
 )
 from hybrid_scheduler.studies.suite import (
     REFERENCES,
@@ -112,6 +113,34 @@ def test_the_scoreboard_holds_makespans_against_best_known_values_and_bounds(fol
     assert [(row["instance"], row["policy"]) for row in rows] == [
         (line.instance, policy) for line in board.instances for policy in ("eft", "round_robin")
     ]
+
+
+def test_wide_jobs_have_a_scoreboard_of_their_own(folder: Path, tmp_path: Path) -> None:
+    log = tmp_path / "logs" / "log.swf"
+    log.parent.mkdir()
+    lines = [
+        f"{n} {9 * n} -1 {30 + n} {1 + n % 4} -1 -1 {1 + n % 4} 60 -1 1 1 1 -1 -1 -1 -1 -1" for n in range(1, 20)
+    ]
+    log.write_text("; MaxProcs: 4\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    csv_format.write(batch([1.0], [1.0]), log.parent / "tasks.csv")
+    found = find_instances(["cluster_batch", str(log.parent)], {}, wide=True)
+    assert list(found.ignored) == ["tasks.csv"]
+    assert "jobs need seconds and cpu_milli or gpus" in found.ignored["tasks.csv"]
+    board = run_suite(Suite(tuple(found.instances), ("fcfs", "sjf+easy"), processes=2))
+    assert [row.instance for row in board.instances] == ["cluster_batch", "log.swf"]
+    for row in board.instances:
+        assert board.ratio("sjf+easy", row) >= 1.0
+        assert board.mean("sjf+easy", row.instance, "bounded_slowdown") >= 1.0
+    slowdown = [board.mean(policy, "cluster_batch", "bounded_slowdown") for policy in board.policies]
+    assert slowdown[1] < slowdown[0]
+    write_markdown(board, tmp_path / "board.md", ["hms"], {})
+    page = (tmp_path / "board.md").read_text(encoding="utf-8")
+    assert "## Mean bounded slowdown" in page
+    assert "Energy" not in page, "a table without figures is left out"
+    with pytest.raises(InputError, match="give each a suite"):
+        Suite((*found.instances, *find_instances([str(folder)], {}).instances), ("fcfs",))
+    with pytest.raises(SchedulerError, match="did you mean 'sjf'"):
+        Suite(tuple(found.instances), ("sfj+easy",))
 
 
 def test_a_suite_that_was_killed_takes_over_the_cells_that_had_ended(folder: Path, tmp_path: Path) -> None:

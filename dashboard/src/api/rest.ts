@@ -1,6 +1,46 @@
 // Made by `npm run types` from the schema folder; do not edit.
 
 export interface paths {
+    "/api/clusters": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What can be simulated
+         * @description Return presets of jobs, orders of the queue, fit rules and kinds of backfilling.
+         */
+        get: operations["options_api_clusters_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/clusters/run": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Simulate a shared cluster
+         * @description Run jobs of a preset by one policy, the same every time, and return every stint on every GPU.
+         */
+        get: operations["simulated_api_clusters_run_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/compare": {
         parameters: {
             query?: never;
@@ -931,6 +971,178 @@ export interface components {
             /** @description Workloads that the live race can run on, uploaded ones as `upload:NAME`. */
             presets: string[];
             schedulers: string[];
+        };
+        /**
+         * ClusterAbsence
+         * @description A spot node that leaves and comes back.
+         */
+        ClusterAbsence: {
+            /**
+             * @description s
+             * @example 2600
+             */
+            back: number;
+            /**
+             * @description s
+             * @example 1000
+             */
+            leave: number;
+            /**
+             * @description Row of the node in `nodes`.
+             * @example 2
+             */
+            node: number;
+            /**
+             * @description From when on it takes no more jobs, s.
+             * @example 880
+             */
+            notice: number;
+        };
+        /**
+         * ClusterJob
+         * @description A job: what it asks for, and when it ran.
+         */
+        ClusterJob: {
+            /**
+             * @description s
+             * @example 120
+             */
+            arrival: number;
+            /** @example 24 */
+            cores: number;
+            /**
+             * @description s
+             * @example 3780
+             */
+            finish: number | null;
+            /**
+             * @description Part of each of its GPUs.
+             * @example 1
+             */
+            gpu_share: number;
+            /**
+             * @description GPUs that it takes at once.
+             * @example 4
+             */
+            gpus: number;
+            /**
+             * @description How often it was interrupted.
+             * @example 0
+             */
+            interruptions: number;
+            /**
+             * @description Number of the job.
+             * @example 17
+             */
+            job: number;
+            /**
+             * @description When it started first, s; null if it never ran.
+             * @example 180
+             */
+            start: number | null;
+            /** @example 3 */
+            user: number;
+        };
+        /**
+         * ClusterNode
+         * @description A node.
+         */
+        ClusterNode: {
+            /** @example 96 */
+            cores: number;
+            /** @example 8 */
+            gpus: number;
+            /**
+             * @description Model of its GPUs; empty without any.
+             * @example V100
+             */
+            model: string;
+        };
+        /**
+         * ClusterOption
+         * @description Something that can be chosen.
+         */
+        ClusterOption: {
+            /** @example sjf */
+            name: string;
+            /** @description Whether there is a queue that backfilling can pass. */
+            queue: boolean;
+            /** @example shortest requested time first */
+            summary: string;
+        };
+        /**
+         * ClusterOptions
+         * @description What can be simulated.
+         */
+        ClusterOptions: {
+            backfilling: string[];
+            fits: components["schemas"]["ClusterOption"][];
+            most_jobs: number;
+            orders: components["schemas"]["ClusterOption"][];
+            workloads: components["schemas"]["ClusterOption"][];
+        };
+        /**
+         * ClusterRun
+         * @description A simulation of a shared cluster.
+         */
+        ClusterRun: {
+            absences: components["schemas"]["ClusterAbsence"][];
+            /** @description When the first job came, s. */
+            begin: number;
+            /** @description No schedule of these jobs on nodes that stay ends before, s. */
+            bound: number;
+            /** @description When the last job ended, s. */
+            end: number;
+            jobs: components["schemas"]["ClusterJob"][];
+            /**
+             * @description Measures by name.
+             * @example {
+             *       "bounded_slowdown": 3.2
+             *     }
+             */
+            measures: {
+                [key: string]: number | null;
+            };
+            nodes: components["schemas"]["ClusterNode"][];
+            /** @example fcfs+easy */
+            policy: string;
+            stints: components["schemas"]["ClusterStint"][];
+            /**
+             * @description What was run.
+             * @example training_jobs, seed 0: 60 jobs on 16 nodes …
+             */
+            title: string;
+        };
+        /**
+         * ClusterStint
+         * @description What a job held: one line for every GPU, or for its cores if it has none.
+         */
+        ClusterStint: {
+            /**
+             * @description s
+             * @example 180
+             */
+            begin: number;
+            /**
+             * @description s
+             * @example 3780
+             */
+            end: number;
+            /**
+             * @description Number of the GPU on its node; null: cores.
+             * @example 0
+             */
+            gpu: number | null;
+            /**
+             * @description Row of the job in `jobs`.
+             * @example 17
+             */
+            job: number;
+            /**
+             * @description Row of the node in `nodes`.
+             * @example 2
+             */
+            node: number;
         };
         /**
          * Comparison
@@ -2493,6 +2705,123 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    options_api_clusters_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClusterOptions"];
+                };
+            };
+            /** @description A value that cannot be used; the message names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    simulated_api_clusters_run_get: {
+        parameters: {
+            query?: {
+                /** @description A preset of jobs. */
+                workload?: string;
+                /** @description How the queue is sorted. */
+                order?: string;
+                /** @description Who may pass the head: none or easy. */
+                backfill?: string;
+                /** @description How nodes are chosen. */
+                fit?: string;
+                /** @description How many jobs. */
+                jobs?: number;
+                seed?: number;
+                /** @description Share of the nodes that leave and return. */
+                spot?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClusterRun"];
+                };
+            };
+            /** @description A setting or name that does not exist or cannot be used; the message names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description A value that cannot be used; the message names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
     compare_api_compare_get: {
         parameters: {
             query: {

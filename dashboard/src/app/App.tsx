@@ -14,10 +14,11 @@ import { setSchedulers, useSchedulerStyles, type SchedulerEntry } from '@/theme/
 import { Header } from './Header';
 
 const ExperimentsPage = lazy(() => import('@/pages/ExperimentsPage'));
+const ClustersPage = lazy(() => import('@/pages/ClustersPage'));
 const WorkloadsPage = lazy(() => import('@/pages/WorkloadsPage'));
 const ModelsPage = lazy(() => import('@/pages/ModelsPage'));
 const TourPage = lazy(() => import('@/pages/TourPage'));
-const CONTENT = { race: RacePage, experiments: ExperimentsPage, workloads: WorkloadsPage, models: ModelsPage, tour: TourPage };
+const CONTENT = { race: RacePage, experiments: ExperimentsPage, clusters: ClustersPage, workloads: WorkloadsPage, models: ModelsPage, tour: TourPage };
 
 export function App() {
   useConnection();

@@ -1,9 +1,9 @@
 /** Pages by path, with links that can be shared: /?task=12 opens a task's audit. */
 import { create } from 'zustand';
 
-export const PAGES = ['race', 'experiments', 'workloads', 'models', 'tour'] as const;
+export const PAGES = ['race', 'experiments', 'clusters', 'workloads', 'models', 'tour'] as const;
 type Page = (typeof PAGES)[number];
-export const PAGE_TITLES: Record<Page, string> = { race: 'Live race', experiments: 'Experiments', workloads: 'Workloads', models: 'Models', tour: 'Tour' };
+export const PAGE_TITLES: Record<Page, string> = { race: 'Live race', experiments: 'Experiments', clusters: 'Clusters', workloads: 'Workloads', models: 'Models', tour: 'Tour' };
 
 export interface Route {
   page: Page;

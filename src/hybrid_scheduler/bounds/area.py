@@ -2,8 +2,8 @@
 
 For prices λ ≥ 0 of a second of each resource (thousandths of cores, MiB of memory, thousandths of the GPUs of each
 model) with Σ amount·λ = 1, jobs that arrive at or after time r need at least Σ seconds·(priced request) seconds after
-r; a job that accepts several models pays the cheapest. The prices are the certificate, as in
-`makespan.py`. No job ends before its arrival plus its seconds either.
+r; a job that accepts several models pays the cheapest, for as long as it runs there. The prices are the certificate,
+as in `makespan.py`. No job ends before its arrival plus its seconds either.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def area_bound(jobs: Jobs, machines: Machines) -> AreaBound:
     kept = np.flatnonzero(~find_rejected(jobs, machines) & np.isfinite(jobs.seconds))
     if not len(kept):
         return AreaBound(0.0, {})
-    alone = (jobs.arrival + jobs.seconds)[kept]
+    alone = (jobs.arrival + jobs.best_seconds(machines))[kept]
     best = AreaBound(float(alone.max()), {}, row=int(kept[alone.argmax()]))
     for prices in _find_prices(jobs.select(kept), machines):
         work = (jobs.seconds * price_jobs(jobs, machines, prices))[kept]
@@ -63,15 +63,14 @@ def list_amounts(machines: Machines) -> dict[str, float]:
 
 
 def price_jobs(jobs: Jobs, machines: Machines, prices: dict[str, float]) -> Floats:
-    """Return what a second of each job costs; of several models that it accepts, the cheapest."""
-    gpu = np.full(len(jobs), np.inf)
+    """Return what a second's work of each job costs; of several models that it accepts, the cheapest."""
+    cost = prices.get(CORES, 0.0) * jobs.cpu_milli + prices.get(MEMORY, 0.0) * jobs.memory_mib
+    cheapest, speed = np.full(len(jobs), np.inf), jobs.speeds_on(machines)
     accepted = jobs.accepted_models(machines)
     for bit, name in enumerate(machines.models):
-        price = prices.get(f"gpu {name}".strip(), 0.0)
-        gpu = np.where(accepted >> bit & 1, np.minimum(gpu, price), gpu)
-    held = jobs.gpus * jobs.gpu_milli
-    cost = prices.get(CORES, 0.0) * jobs.cpu_milli + prices.get(MEMORY, 0.0) * jobs.memory_mib
-    return cost + np.where(held > 0, held * np.where(np.isfinite(gpu), gpu, 0.0), 0.0)
+        price = cost + jobs.gpus * jobs.gpu_milli * prices.get(f"gpu {name}".strip(), 0.0)
+        cheapest = np.where(accepted >> bit & 1, np.minimum(cheapest, price / speed[:, bit]), cheapest)
+    return np.where((jobs.gpus > 0) & np.isfinite(cheapest), cheapest, cost)
 
 
 def _find_prices(jobs: Jobs, machines: Machines) -> list[dict[str, float]]:
@@ -83,23 +82,25 @@ def _find_prices(jobs: Jobs, machines: Machines) -> list[dict[str, float]]:
 
 
 def _solve(jobs: Jobs, machines: Machines, amounts: dict[str, float]) -> dict[str, float]:
-    """Maximise the priced work: jobs that accept the same models share the price of the cheapest of them."""
+    """Maximise the priced work: jobs of the same models and speeds share the price of the cheapest of them."""
     from scipy.optimize import linprog
 
-    names, masks = list(amounts), jobs.accepted_models(machines)
-    groups, which = np.unique(np.where(jobs.gpus > 0, masks, 0), return_inverse=True)
-    seconds = jobs.seconds / jobs.seconds.sum()
+    names, masks = list(amounts), np.where(jobs.gpus > 0, jobs.accepted_models(machines), 0)
+    kinds, which = np.unique(np.column_stack([masks, jobs.speeds_on(machines)]), axis=0, return_inverse=True)
+    groups, speed = kinds[:, 0].astype(np.int64), kinds[:, 1:]
+    seconds = jobs.best_seconds(machines) / jobs.seconds.sum()  # cores and memory are held at least that long
     gain = np.zeros(len(names) + len(groups))
     gain[names.index(CORES)] = (seconds * jobs.cpu_milli).sum()
     if MEMORY in names:
         gain[names.index(MEMORY)] = (seconds * jobs.memory_mib).sum()
-    gain[len(names) :] = np.bincount(which.ravel(), seconds * jobs.gpus * jobs.gpu_milli, len(groups))
+    work = jobs.seconds / jobs.seconds.sum() * jobs.gpus * jobs.gpu_milli
+    gain[len(names) :] = np.bincount(which.ravel(), work, len(groups))
     rows = []
     for place, mask in enumerate(groups.tolist()):
         for bit, name in enumerate(machines.models):
             if mask >> bit & 1:  # its price is at most that of every model that it accepts
                 row = np.zeros(len(gain))
-                row[len(names) + place], row[names.index(f"gpu {name}".strip())] = 1.0, -1.0
+                row[len(names) + place], row[names.index(f"gpu {name}".strip())] = speed[place, bit], -1.0
                 rows.append(row)
     gain[len(names) :][groups == 0] = 0.0
     total = np.array([*amounts.values(), *np.zeros(len(groups))])
@@ -126,8 +127,11 @@ def verify_area_bound(bound: AreaBound, jobs: Jobs, machines: Machines) -> bool:
     """Whether a certificate proves its bound, checked job by job without what computed it."""
     rejected = find_rejected(jobs, machines)
     if not bound.prices:
-        ends = [0.0] if bound.row < 0 else [float(jobs.arrival[bound.row] + jobs.seconds[bound.row])]
-        return bound.end <= ends[0] * (1 + TOLERANCE) and (bound.row < 0 or not rejected[bound.row])
+        if bound.row < 0:
+            return bound.end <= 0.0
+        fastest = max((speed for _, speed in _list_speeds(jobs, machines, bound.row)), default=1.0)
+        end = float(jobs.arrival[bound.row] + jobs.seconds[bound.row] / fastest)
+        return bound.end <= end * (1 + TOLERANCE) and not rejected[bound.row]
     if any(price < 0 for price in bound.prices.values()):
         return False
     spent = 0.0
@@ -138,11 +142,23 @@ def verify_area_bound(bound: AreaBound, jobs: Jobs, machines: Machines) -> bool:
         spent += memory * bound.prices.get(MEMORY, 0.0)
     work = 0.0
     for row in np.flatnonzero(~rejected & np.isfinite(jobs.seconds) & (jobs.arrival >= bound.since)).tolist():
-        named = [name for bit, name in enumerate(jobs.model_names) if int(jobs.models[row]) >> bit & 1]
-        usable = [name for name in machines.models if not named or name in named]
-        cheapest = min((bound.prices.get(f"gpu {name}".strip(), 0.0) for name in usable), default=0.0)
+        held = int(jobs.gpus[row]) * int(jobs.gpu_milli[row])
         cost = int(jobs.cpu_milli[row]) * bound.prices.get(CORES, 0.0) + int(jobs.memory_mib[row]) * bound.prices.get(
             MEMORY, 0.0
         )
-        work += float(jobs.seconds[row]) * (cost + int(jobs.gpus[row]) * int(jobs.gpu_milli[row]) * cheapest)
+        usable = _list_speeds(jobs, machines, row)
+        priced = ((cost + held * bound.prices.get(f"gpu {name}".strip(), 0.0)) / speed for name, speed in usable)
+        work += float(jobs.seconds[row]) * min(priced, default=cost)
     return spent <= 1 + TOLERANCE and bound.end <= (bound.since + work) * (1 + TOLERANCE)
+
+
+def _list_speeds(jobs: Jobs, machines: Machines, row: int) -> list[tuple[str, float]]:
+    """Return the models that a job can use, and how fast it runs on each; none for a job without GPUs."""
+    if not jobs.gpus[row]:
+        return []
+    named = {
+        name: float(jobs.speed[row, bit])
+        for bit, name in enumerate(jobs.model_names)
+        if int(jobs.models[row]) >> bit & 1
+    }
+    return [(name, named.get(name, 1.0)) for name in machines.models if not named or name in named]

@@ -18,6 +18,10 @@ def bench_suite(
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the scoreboard.")] = Path("scoreboard"),
     seeds: options.Seeds = "1",
     cluster: options.ClusterFile = None,
+    jobs: Annotated[
+        bool,
+        typer.Option("--jobs", help="Read files as wide jobs of shared clusters; -s names orders such as f1+easy."),
+    ] = False,
     best: Annotated[
         list[str] | None, typer.Option("--best", help="NAME=SECONDS: the best known makespan of an instance.")
     ] = None,
@@ -45,7 +49,8 @@ def bench_suite(
     )
 
     require_new(out)
-    suite_files = find_instances(places, _parse_best(best or []))
+    suite_files = find_instances(places, _parse_best(best or []), wide=jobs)
+    wide = any(each.wide for each in suite_files.instances)
     for name, reason in suite_files.ignored.items():
         if reason.startswith(f"{REFERENCES};"):
             typer.echo(f"warning: {name}: {reason}", err=True)
@@ -55,7 +60,7 @@ def bench_suite(
             raise InputError(f"{name} is {value}, expected a number above 0")
     suite = Suite(
         tuple(suite_files.instances),
-        options.parse_schedulers(schedulers),
+        options.parse_orders(schedulers) if wide else options.parse_schedulers(schedulers),
         Cluster.from_yaml(cluster) if cluster else None,
         options.parse_seeds(seeds),
         count,

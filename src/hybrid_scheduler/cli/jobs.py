@@ -13,8 +13,6 @@ from hybrid_scheduler.cli import options, output
 from hybrid_scheduler.errors import InputError
 
 if TYPE_CHECKING:
-    from hybrid_scheduler.core.jobs import Jobs
-    from hybrid_scheduler.core.machines import Machines
     from hybrid_scheduler.studies.jobs import JobResult, JobStudy, PackingResult
 
 DEFAULT_FILL_SEEDS = "10"
@@ -59,6 +57,12 @@ def jobs(
     overtake: Annotated[
         bool, typer.Option("--overtake", help="Let jobs that come later take the place of a head that waits.")
     ] = False,
+    spot: Annotated[
+        float | None, typer.Option("--spot", help="This share of the nodes leaves now and then, and comes back.")
+    ] = None,
+    stay: Annotated[float, typer.Option("--stay", help="Mean seconds until a spot node leaves.")] = 14_400.0,
+    away: Annotated[float, typer.Option("--away", help="Mean seconds until it is back.")] = 1_800.0,
+    notice: Annotated[float, typer.Option("--notice", help="Seconds that it takes no more jobs before.")] = 120.0,
     form: Annotated[str, typer.Option("--format", help="The format of the files, if it is not recognised.")] = "",
     csv: Annotated[
         Path | None, typer.Option("--csv", help="Write every measure of every window to this file.")
@@ -67,6 +71,9 @@ def jobs(
         Path | None,
         typer.Option("--plot", help="Draw use, queue, slowdown by width and user of the first window."),
     ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Keep the run in this folder, for hms report and hms plot.")
+    ] = None,
     list_policies: Annotated[bool, typer.Option("--list", help="List orders and fit rules, and stop.")] = False,
     json: options.Json = False,
 ) -> None:
@@ -74,50 +81,58 @@ def jobs(
     if list_policies:
         _list_policies(json)
         return
+    from hybrid_scheduler.core.spot import Spot
+    from hybrid_scheduler.files import require_new
     from hybrid_scheduler.studies import jobs as studies
+    from hybrid_scheduler.workloads.job_presets import JOB_PRESETS
 
-    name, found, machines = _read(files or ["cluster_batch"], nodes, processors, gpus, form)
-    numbers = options.parse_seeds(seeds or (DEFAULT_FILL_SEEDS if fill or found is None else "1"))
+    sources = [*(files or ["cluster_batch"]), *([str(nodes)] if nodes else [])]
+    preset = sources[0] in JOB_PRESETS
+    study = studies.JobStudy.read(
+        sources,
+        form,
+        (processors, gpus),
+        orders=_parse(orders, registry.job_orders, ()),
+        backfilling=tuple(part.strip() for part in backfill.split(",") if part.strip()),
+        fits=_parse(fit, registry.fits, ("best",)),
+        windows=windows,
+        window_jobs=window_jobs,
+        seeds=options.parse_seeds(seeds or (DEFAULT_FILL_SEEDS if fill or preset else "1")),
+        threshold=threshold,
+        keep_head=not overtake,
+        spot=None if spot is None else Spot(spot, stay, away, notice),
+    )
     result: JobResult | PackingResult
     if fill is not None:
-        if plot:
-            raise InputError("--plot draws queues, and with --fill nobody waits: leave one of them out")
-        if found is None or machines is None:
-            raise InputError(f"--fill needs a list of pods and one of nodes, got {name}: give both files")
+        if plot or out or spot:
+            raise InputError("--plot, --out and --spot are for queues, and with --fill nobody waits: leave them out")
+        if study.jobs is None or study.machines is None:
+            raise InputError(f"--fill needs a list of pods and one of nodes, got {study.name}: give both files")
         fits = _parse(fit, registry.fits, tuple(registry.fits.featured))
         with output.progress("filling", quiet=json) as progress:
-            result = studies.fill_machines(name, found, machines, fits, fill, numbers, progress)
+            result = studies.fill_machines(study.name, study.jobs, study.machines, fits, fill, study.seeds, progress)
     else:
-        study = studies.JobStudy(
-            name=name,
-            jobs=found,
-            machines=machines,
-            orders=_parse(orders, registry.job_orders, ()),
-            backfilling=tuple(part.strip() for part in backfill.split(",") if part.strip()),
-            fits=_parse(fit, registry.fits, ("best",)),
-            windows=windows,
-            window_jobs=window_jobs,
-            seeds=numbers,
-            threshold=threshold,
-            keep_head=not overtake,
-        )
+        if out:
+            require_new(out)
         with output.progress("running", quiet=json) as progress:
             result = studies.run_jobs(study, progress)
+        if out:
+            studies.save_jobs(result, out, output.command_line())
         if plot:
             _plot(study, plot)
     _print(result, csv, json)
-    if plot and not json:
-        typer.echo(f"wrote {plot}")
+    for path in (plot, out):
+        if path and not json:
+            typer.echo(f"wrote {path}")
 
 
 def _plot(study: JobStudy, path: Path) -> None:
     from hybrid_scheduler.reports.figures.jobs import plot_jobs
     from hybrid_scheduler.reports.style import add_title, save_figure
-    from hybrid_scheduler.studies.jobs import schedule_window
 
-    case = study.cases()[0]
-    ax = plot_jobs(dict(schedule_window(study, case)), study.threshold)
-    add_title(ax, f"{study.name}, {case.title}: {len(case.jobs):,} jobs on {case.machines.describe()}, simulated")
+    window = study.first_window()
+    ax = plot_jobs(window)
+    add_title(ax, window.title)
     save_figure(ax, path)
 
 
@@ -142,27 +157,6 @@ def _parse(text: str, table: registry.Registry, default: tuple[str, ...]) -> tup
     if text == "all":
         return tuple(table.table)
     return tuple(part.strip() for part in text.split(",") if part.strip()) or default
-
-
-def _read(
-    files: list[str], nodes: Path | None, processors: int | None, gpus: int | None, form: str
-) -> tuple[str, Jobs | None, Machines | None]:
-    """Return the name, the jobs (none for a preset), and the machines if they are given or the files name them."""
-    from hybrid_scheduler.core.machines import NO_LIMIT, WHOLE, Machines
-    from hybrid_scheduler.workloads.formats import reader
-    from hybrid_scheduler.workloads.job_presets import JOB_PRESETS
-
-    machines = None
-    if processors is not None or gpus is not None:
-        machines = Machines.pool(NO_LIMIT // WHOLE if processors is None else processors, gpus or 0)
-    if files[0] in JOB_PRESETS:
-        if len(files) > 1 or nodes:
-            raise InputError(f"{files[0]} is a preset and has its own machines: give no file beside it")
-        return files[0], None, machines
-    if not Path(files[0]).is_file():
-        raise InputError(f"{files[0]} is no file and no preset ({', '.join(JOB_PRESETS)}): check the path")
-    found = reader.read_jobs([*files, *([str(nodes)] if nodes else [])], form)
-    return Path(files[0]).name, found.jobs, machines or found.machines
 
 
 def _list_policies(json: bool) -> None:

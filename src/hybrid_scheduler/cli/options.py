@@ -112,6 +112,14 @@ def parse_schedulers(text: str) -> tuple[str, ...]:
     return leave_out_missing(tuple(registry.schedulers.table) if text == "all" else given)
 
 
+def parse_orders(text: str) -> tuple[str, ...]:
+    """Parse policies of shared clusters; 'all' is every order, with EASY backfilling if it has a queue."""
+    if text != "all":
+        return tuple(part.strip() for part in text.split(",") if part.strip())
+    table = registry.job_orders
+    return tuple(name if table.create(name).preempts else f"{name}+easy" for name in table.table)
+
+
 def leave_out_missing(specs: tuple[str, ...]) -> tuple[str, ...]:
     """Return the schedulers that this install can run; a line on stderr names the others."""
     kept = registry.schedulers.leave_out_missing(specs)

@@ -23,6 +23,7 @@ from hybrid_scheduler.core.nodes import (
     Requests,
     copy_nodes,
     count_usable,
+    find_pace,
     fits,
     hold,
     intersect,
@@ -31,6 +32,7 @@ from hybrid_scheduler.core.nodes import (
     view_job,
 )
 from hybrid_scheduler.core.packing import pick_gpu, score_node
+from hybrid_scheduler.core.spot import LEAVE, NOTICE, Departures, Stints, close_node, end_stint, keep_stint, runs_on
 from hybrid_scheduler.core.tasks import Floats, Ints
 
 NO_BACKFILL, EASY, CONSERVATIVE = range(3)
@@ -55,6 +57,7 @@ class Rules(NamedTuple):
     keep_head: bool  # a head that waits for room is not overtaken by what arrives later
     waits: bool  # False: a job that finds no room when it arrives is turned away
     cached: bool  # scores depend on the kind of a job and the state of a node only
+    checkpoint: float  # seconds that it takes to save a job and to start it again
 
 
 class Queue(NamedTuple):
@@ -109,6 +112,8 @@ def simulate_jobs(
     profile: Profile,
     out: Outcome,
     rules: Rules,
+    departures: Departures,
+    stints: Stints,
 ) -> int:
     """Walk all events; return the number of passes through the queue."""
     step, count, passes, now = 0, len(requests.arrival), 0, -np.inf
@@ -118,15 +123,19 @@ def simulate_jobs(
             now = min(now, requests.arrival[step])
         if queue.ends_size[0] > 0:
             now = min(now, out.finish[queue.ends[0]])
+        if departures.seen[0] < len(departures.moment):
+            now = min(now, departures.moment[departures.seen[0]])
         if now == np.inf:
             return passes
-        end_jobs(now, requests, nodes, entries, queue, out)
+        end_jobs(now, requests, nodes, entries, queue, out, stints)
+        if departures.seen[0] < len(departures.moment):
+            move_nodes(now, keys, requests, nodes, entries, queue, out, rules, departures, stints)
         while step < count and requests.arrival[step] <= now:
             if out.status[step] == WAITING:
                 if rules.waits:
                     enqueue(step, compute_key(step, now, keys, requests, queue), queue)
                 elif place(rule, step, requests, nodes, entries, scores, rules.cached):
-                    start(step, now, requests, entries, nodes, queue, out)
+                    start(step, now, requests, entries, nodes, queue, out, stints)
                 else:
                     out.status[step] = TURNED_AWAY
             step += 1
@@ -136,21 +145,21 @@ def simulate_jobs(
         if len(keys.rate) > 0:
             sort_queue(queue.state[HELD] if rules.keep_head else 0, now, keys, requests, queue)
         if rules.backfill == CONSERVATIVE:
-            plan_all(now, rule, requests, nodes, entries, queue, scores, profile, out)
+            plan_all(now, rule, requests, nodes, entries, queue, scores, profile, out, stints)
             continue
         head = 0
         while head < queue.state[LENGTH]:
             row = queue.row[head]
             if not place(rule, row, requests, nodes, entries, scores, rules.cached):
                 break
-            start(row, now, requests, entries, nodes, queue, out)
+            start(row, now, requests, entries, nodes, queue, out, stints)
             head += 1
             if len(keys.charge) > 0:  # the start has changed what its user was charged
                 sort_queue(head, now, keys, requests, queue)
         drop_first(head, queue)
         queue.state[HELD] = 1 if rules.keep_head and queue.state[LENGTH] > 0 else 0
         if rules.backfill == EASY and queue.state[LENGTH] > 1:
-            backfill(now, rule, requests, nodes, spare, common, entries, queue, scores, out, rules)
+            backfill(now, rule, requests, nodes, spare, common, entries, queue, scores, out, rules, stints)
 
 
 @jitable
@@ -169,10 +178,10 @@ def compute_key(row: int, now: float, keys: Keys, requests: Requests, queue: Que
 
 @no_inline
 def enqueue(row: int, key: float, queue: Queue) -> None:
-    """Let a job wait behind all whose keys are not larger; a head that is held stays in front."""
+    """Let a job wait where its key says, behind equal ones that came before; a head that is held stays in front."""
     queue.key[row] = key
     place_in_queue = queue.state[LENGTH]
-    while place_in_queue > queue.state[HELD] and queue.key[queue.row[place_in_queue - 1]] > key:
+    while place_in_queue > queue.state[HELD] and comes_later(queue.row[place_in_queue - 1], row, queue.key):
         queue.row[place_in_queue] = queue.row[place_in_queue - 1]
         place_in_queue -= 1
     queue.row[place_in_queue] = row
@@ -208,33 +217,125 @@ def drop_first(count: int, queue: Queue) -> None:
 
 
 @no_inline
-def end_jobs(now: float, requests: Requests, nodes: Nodes, entries: Entries, queue: Queue, out: Outcome) -> None:
+def end_jobs(
+    now: float, requests: Requests, nodes: Nodes, entries: Entries, queue: Queue, out: Outcome, stints: Stints
+) -> None:
     """End what is due by now, and give back what it held."""
     while queue.ends_size[0] > 0 and out.finish[queue.ends[0]] <= now:
         row = pop(queue.ends, queue.ends_size, out.finish)
-        hold(row, -1, requests, entries, nodes)
-        queue.usage[requests.user[row]] += requests.width[row] * (requests.seconds[row] - requests.requested[row])
+        excess = (requests.seconds[row] - requests.requested[row]) / find_pace(row, requests, entries, nodes)
+        stop(row, excess, out.finish[row], requests, nodes, entries, queue, stints)
         out.status[row] = DONE
+
+
+@jitable
+def stop(
+    row: int,
+    excess: float,
+    now: float,
+    requests: Requests,
+    nodes: Nodes,
+    entries: Entries,
+    queue: Queue,
+    stints: Stints,
+) -> None:
+    """Give back what a job held; its user is charged the seconds that it ran longer than requested."""
+    hold(row, -1, requests, entries, nodes)
+    queue.usage[requests.user[row]] += requests.width[row] * excess
+    if len(stints.since) > 0:
+        keep_stint(row, now, entries, stints)
+    at = 0
+    while queue.running[at] != row:
+        at += 1
+    queue.state[RUNNING] -= 1
+    for place_in_list in range(at, queue.state[RUNNING]):
+        queue.running[place_in_list] = queue.running[place_in_list + 1]
+
+
+@no_inline
+def move_nodes(
+    now: float,
+    keys: Keys,
+    requests: Requests,
+    nodes: Nodes,
+    entries: Entries,
+    queue: Queue,
+    out: Outcome,
+    rules: Rules,
+    departures: Departures,
+    stints: Stints,
+) -> None:
+    """Close and open nodes that leave and return; who runs on one that leaves goes back to the queue."""
+    while departures.seen[0] < len(departures.moment) and departures.moment[departures.seen[0]] <= now:
+        event = departures.seen[0]
+        departures.seen[0] += 1
+        node = departures.node[event]
+        if departures.kind[event] != LEAVE:
+            close_node(node, 1 if departures.kind[event] == NOTICE else -1, nodes)
+            continue
         at = 0
-        while queue.running[at] != row:
-            at += 1
-        queue.state[RUNNING] -= 1
-        for place_in_list in range(at, queue.state[RUNNING]):
-            queue.running[place_in_list] = queue.running[place_in_list + 1]
+        while at < queue.state[RUNNING]:
+            row = queue.running[at]
+            if runs_on(row, node, entries):
+                saved = rules.checkpoint <= departures.notice[event]
+                interrupt(row, now, saved, rules.checkpoint, requests, nodes, entries, queue, stints)
+                enqueue(row, compute_key(row, now, keys, requests, queue), queue)
+            else:
+                at += 1
+        queue.ends_size[0] = 0
+        for place_in_list in range(queue.state[RUNNING]):
+            push(queue.ends, queue.ends_size, queue.running[place_in_list], out.finish)
+
+
+@no_inline
+def interrupt(
+    row: int,
+    now: float,
+    saved: bool,
+    cost: float,
+    requests: Requests,
+    nodes: Nodes,
+    entries: Entries,
+    queue: Queue,
+    stints: Stints,
+) -> None:
+    """Stop a job before its end: if it is saved it goes on from here, `cost` seconds later, else it begins anew."""
+    pace, held, restart = find_pace(row, requests, entries, nodes), now - stints.since[row], stints.restart[row]
+    stop(row, held - requests.requested[row] / pace, now, requests, nodes, entries, queue, stints)
+    if end_stint(row, now, saved, cost, stints):
+        done = (held - restart) * pace
+        left = max(requests.requested[row] - done, 1.0)
+        requests.longest[row] *= left / requests.requested[row]
+        requests.requested[row] = left
+        requests.seconds[row] = max(requests.seconds[row] - done, 0.0)
 
 
 @no_inline
 def start(
-    row: int, now: float, requests: Requests, entries: Entries, nodes: Nodes, queue: Queue, out: Outcome
+    row: int,
+    now: float,
+    requests: Requests,
+    entries: Entries,
+    nodes: Nodes,
+    queue: Queue,
+    out: Outcome,
+    stints: Stints,
 ) -> None:
     """Start a job on what its entries name; its user is charged what it requested, and refunded at its end."""
     hold(row, 1, requests, entries, nodes)
-    out.start[row], out.finish[row] = now, now + requests.seconds[row]
-    queue.estimated[row] = now + requests.requested[row]
+    pace = find_pace(row, requests, entries, nodes)
+    out.finish[row] = now + requests.seconds[row] / pace
+    queue.estimated[row] = now + requests.requested[row] / pace
+    if len(stints.since) > 0:
+        stints.since[row] = now
+        out.finish[row] += stints.restart[row]
+        queue.estimated[row] += stints.restart[row]
+    if np.isnan(out.start[row]):  # else it was interrupted
+        out.start[row] = now
     if out.finish[row] == np.inf:
         out.status[row] = DONE  # it stays: nothing of it has to be looked at again
         return
-    queue.usage[requests.user[row]] += requests.width[row] * requests.requested[row]
+    queue.usage[requests.user[row]] += requests.width[row] * (requests.requested[row] / pace)
     push(queue.ends, queue.ends_size, row, out.finish)
     at = queue.state[RUNNING]
     while at > 0 and queue.estimated[queue.running[at - 1]] > queue.estimated[row]:
@@ -306,6 +407,7 @@ def backfill(
     scores: Scores,
     out: Outcome,
     rules: Rules,
+    stints: Stints,
 ) -> None:
     """Start whoever does not delay the head: it ends before the head can start, or leaves room for it then."""
     head = queue.row[0]
@@ -317,14 +419,15 @@ def backfill(
     kept = 1
     for place_in_queue in range(1, queue.state[LENGTH]):
         row = queue.row[place_in_queue]
-        short = now + requests.requested[row] <= shadow
+        longest = requests.longest[row] + (stints.restart[row] if len(stints.since) > 0 else 0.0)
+        short = now + longest <= shadow
         started = False
         if short:
             started = place(rule, row, requests, nodes, entries, scores, rules.cached)
         else:
             started = place(rule, row, requests, common, entries, scores, False)
         if started:
-            start(row, now, requests, entries, nodes, queue, out)
+            start(row, now, requests, entries, nodes, queue, out, stints)
             if not short:
                 hold(row, 1, requests, entries, spare)
             for entry in range(entries.first[row], entries.first[row + 1]):
@@ -400,6 +503,7 @@ def plan_all(
     scores: Scores,
     profile: Profile,
     out: Outcome,
+    stints: Stints,
 ) -> None:
     """Let everybody who waits move to the earliest gap in the profile of a pool, one after another; start who is due.
 
@@ -420,7 +524,7 @@ def plan_all(
         count = occupy(row, queue.planned[row], 1, count, requests, profile)
         due = queue.planned[row] <= now
         if due and place(rule, row, requests, nodes, entries, scores, False):
-            start(row, now, requests, entries, nodes, queue, out)
+            start(row, now, requests, entries, nodes, queue, out, stints)
         else:
             if np.isnan(out.reserved[row]):
                 out.reserved[row] = queue.planned[row]
@@ -454,7 +558,7 @@ def find_gap(row: int, count: int, requests: Requests, profile: Profile) -> int:
     """Return the first moment from which a job fits for as long as it requested; it fits from the last one on."""
     at, place_in_profile = 0, 0
     while place_in_profile < count:
-        if profile.moment[place_in_profile] >= profile.moment[at] + requests.requested[row]:
+        if profile.moment[place_in_profile] >= profile.moment[at] + requests.longest[row]:
             return at
         if (
             profile.cpu[place_in_profile] < requests.cpu[row]
@@ -470,7 +574,7 @@ def find_gap(row: int, count: int, requests: Requests, profile: Profile) -> int:
 def occupy(row: int, moment: float, sign: int, count: int, requests: Requests, profile: Profile) -> int:
     """Take what a job needs out of the profile from a moment on, or put it back (−1); count its moments."""
     first, count = split_profile(moment, count, profile)
-    last, count = split_profile(moment + requests.requested[row], count, profile)
+    last, count = split_profile(moment + requests.longest[row], count, profile)
     for place_in_profile in range(first, last):
         profile.cpu[place_in_profile] -= sign * requests.cpu[row]
         profile.memory[place_in_profile] -= sign * requests.memory[row]

@@ -87,7 +87,7 @@ def measure_utilisation(schedule: Schedule, ran: Bools, makespan: float) -> floa
     jobs, machines = schedule.jobs, schedule.machines
     held = jobs.gpus * jobs.gpu_milli if machines.total_gpus else jobs.cpu_milli
     capacity = machines.total_gpus * WHOLE if machines.total_gpus else int(machines.cpu_milli.sum())
-    return float((held * jobs.seconds)[ran].sum() / (capacity * makespan))
+    return float((held * schedule.served)[ran].sum() / (capacity * makespan))
 
 
 def jain_index(values: Floats) -> float:
@@ -99,7 +99,7 @@ def measure_users(schedule: Schedule, threshold: float = THRESHOLD) -> dict[int,
     """Return of every user: jobs, mean bounded slowdown, mean waiting, and the share of all that was used."""
     jobs, slowdown = schedule.jobs, bounded_slowdown(schedule, threshold)
     ran = schedule.ran & np.isfinite(schedule.finish)
-    area = np.where(ran, jobs.width * np.where(ran, jobs.seconds, 0.0), 0.0)
+    area = np.where(ran, jobs.width * schedule.served, 0.0)
     users = {}
     for user in np.unique(jobs.user[ran]).tolist():
         own = ran & (jobs.user == user)

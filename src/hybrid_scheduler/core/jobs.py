@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -14,6 +14,8 @@ from hybrid_scheduler.core.tasks import Floats, Ints
 from hybrid_scheduler.errors import InputError, RowError
 
 Bools = npt.NDArray[np.bool_]
+Accepted = Sequence[str] | Mapping[str, float]
+"""Names of models of GPU, or how fast a job runs on each."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,8 +23,9 @@ class Jobs:
     """Jobs as columns, in order of arrival. All that a job asks for is taken at once, or the job waits (a gang).
 
     A job asks for thousandths of a core, MiB of memory, and GPUs: whole ones, or `gpu_milli` thousandths of one. It
-    stays on one node unless `span` says that its GPUs may lie on several. `seconds` is how long it runs, `requested`
-    how long its user said it would: the only one of the two that policies see.
+    stays on one node unless `span` says that its GPUs may lie on several. `seconds` is how long it runs at speed 1,
+    `requested` how long its user said it would: the only one of the two that policies see. A job may name how fast it
+    runs on each model; on several it runs as on the slowest.
     """
 
     arrival: Floats
@@ -34,6 +37,7 @@ class Jobs:
     gpu_milli: Ints  # of each of its GPUs
     gpu_memory_mib: Ints  # of each of its GPUs
     models: Ints  # bits of `model_names` that it accepts; 0: any
+    speed: Floats  # by job and name: how fast it runs there; 1 if it does not say
     span: Bools
     deadline: Floats  # inf: none
     user: Ints
@@ -52,14 +56,17 @@ class Jobs:
         gpus: npt.ArrayLike | None = None,
         gpu_milli: npt.ArrayLike | None = None,
         gpu_memory_mib: npt.ArrayLike | None = None,
-        accepts: Sequence[Sequence[str]] | None = None,
+        accepts: Sequence[Accepted] | None = None,
         span: npt.ArrayLike | None = None,
         deadline: npt.ArrayLike | None = None,
         user: npt.ArrayLike | None = None,
         weight: npt.ArrayLike | None = None,
         job_id: npt.ArrayLike | None = None,
     ) -> Jobs:
-        """Check the columns and put the jobs in order of arrival; a request that is not given is none."""
+        """Check the columns and put the jobs in order of arrival; a request that is not given is none.
+
+        `accepts` has the names of models for each job, or a mapping from names to speeds.
+        """
         run = _floats("seconds", seconds)
         count = len(run)
         whole, zero = np.full(count, WHOLE), np.zeros(count, np.int64)
@@ -82,6 +89,7 @@ class Jobs:
             gpu_milli=amounts("gpu_milli", gpu_milli, whole),
             gpu_memory_mib=amounts("gpu_memory_mib", gpu_memory_mib, zero),
             models=zero if accepts is None else _encode_models(accepts, names, count),
+            speed=_encode_speeds(accepts or (), names, count),
             span=np.zeros(count, bool) if span is None else np.require(span, np.bool_, ["C", "W"]),
             deadline=numbers("deadline", deadline, np.inf),
             user=amounts("user", user, zero),
@@ -115,6 +123,8 @@ class Jobs:
             parts.append(f"{shared:,} take a share of one")
         if (named := int((self.models > 0).sum())) > 0:
             parts.append(f"{named:,} name models")
+        if (speeds := int((self.speed != 1.0).any(axis=1).sum())) > 0:
+            parts.append(f"{speeds:,} say how fast they run on each")
         if (guessed := int((self.requested != self.seconds).sum())) > 0:
             parts.append(f"{guessed:,} have estimates that differ from their time")
         parts.append(f"{len(self.users):,} users" if len(self.users) > 1 else "users not known")
@@ -131,6 +141,20 @@ class Jobs:
         """Return the same jobs with other estimates of how long they run."""
         return replace(self, requested=requested)
 
+    def speeds_on(self, machines: Machines) -> Floats:
+        """Return how fast each job runs on each of the machines' models, whether it accepts it or not."""
+        columns = [
+            self.speed[:, self.model_names.index(name)] if name in self.model_names else np.ones(len(self))
+            for name in machines.models
+        ]
+        return np.column_stack(columns) if columns else np.ones((len(self), 0))
+
+    def best_seconds(self, machines: Machines) -> Floats:
+        """Return how long each job runs on the fastest of these models that it accepts."""
+        accepted = self.accepted_models(machines)[:, None] >> np.arange(len(machines.models)) & 1
+        fastest = np.where(accepted == 1, self.speeds_on(machines), 0.0).max(axis=1, initial=0.0)
+        return self.seconds / np.where((self.gpus > 0) & (fastest > 0), fastest, 1.0)
+
     def accepted_models(self, machines: Machines) -> Ints:
         """Return the bits of the machines' models that each job accepts; a job that names none accepts all."""
         every = (1 << len(machines.models)) - 1
@@ -141,13 +165,22 @@ class Jobs:
         return np.where(self.models == 0, every, named)
 
 
-def _encode_models(accepts: Sequence[Sequence[str]], names: list[str], count: int) -> Ints:
+def _encode_models(accepts: Sequence[Accepted], names: list[str], count: int) -> Ints:
     if len(accepts) != count:
         raise InputError(f"accepted models are given for {len(accepts)} of {count} jobs: give them for each")
     if len(names) > MAX_MODELS:
         raise InputError(f"jobs name {len(names)} models of GPU, at most {MAX_MODELS} can be told apart")
     bit = {name: 1 << place for place, name in enumerate(names)}
     return np.array([sum(bit[name] for name in set(each)) for each in accepts], np.int64)
+
+
+def _encode_speeds(accepts: Sequence[Accepted], names: list[str], count: int) -> Floats:
+    speed, places = np.ones((count, len(names))), {name: place for place, name in enumerate(names)}
+    for row, each in enumerate(accepts):
+        if isinstance(each, Mapping):
+            for name, value in each.items():
+                speed[row, places[name]] = value
+    return speed
 
 
 def _floats(name: str, values: npt.ArrayLike, count: int | None = None) -> Floats:
@@ -165,6 +198,8 @@ def _check(jobs: Jobs) -> None:
     _require("requested", jobs.requested, jobs.requested > 0, "seconds above 0")
     _require("deadline", jobs.deadline, jobs.deadline > 0, "a moment above 0, inf for none")
     _require("weight", jobs.weight, (jobs.weight > 0) & np.isfinite(jobs.weight), "a number above 0")
+    slowest, fastest = jobs.speed.min(axis=1, initial=1.0), jobs.speed.max(axis=1, initial=1.0)
+    _require("speed", slowest, (slowest > 0) & (fastest < np.inf), "a number above 0 for every model that it names")
     share = jobs.gpu_milli
     _require("gpu_milli", share, (share > 0) & (share <= WHOLE) | (jobs.gpus == 0), "1 to 1000 thousandths of a GPU")
     several = (jobs.gpus > 1) & (share < WHOLE)

@@ -31,6 +31,8 @@ class Requests(NamedTuple):
     share: Ints
     gpu_memory: Ints
     models: Ints  # bits of the machines' models
+    speed: Floats  # by job and model of the machines; empty: nobody names any
+    longest: Floats  # requested seconds on the slowest model that it accepts
     span: Ints
     kind: Ints  # jobs of one kind ask for the same
     user: Ints  # numbered from 0
@@ -57,6 +59,7 @@ class Nodes(NamedTuple):
     gpu_memory: Ints  # by GPU
     first: Ints  # node k has the GPUs first[k] … first[k + 1] - 1
     model: Ints  # by node: the bit of its model
+    place: Ints  # by node: the number of that bit
     vram: Ints  # by node: memory of each of its GPUs
     whole: Ints  # by node: GPUs that nobody uses
     left: Ints  # by node: thousandths of GPUs
@@ -84,6 +87,7 @@ def build_nodes(machines: Machines, rank: Ints) -> Nodes:
         gpu_memory=np.repeat(machines.gpu_memory_mib, machines.gpus),
         first=first,
         model=np.array([bits.get(name, 0) for name in machines.model], np.int64),
+        place=np.array([bits.get(name, 1).bit_length() - 1 for name in machines.model], np.int64),
         vram=machines.gpu_memory_mib.copy(),
         whole=machines.gpus.copy(),
         left=machines.gpus * WHOLE,
@@ -121,6 +125,8 @@ def count_usable(row: int, node: int, requests: Requests, nodes: Nodes) -> int:
     """Return how many GPUs of a spanning job find room on a node, with their parts of cores and memory."""
     if nodes.model[node] & requests.models[row] == 0 or requests.gpu_memory[row] > nodes.vram[node]:
         return 0
+    if nodes.cpu[node] < 0:  # it leaves, or is away
+        return 0
     gpus = requests.gpus[row]
     cpu, memory = part_of(requests.cpu[row], gpus), part_of(requests.memory[row], gpus)
     usable: int = min(nodes.whole[node], gpus)
@@ -129,6 +135,17 @@ def count_usable(row: int, node: int, requests: Requests, nodes: Nodes) -> int:
     if memory > 0:
         usable = min(usable, nodes.memory[node] // memory)
     return usable
+
+
+@jitable
+def find_pace(row: int, requests: Requests, entries: Entries, nodes: Nodes) -> float:
+    """Return how fast a job runs on what its entries name: as on the slowest of its GPUs."""
+    if len(requests.speed) == 0 or requests.gpus[row] == 0:
+        return 1.0
+    pace = np.inf
+    for entry in range(entries.first[row], entries.first[row + 1]):
+        pace = min(pace, requests.speed[row, nodes.place[entries.node[entry]]])
+    return pace
 
 
 @jitable

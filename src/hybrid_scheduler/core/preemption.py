@@ -2,12 +2,12 @@
 
 After Gu et al. 2019 ("Tiresias: a GPU cluster manager for distributed deep learning"): jobs sink from queue to queue
 as the width · seconds that they have had pass thresholds; within a queue the first to come goes first. Nobody has to
-say how long a job will run. An interrupted job keeps what it has done, and runs `cost` seconds longer each time.
+say how long a job will run. An interrupted job keeps what it has done, and runs `cost` seconds longer each time; if a
+spot node leaves with less notice than that, it begins anew where it last started.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,9 +16,30 @@ from hybrid_scheduler.core.compiler import compile_loop, no_inline
 from hybrid_scheduler.core.job_loop import DONE, REJECTED, WAITING, Scores, place
 from hybrid_scheduler.core.jobs import Jobs
 from hybrid_scheduler.core.machines import Machines
-from hybrid_scheduler.core.nodes import Entries, Nodes, Requests, build_entries, build_nodes, copy_nodes, hold
+from hybrid_scheduler.core.nodes import (
+    Entries,
+    Nodes,
+    Requests,
+    build_entries,
+    build_nodes,
+    copy_nodes,
+    find_pace,
+    hold,
+)
 from hybrid_scheduler.core.packing import BEST, FitRule
 from hybrid_scheduler.core.schedule import Schedule, build_requests, find_rejected
+from hybrid_scheduler.core.spot import (
+    LEAVE,
+    NOTICE,
+    Departures,
+    Stints,
+    build_departures,
+    build_stints,
+    close_node,
+    end_stint,
+    keep_stint,
+    runs_on,
+)
 from hybrid_scheduler.core.tasks import Floats, Ints
 from hybrid_scheduler.errors import InputError
 
@@ -29,24 +50,17 @@ THRESHOLDS = (3600.0, 36_000.0)
 class Service(NamedTuple):
     """What jobs have had and still need, by job."""
 
-    remaining: Floats  # seconds
+    remaining: Floats  # seconds at speed 1
+    saved: Floats  # of them when it last started
+    pace: Floats  # how fast it runs
     attained: Floats  # width · seconds
-    since: Floats  # when it was last looked at while it runs; NaN while it does not
+    since: Floats  # when it was last looked at while it runs, or will have been restarted; NaN while it does not
     queue: Ints
-    interruptions: Ints
     active: Ints  # rows that have come and not ended, in order of service
     number: Ints  # one entry: how many they are
     chosen: Ints  # 1: shall run
     thresholds: Floats
     cost: Floats  # one entry
-
-
-@dataclass(frozen=True, eq=False)
-class PreemptiveSchedule(Schedule):
-    """A schedule with interruptions: seconds that each job held its share, and how often it was interrupted."""
-
-    served: Floats
-    interruptions: Ints
 
 
 def schedule_by_service(
@@ -56,11 +70,15 @@ def schedule_by_service(
     *,
     thresholds: tuple[float, ...] = THRESHOLDS,
     cost: float = 30.0,
+    departures: Departures | None = None,
+    room: int = 0,
     interpreted: bool = False,
-) -> PreemptiveSchedule:
-    """Run jobs by least attained service; an interruption takes `cost` seconds: checkpoint and restart."""
-    if not 0 <= cost < np.inf or not np.isfinite(jobs.seconds).all():
-        raise InputError(f"an interruption costs {cost:g} s: give 0 or more, and jobs that end")
+) -> Schedule:
+    """Run jobs by least attained service; an interruption takes `cost` seconds: checkpoint and restart.
+
+    Stints are kept in `room` lines at first, and in as many as there are if these do not suffice.
+    """
+    check_cost(jobs, cost)
     if list(thresholds) != sorted(set(thresholds)) or min(thresholds, default=1.0) <= 0:
         raise InputError(f"thresholds are {thresholds}, expected numbers above 0, each larger than the one before")
     rule = FitRule("best", BEST) if fit is None else fit
@@ -73,18 +91,27 @@ def schedule_by_service(
     start, finish = np.full(count, np.nan), np.full(count, np.nan)
     status = rejected.astype(np.uint8) * np.uint8(REJECTED)
     service = Service(
-        *(jobs.seconds.copy(), np.zeros(count), np.full(count, np.nan)),
-        *(np.zeros(count, np.int64), np.zeros(count, np.int64), np.empty(count, np.int64), np.zeros(1, np.int64)),
+        *(jobs.seconds.copy(), jobs.seconds.copy(), np.ones(count), np.zeros(count), np.full(count, np.nan)),
+        *(np.zeros(count, np.int64), np.empty(count, np.int64), np.zeros(1, np.int64)),
         *(np.zeros(count, np.int64), np.array(thresholds, np.float64), np.array([cost])),
     )
+    moves = build_departures([]) if departures is None else departures._replace(seen=np.zeros(1, np.int64))
+    stints = build_stints(count, max(room, 2 * len(entries.node)))
     scores = Scores(np.empty((0, 0)), np.zeros((0, 0), np.int64))
     run, numbers = (simulate_service, rule) if interpreted else compile_loop(simulate_service, {}, rule)
-    run(numbers, requests, nodes, spare, entries, old, service, scores, start, finish, status)
-    served = jobs.seconds + cost * service.interruptions - np.where(rejected, jobs.seconds, service.remaining)
-    nothing = np.full(count, np.nan)
-    return PreemptiveSchedule(
-        jobs, machines, start, finish, status, nothing, entries, nodes, served, service.interruptions
-    )
+    run(numbers, requests, nodes, spare, entries, old, service, scores, start, finish, status, moves, stints)
+    if stints.number[0] > len(stints.row):
+        return schedule_by_service(
+            jobs, machines, fit, thresholds=thresholds, cost=cost, departures=departures,
+            room=int(stints.number[0]), interpreted=interpreted,
+        )  # fmt: skip
+    return Schedule(jobs, machines, start, finish, status, np.full(count, np.nan), entries, nodes, stints)
+
+
+def check_cost(jobs: Jobs, cost: float) -> None:
+    """Refuse what nobody can be interrupted with."""
+    if not 0 <= cost < np.inf or not np.isfinite(jobs.seconds).all():
+        raise InputError(f"an interruption costs {cost:g} s: give 0 or more, and jobs that end")
 
 
 def simulate_service(
@@ -99,15 +126,20 @@ def simulate_service(
     start: Floats,
     finish: Floats,
     status: Any,
+    departures: Departures,
+    stints: Stints,
 ) -> int:
-    """Walk all events: a job comes, ends, or sinks to the next queue; return how many there were."""
+    """Walk all events: a job comes, ends, or sinks to the next queue, a node leaves; return how many there were."""
     step, count, events = 0, len(requests.arrival), 0
     while True:
         now = next_moment(step, requests, service)
+        if departures.seen[0] < len(departures.moment):
+            now = min(now, departures.moment[departures.seen[0]])
         if now == np.inf:
             return events
         events += 1
-        advance(now, requests, nodes, entries, service, finish, status)
+        advance(now, requests, nodes, entries, service, finish, status, stints)
+        move_nodes(now, requests, nodes, entries, service, departures, stints)
         while step < count and requests.arrival[step] <= now:
             if status[step] == WAITING:
                 service.active[service.number[0]] = step
@@ -117,7 +149,7 @@ def simulate_service(
         interrupts = True
         while interrupts:  # who was interrupted may find room elsewhere
             interrupts = choose(rule, requests, nodes, spare, entries, old, service, scores)
-            switch(now, requests, nodes, entries, old, service, start)
+            switch(now, requests, nodes, entries, old, service, start, stints)
 
 
 @no_inline
@@ -129,7 +161,7 @@ def next_moment(step: int, requests: Requests, service: Service) -> float:
     for place_in_list in range(service.number[0]):
         row = service.active[place_in_list]
         if not np.isnan(service.since[row]):
-            now = min(now, service.since[row] + service.remaining[row])
+            now = min(now, service.since[row] + service.remaining[row] / service.pace[row])
             if service.queue[row] < len(service.thresholds):
                 missing = service.thresholds[service.queue[row]] - service.attained[row]
                 now = min(now, service.since[row] + missing / requests.width[row])
@@ -138,25 +170,34 @@ def next_moment(step: int, requests: Requests, service: Service) -> float:
 
 @no_inline
 def advance(
-    now: float, requests: Requests, nodes: Nodes, entries: Entries, service: Service, finish: Floats, status: Any
+    now: float,
+    requests: Requests,
+    nodes: Nodes,
+    entries: Entries,
+    service: Service,
+    finish: Floats,
+    status: Any,
+    stints: Stints,
 ) -> None:
     """Serve what runs until now; end and sink what is due."""
     kept = 0
     for place_in_list in range(service.number[0]):
         row = service.active[place_in_list]
         if not np.isnan(service.since[row]):
-            end = service.since[row] + service.remaining[row]
+            end = service.since[row] + service.remaining[row] / service.pace[row]
             level = service.queue[row]
             sinks = False
             if level < len(service.thresholds):
                 missing = service.thresholds[level] - service.attained[row]
                 sinks = service.since[row] + missing / requests.width[row] <= now
-            service.attained[row] += (now - service.since[row]) * requests.width[row]
-            service.remaining[row] -= now - service.since[row]
-            service.since[row] = now
+            if now > service.since[row]:  # else it is still being restarted
+                service.attained[row] += (now - service.since[row]) * requests.width[row]
+                service.remaining[row] -= (now - service.since[row]) * service.pace[row]
+                service.since[row] = now
             if end <= now:
                 service.remaining[row], finish[row], status[row] = 0.0, now, DONE
                 hold(row, -1, requests, entries, nodes)
+                keep_stint(row, now, entries, stints)
                 service.since[row] = np.nan
                 continue
             if sinks:
@@ -165,6 +206,50 @@ def advance(
         service.active[kept] = row
         kept += 1
     service.number[0] = kept
+
+
+@no_inline
+def move_nodes(
+    now: float,
+    requests: Requests,
+    nodes: Nodes,
+    entries: Entries,
+    service: Service,
+    departures: Departures,
+    stints: Stints,
+) -> None:
+    """Close and open nodes that leave and return; interrupt who runs on one that leaves."""
+    while departures.seen[0] < len(departures.moment) and departures.moment[departures.seen[0]] <= now:
+        event = departures.seen[0]
+        departures.seen[0] += 1
+        node = departures.node[event]
+        if departures.kind[event] != LEAVE:
+            close_node(node, 1 if departures.kind[event] == NOTICE else -1, nodes)
+            continue
+        for place_in_list in range(service.number[0]):
+            row = service.active[place_in_list]
+            if not np.isnan(service.since[row]) and runs_on(row, node, entries):
+                saved = service.cost[0] <= departures.notice[event]
+                interrupt(row, now, saved, requests, nodes, entries, service, stints)
+
+
+@no_inline
+def interrupt(
+    row: int,
+    now: float,
+    saved: bool,
+    requests: Requests,
+    nodes: Nodes,
+    entries: Entries,
+    service: Service,
+    stints: Stints,
+) -> None:
+    """Stop a job before its end: if it is saved it goes on from here, else where it last started."""
+    hold(row, -1, requests, entries, nodes)
+    keep_stint(row, now, entries, stints)
+    service.since[row] = np.nan
+    if not end_stint(row, now, saved, service.cost[0], stints):
+        service.remaining[row] = service.saved[row]
 
 
 @no_inline
@@ -233,20 +318,26 @@ def choose(
 
 @no_inline
 def switch(
-    now: float, requests: Requests, nodes: Nodes, entries: Entries, old: Entries, service: Service, start: Floats
+    now: float,
+    requests: Requests,
+    nodes: Nodes,
+    entries: Entries,
+    old: Entries,
+    service: Service,
+    start: Floats,
+    stints: Stints,
 ) -> None:
     """Interrupt what shall no longer run, then start what shall."""
     for place_in_list in range(service.number[0]):
         row = service.active[place_in_list]
         if service.chosen[row] == 0 and not np.isnan(service.since[row]):
-            hold(row, -1, requests, old, nodes)
-            service.since[row] = np.nan
-            service.remaining[row] += service.cost[0]
-            service.interruptions[row] += 1
+            interrupt(row, now, True, requests, nodes, old, service, stints)
     for place_in_list in range(service.number[0]):
         row = service.active[place_in_list]
         if service.chosen[row] == 1 and np.isnan(service.since[row]):
             hold(row, 1, requests, entries, nodes)
-            service.since[row] = now
+            service.since[row], stints.since[row] = now + stints.restart[row], now
+            service.pace[row] = find_pace(row, requests, entries, nodes)
+            service.saved[row] = service.remaining[row]
             if np.isnan(start[row]):
                 start[row] = now

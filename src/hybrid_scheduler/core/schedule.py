@@ -27,6 +27,7 @@ from hybrid_scheduler.core.jobs import Bools, Jobs
 from hybrid_scheduler.core.machines import WHOLE, Machines
 from hybrid_scheduler.core.nodes import Entries, Nodes, Requests, build_entries, build_nodes
 from hybrid_scheduler.core.packing import BEST, FitRule
+from hybrid_scheduler.core.spot import Departures, Stints, build_departures, build_stints
 from hybrid_scheduler.core.tasks import Floats, Ints
 from hybrid_scheduler.errors import InputError, unknown_name
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from hybrid_scheduler.schedulers.job_orders import JobOrder
 
 BACKFILLING = {"none": NO_BACKFILL, "easy": EASY, "conservative": CONSERVATIVE}
+LINES = ("row", "node", "gpu", "begin", "end")  # of stints
 MAX_CACHED = 20_000_000
 """Scores that are kept; with more kinds of jobs · nodes they are computed anew for every decision."""
 
@@ -50,6 +52,7 @@ class Schedule:
     reserved: Floats  # the start that a waiting job was promised first; NaN: none
     entries: Entries
     free: Nodes  # what was free at the end
+    kept: Stints | None = None  # None: nobody was interrupted
 
     @property
     def ran(self) -> Bools:
@@ -71,6 +74,31 @@ class Schedule:
         """Seconds from arrival to start."""
         return self.start - self.jobs.arrival
 
+    @property
+    def served(self) -> Floats:
+        """Seconds that each job held what it asked for; more than it needed if it was interrupted."""
+        if self.kept is None:
+            return np.where(self.ran, self.finish - self.start, 0.0)
+        lines = self.list_stints()
+        return np.bincount(lines.row, lines.end - lines.begin, len(self.jobs)) / np.maximum(self.jobs.gpus, 1)
+
+    @property
+    def interruptions(self) -> Ints:
+        """How often each job was interrupted."""
+        return np.zeros(len(self.jobs), np.int64) if self.kept is None else self.kept.interruptions
+
+    def list_stints(self) -> Stints:
+        """Return when jobs held what: a line for every GPU, or for the cores of a job without any."""
+        if self.kept is not None:
+            number = int(self.kept.number[0])
+            return self.kept._replace(**{name: getattr(self.kept, name)[:number] for name in LINES})
+        row = np.repeat(np.arange(len(self.jobs)), np.diff(self.entries.first))
+        own = self.ran[row]
+        lines = (row[own], self.entries.node[own], self.entries.gpu[own])
+        times = (self.start[row[own]], self.finish[row[own]])
+        nothing = np.zeros(len(self.jobs))
+        return Stints(*lines, *times, np.array([own.sum()]), self.start, self.interruptions, nothing, nothing)
+
 
 def schedule_jobs(
     jobs: Jobs,
@@ -83,15 +111,18 @@ def schedule_jobs(
     waits: bool = True,
     rank: Ints | None = None,
     typical: Jobs | None = None,
+    departures: Departures | None = None,
+    room: int = 0,
     interpreted: bool = False,
 ) -> Schedule:
     """Run jobs on machines: `order` sorts the queue, `backfill` says who may pass its head, `fit` chooses nodes.
 
     `waits=False` turns a job away that finds no room when it comes. `rank` is the order in which nodes are looked at,
-    which decides between equal scores; `typical` are jobs like those to come, the same ones if absent.
+    which decides between equal scores; `typical` are jobs like those to come, the same ones if absent. `departures`
+    are spot nodes that leave and return; stints are then kept, in `room` lines at first.
     """
     rule = FitRule("best", BEST) if fit is None else fit
-    _check_rules(jobs, machines, backfill)
+    _check_rules(jobs, machines, backfill, departures)
     ranks = np.arange(len(machines)) if rank is None else rank
     nodes, spare, common = (build_nodes(machines, ranks) for _ in range(3))
     requests, entries, count = build_requests(jobs, machines), build_entries(jobs), len(jobs)
@@ -109,24 +140,40 @@ def schedule_jobs(
     rejected = find_rejected(jobs, machines)
     unknown = np.full((3, count), np.nan)
     out = Outcome(unknown[0], unknown[1], rejected.astype(np.uint8) * np.uint8(REJECTED), unknown[2])
-    rules = Rules(BACKFILLING[backfill], keep_head, waits, cached)
+    rules = Rules(BACKFILLING[backfill], keep_head, waits, cached, order.checkpoint)
+    stints = build_stints(0, 0)
+    if departures is not None:
+        stints = build_stints(count, max(room, 2 * len(entries.node)))
+        requests = requests._replace(
+            seconds=requests.seconds.copy(), requested=requests.requested.copy(), longest=requests.longest.copy()
+        )
     scores = Scores(np.empty(shape), np.zeros(shape, np.int64))
     rule.prepare(jobs if typical is None else typical, machines)
     run, numbers = (simulate_jobs, rule) if interpreted else compile_loop(simulate_jobs, {}, rule)
     # What is shared with `nodes` is counted once: it only changes there.
     shared = common._replace(sizes=nodes.sizes)
-    run(numbers, order.keys(jobs), requests, nodes, spare, shared, entries, queue, scores, profile, out, rules)
+    moves = build_departures([]) if departures is None else departures._replace(seen=np.zeros(1, np.int64))
+    arguments = (requests, nodes, spare, shared, entries, queue, scores, profile, out, rules, moves, stints)
+    run(numbers, order.keys(jobs), *arguments)
+    if stints.number[0] > len(stints.row):
+        return schedule_jobs(
+            jobs, machines, order, backfill, fit, keep_head=keep_head, waits=waits, rank=rank, typical=typical,
+            departures=departures, room=int(stints.number[0]), interpreted=interpreted,
+        )  # fmt: skip
     ran = out.status == DONE
     entries.node[np.repeat(~ran, np.diff(entries.first))] = -1
     entries.gpu[np.repeat(~ran, np.diff(entries.first))] = -1
-    return Schedule(jobs, machines, *out[:2], out.status, out.reserved, entries, nodes)
+    kept = None if departures is None else stints
+    return Schedule(jobs, machines, *out[:2], out.status, out.reserved, entries, nodes, kept)
 
 
-def _check_rules(jobs: Jobs, machines: Machines, backfill: str) -> None:
+def _check_rules(jobs: Jobs, machines: Machines, backfill: str, departures: Departures | None) -> None:
     if backfill not in BACKFILLING:
         raise unknown_name("backfilling", backfill, BACKFILLING)
     if backfill == "conservative" and (len(machines) > 1 or (jobs.gpu_milli[jobs.gpus > 0] < WHOLE).any()):
         raise InputError("conservative backfilling plans on one pool without shares of GPUs: take easy or none")
+    if departures is not None and (backfill == "conservative" or not np.isfinite(jobs.seconds).all()):
+        raise InputError("on spot nodes nobody plans far ahead, and jobs must end: take easy or none, and other jobs")
 
 
 def build_requests(jobs: Jobs, machines: Machines) -> Requests:
@@ -135,9 +182,16 @@ def build_requests(jobs: Jobs, machines: Machines) -> Requests:
     asked = np.column_stack(
         [jobs.cpu_milli, jobs.memory_mib, jobs.gpus, jobs.gpu_milli, jobs.gpu_memory_mib, models, jobs.span]
     )
+    speed = jobs.speeds_on(machines)
+    named = bool((speed != 1.0).any())
+    accepted = (models[:, None] >> np.arange(speed.shape[1]) & 1 == 1) & (jobs.gpus > 0)[:, None]
+    slowest = np.where(accepted, speed, np.inf).min(axis=1, initial=np.inf)
     return Requests(
         *(jobs.arrival, jobs.seconds, jobs.requested, jobs.width, jobs.cpu_milli, jobs.memory_mib, jobs.gpus),
-        *(jobs.gpu_milli, jobs.gpu_memory_mib, models, jobs.span.astype(np.int64)),
+        *(jobs.gpu_milli, jobs.gpu_memory_mib, models),
+        speed=np.ascontiguousarray(speed) if named else np.ones((0, 0)),
+        longest=jobs.requested / np.where(np.isfinite(slowest), slowest, 1.0) if named else jobs.requested,
+        span=jobs.span.astype(np.int64),
         kind=find_kinds(asked) if len(machines) > 1 else np.zeros(len(jobs), np.int64),
         user=np.unique(jobs.user, return_inverse=True)[1].astype(np.int64),
         weight=jobs.weight,

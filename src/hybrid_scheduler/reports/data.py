@@ -24,6 +24,7 @@ from hybrid_scheduler.runtime.lane import DEVICES_FILE, PLACEMENT_COLUMNS, PLACE
 from hybrid_scheduler.studies import results
 from hybrid_scheduler.studies.compare import Comparison, Result, run_lanes
 from hybrid_scheduler.studies.experiments import ExperimentResult
+from hybrid_scheduler.studies.jobs import JobResult, Window, is_jobs, load_jobs
 from hybrid_scheduler.studies.pretraining import SEED
 
 MAX_REPLAY_TASKS = 4000
@@ -232,11 +233,26 @@ class ExperimentData:
     manifest: dict[str, Any]
 
 
-ReportData = RunData | ExperimentData
+@dataclass(frozen=True)
+class JobsData:
+    """Wide jobs on a shared cluster; the first window is run again when a figure needs it."""
+
+    result: JobResult
+    manifest: dict[str, Any]
+
+    @cached_property
+    def window(self) -> Window:
+        """The schedules of the first window."""
+        return self.result.study.first_window()
+
+
+ReportData = RunData | ExperimentData | JobsData
 
 
 def load_report_data(directory: str | Path) -> ReportData:
-    """Read a folder of `hms compare --out`, `hms run --out`, `hms experiment --out` or `hms capacity --out`."""
+    """Read a folder of `hms compare`, `run`, `experiment`, `capacity` or `jobs`, each with `--out`."""
+    if is_jobs(directory):
+        return JobsData(*load_jobs(directory))
     if results.is_experiment(directory):
         return ExperimentData(*results.load_experiment(directory))
     result = results.load_result(directory)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from hybrid_scheduler.errors import InputError, unknown_name
 from hybrid_scheduler.files import require_absent
 from hybrid_scheduler.registry import Entry, Registry
-from hybrid_scheduler.reports.data import ReportData, RunData, can_fit_forests, load_report_data
+from hybrid_scheduler.reports.data import JobsData, ReportData, RunData, can_fit_forests, load_report_data
 from hybrid_scheduler.reports.style import FORMATS, add_title, save_figure
 from hybrid_scheduler.studies.compare import Progress, Result
 
@@ -32,6 +32,7 @@ NEEDS = {
     "learning": "a run of hms experiment learning, isolated, accuracy",
     "capacity": "a run of hms capacity",
     "study": "a run of hms experiment",
+    "jobs": "a run of hms jobs; its first window is run again",
 }
 """What a figure may need, as users read it."""
 EXPERIMENTS = {
@@ -76,6 +77,8 @@ class FigureEntry(Entry):
 
     def suits(self, data: ReportData) -> bool:
         """Whether the figure can be drawn from this run."""
+        if isinstance(data, JobsData):
+            return self.needs == "jobs"
         if not isinstance(data, RunData):
             return self.needs == "study" or data.experiment.name in EXPERIMENTS.get(self.needs, ())
         if data.measured and not self.of_measured:
@@ -209,6 +212,19 @@ figures = Registry(
         _figure(
             "experiments:plot_study", "study", "the first measure of any experiment", in_report="never"
         ),
+        _figure(
+            "jobs:plot_use_over_time", "jobs", "GPUs in use over time, or cores if there are none",
+            "How much of the machine is in use.",
+        ),
+        _figure("jobs:plot_queue", "jobs", "how many jobs wait", "How many jobs wait, interrupted ones too."),
+        _figure(
+            "jobs:plot_slowdown_by_width", "jobs", "mean bounded slowdown of narrow and wide jobs",
+            "Who waits: narrow jobs or wide ones.",
+        ),
+        _figure(
+            "jobs:plot_fairness", "jobs", "mean bounded slowdown of the users",
+            "Users in order of their mean slowdown; a flat line is fair.",
+        ),
     ),
     hint="hms plot --list shows them",
 )  # fmt: skip
@@ -240,7 +256,9 @@ def draw(name: str, data: ReportData, ax: Axes | None = None) -> Axes:
         suitable = ", ".join(each.name for each in list_suitable(data))
         raise InputError(f"figure '{name}' needs {figure.requirement}: from this run there are {suitable}")
     given: Any
-    if not isinstance(data, RunData):
+    if isinstance(data, JobsData):
+        given = data.window
+    elif not isinstance(data, RunData):
         given = data.experiment
     elif figure.needs in ("replay", "front"):
         given = data.replay
@@ -266,6 +284,8 @@ def plot(directory: Path, figure: str, out: Path | None, kind: str, progress: Pr
         ax = draw(name, data)
         if isinstance(data, RunData):
             add_title(ax, data.result.describe())
+        if isinstance(data, JobsData):
+            add_title(ax, data.window.title)
         save_figure(ax, path)
     return list(paths.values())
 

@@ -9,8 +9,8 @@ from loguru import logger
 from hybrid_scheduler.errors import InputError, unknown_name
 from hybrid_scheduler.files import atomic_write, require_absent
 from hybrid_scheduler.registry import how_to_install, is_installed
-from hybrid_scheduler.reports import comparison_report, experiment_report
-from hybrid_scheduler.reports.data import ReportData, RunData, load_report_data
+from hybrid_scheduler.reports import comparison_report, experiment_report, jobs_report
+from hybrid_scheduler.reports.data import JobsData, ReportData, RunData, load_report_data
 from hybrid_scheduler.reports.document import Document
 from hybrid_scheduler.reports.html import to_html
 from hybrid_scheduler.reports.pdf import to_pdf
@@ -45,6 +45,8 @@ def build_document(data: ReportData, progress: Progress = lambda _done, _total: 
     """Build the report of a comparison or an experiment, to be rendered as HTML or PDF."""
     if isinstance(data, RunData):
         return comparison_report.build(data, progress)
+    if isinstance(data, JobsData):
+        return jobs_report.build(data, progress)
     return experiment_report.build(data, progress)
 
 

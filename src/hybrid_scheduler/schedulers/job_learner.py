@@ -23,6 +23,7 @@ from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.learning.predictors import RandomForestPredictor
 from hybrid_scheduler.schedulers.job_orders import (
     F1,
+    NONE,
     JobOrder,
     ShortestJob,
     SmallestArea,
@@ -33,7 +34,11 @@ from hybrid_scheduler.schedulers.job_orders import (
 FEATURES = ("requested", "width", "user's past")
 ENOUGH = 256
 """Past jobs below which nothing is learnt: the first candidate serves, by requested times."""
-LESSON = 512
+LESSON = 1024
+SEEN = ("log seconds", "log width", "log gap")
+"""What attention looks at."""
+HEAD, LOOK = 4, 16  # figures of a head, and jobs that it looks at
+PAIRS, SPREAD, STEP = 6, 0.3, 1.0  # of evolution
 CANDIDATES: tuple[JobOrder, ...] = (SmallestLogArea(), SmallestArea(), SmallestRootArea(), F1(), ShortestJob())
 
 
@@ -44,7 +49,12 @@ class LearntOrder(JobOrder):
     keeps_head = False
     learns = True
 
-    def __init__(self, trees: Annotated[int, "trees of the forest"] = 50) -> None:
+    def __init__(
+        self,
+        trees: Annotated[int, "trees of the forest"] = 50,
+        checkpoint: Annotated[float, "as for every order"] = np.inf,
+    ) -> None:
+        super().__init__(checkpoint)
         if isinstance(trees, bool) or not isinstance(trees, int) or trees < 1:
             raise InputError(f"hybrid_ml: trees is {trees!r}, expected a whole number above 0")
         self._trees = trees
@@ -99,10 +109,91 @@ class LearntOrder(JobOrder):
         return self.chosen.keys(jobs.with_requested(self.estimate(jobs)))
 
 
+class AttentionOrder(LearntOrder):
+    """Shifts the learnt order by attention: a job looks at those that came shortly before it.
+
+    The weights are evolved on the past (antithetic evolution strategies, Salimans et al. 2017) and kept only if they
+    do better on a part of it that they were not evolved on; else the order is that of `hybrid_ml`.
+    """
+
+    name = "attention_agent"
+
+    def __init__(
+        self,
+        generations: Annotated[int, "steps of evolution for each past; 0: none"] = 12,
+        trees: Annotated[int, "trees of the forest"] = 50,
+        checkpoint: Annotated[float, "as for every order"] = np.inf,
+    ) -> None:
+        if isinstance(generations, bool) or not isinstance(generations, int) or generations < 0:
+            raise InputError(f"attention_agent: generations is {generations!r}, expected a whole number, 0 or more")
+        super().__init__(trees, checkpoint)
+        self._generations = generations
+        self.weights = np.zeros(3 * len(SEEN) * HEAD + len(SEEN) + HEAD)
+        self._scale = np.zeros(len(SEEN)), np.ones(len(SEEN))
+
+    def learn(self, past: Jobs, machines: Machines, backfill: str) -> None:
+        """Learn the order, then evolve the weights on the older part of the past and test them on the newest."""
+        super().learn(past, machines, backfill)
+        self.weights[:] = 0.0
+        if len(past) < 2 * ENOUGH:
+            return
+        seen = self._see(past)
+        self._scale = seen.mean(axis=0), np.maximum(seen.std(axis=0), 1e-9)
+        lessons = past.select(slice(-2 * LESSON, -LESSON)), past.select(slice(-LESSON, None))
+        train, test = lessons if len(lessons[0]) else (past.select(slice(0, len(past) // 2)), lessons[1])
+        evolved = self._evolve(train, machines, backfill)
+        if self._judge(evolved, test, machines, backfill) < self._judge(0.0 * evolved, test, machines, backfill):
+            self.weights[:] = evolved
+
+    def _evolve(self, lesson: Jobs, machines: Machines, backfill: str) -> Floats:
+        """Return weights after some steps against the loss, each along random directions weighed by rank."""
+        generator, weights = np.random.default_rng(0), np.zeros(len(self.weights))
+        weights[: 2 * len(SEEN) * HEAD] = generator.normal(0.0, 0.3, 2 * len(SEEN) * HEAD)
+        for _ in range(self._generations):
+            noise = generator.normal(0.0, 1.0, (PAIRS, len(weights)))
+            noise = np.concatenate([noise, -noise])
+            losses = [self._judge(weights + SPREAD * each, lesson, machines, backfill) for each in noise]
+            rank = np.argsort(np.argsort(losses)) / (len(losses) - 1) - 0.5
+            weights = weights - STEP * (rank @ noise) / len(noise)
+        return weights
+
+    def _judge(self, weights: Floats, lesson: Jobs, machines: Machines, backfill: str) -> float:
+        """Return the mean bounded slowdown on a lesson with these weights."""
+        self.weights[:] = weights
+        found = self.run(lesson, machines, backfill)
+        return float(np.nanmean(bounded_slowdown(found)))
+
+    def _see(self, jobs: Jobs) -> Floats:
+        gap = np.diff(jobs.arrival, prepend=jobs.arrival[:1])
+        return np.column_stack([np.log(self.estimate(jobs)), np.log(jobs.width), np.log1p(gap)])
+
+    def keys(self, jobs: Jobs) -> Keys:
+        """Sort by the logarithm of the learnt key, shifted by what attention says."""
+        learnt = super().keys(jobs)
+        if not self.weights.any():
+            return learnt
+        seen = (self._see(jobs) - self._scale[0]) / self._scale[1]
+        return Keys(np.log1p(np.maximum(learnt.static, 0.0)) + self._attend(seen), NONE, NONE, 1)
+
+    def _attend(self, seen: Floats) -> Floats:
+        """Return by how much each job's key is shifted; it looks at itself and those that came before it."""
+        size = seen.shape[1] * HEAD
+        query, key, value = (
+            self.weights[part * size : (part + 1) * size].reshape(seen.shape[1], HEAD) for part in range(3)
+        )
+        back = np.maximum(np.arange(len(seen))[:, None] - np.arange(LOOK), 0)
+        scores = np.einsum("nh,nlh->nl", seen @ query, (seen @ key)[back]) / np.sqrt(HEAD)
+        attention = np.exp(scores - scores.max(axis=1, keepdims=True))
+        attention /= attention.sum(axis=1, keepdims=True)
+        context = np.einsum("nl,nlh->nh", attention, (seen @ value)[back])
+        return np.asarray(np.column_stack([seen, context]) @ self.weights[3 * size :])
+
+
 class _Ordered(JobOrder):
     """A candidate with the estimates of a learner."""
 
     def __init__(self, order: JobOrder, learner: LearntOrder) -> None:
+        super().__init__()
         self._order, self._learner = order, learner
 
     def keys(self, jobs: Jobs) -> Keys:

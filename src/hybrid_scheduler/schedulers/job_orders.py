@@ -15,8 +15,13 @@ import numpy as np
 
 from hybrid_scheduler.core.job_loop import Keys
 from hybrid_scheduler.core.jobs import Jobs
-from hybrid_scheduler.core.preemption import THRESHOLDS
+from hybrid_scheduler.core.machines import Machines
+from hybrid_scheduler.core.packing import FitRule
+from hybrid_scheduler.core.preemption import THRESHOLDS, schedule_by_service
+from hybrid_scheduler.core.schedule import Schedule, schedule_jobs
+from hybrid_scheduler.core.spot import Departures
 from hybrid_scheduler.core.tasks import Floats
+from hybrid_scheduler.errors import InputError
 
 NONE: Floats = np.empty(0)
 SMALL = 1e-15
@@ -27,6 +32,15 @@ class JobOrder:
     """Base of all orders: override `keys`."""
 
     name: str = ""
+
+    def __init__(
+        self,
+        checkpoint: Annotated[float, "seconds to save and restart a job when its node leaves; inf: none"] = np.inf,
+    ) -> None:
+        if not checkpoint >= 0:
+            raise InputError(f"{self.name}: a checkpoint takes {checkpoint:g} s, expected 0 or more, or inf for none")
+        self.checkpoint = float(checkpoint)
+
     preempts: ClassVar[bool] = False
     """Whether what runs may be interrupted: `core/preemption.py` serves such orders."""
     keeps_head: ClassVar[bool] = True
@@ -37,6 +51,23 @@ class JobOrder:
     def keys(self, jobs: Jobs) -> Keys:
         """Return what the queue is sorted by; equal keys are served in order of arrival."""
         return Keys(np.zeros(len(jobs)), NONE, NONE, 1)
+
+    def run(
+        self,
+        jobs: Jobs,
+        machines: Machines,
+        backfill: str = "none",
+        fit: FitRule | None = None,
+        *,
+        keep_head: bool = True,
+        departures: Departures | None = None,
+        interpreted: bool = False,
+    ) -> Schedule:
+        """Run jobs on machines in this order."""
+        return schedule_jobs(
+            jobs, machines, self, backfill, fit, keep_head=keep_head and self.keeps_head, departures=departures,
+            interpreted=interpreted,
+        )  # fmt: skip
 
 
 class FirstCome(JobOrder):
@@ -93,7 +124,25 @@ class LeastAttained(JobOrder):
         second: Annotated[float, "… and to the third"] = THRESHOLDS[1],
         cost: Annotated[float, "seconds that an interruption takes: checkpoint and restart"] = 30.0,
     ) -> None:
-        self.thresholds, self.cost = (float(first), float(second)), float(cost)
+        super().__init__(float(cost))
+        self.thresholds = (float(first), float(second))
+
+    def run(
+        self,
+        jobs: Jobs,
+        machines: Machines,
+        backfill: str = "none",
+        fit: FitRule | None = None,
+        *,
+        keep_head: bool = True,
+        departures: Departures | None = None,
+        interpreted: bool = False,
+    ) -> Schedule:
+        """Run jobs by least attained service; nobody waits in a queue that could be passed."""
+        return schedule_by_service(
+            jobs, machines, fit, thresholds=self.thresholds, cost=self.checkpoint, departures=departures,
+            interpreted=interpreted,
+        )  # fmt: skip
 
 
 class F1(JobOrder):

@@ -13,7 +13,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 WEB = Path(__file__).parents[1] / "web"
-PAGES = ("experiments", "workloads", "models", "tour")  # of the dashboard's own router
+PAGES = ("experiments", "clusters", "workloads", "models", "tour")  # of the dashboard's own router
 NOT_BUILT = (
     '<!doctype html><html lang="en"><meta charset="utf-8"><title>Hybrid ML Scheduler</title>'
     "<main><h1>The dashboard is not built</h1><p>Run <code>make dashboard</code> (it needs Node 20 or newer) and "

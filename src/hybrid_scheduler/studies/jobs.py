@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,15 +23,26 @@ from hybrid_scheduler.core.formatting import (
 )
 from hybrid_scheduler.core.job_metrics import JOB_MEASURES, THRESHOLD, measure_allocation, measure_jobs, measure_users
 from hybrid_scheduler.core.jobs import Jobs
-from hybrid_scheduler.core.machines import WHOLE, Machines
+from hybrid_scheduler.core.machines import NO_LIMIT, WHOLE, Machines
 from hybrid_scheduler.core.metrics import Interval, Measure, bootstrap, bootstrap_paired
 from hybrid_scheduler.core.packing import FitRule, measure_fragmentation
-from hybrid_scheduler.core.preemption import schedule_by_service
 from hybrid_scheduler.core.schedule import BACKFILLING, Schedule, schedule_jobs
+from hybrid_scheduler.core.spot import Departures, Spot
 from hybrid_scheduler.core.tasks import Ints
 from hybrid_scheduler.errors import InputError, unknown_name
+from hybrid_scheduler.files import new_directory, sha256
 from hybrid_scheduler.studies.compare import Progress, track
-from hybrid_scheduler.workloads.job_presets import draw_jobs
+from hybrid_scheduler.studies.results import (
+    MANIFEST,
+    MEASURES,
+    RESULT,
+    read_manifest,
+    require_intact,
+    to_json,
+    write_manifest,
+)
+from hybrid_scheduler.workloads.formats import reader
+from hybrid_scheduler.workloads.job_presets import JOB_PRESETS, draw_jobs
 
 PACKING_MEASURES: dict[str, Measure] = {
     "allocated_gpus": Measure("share", "GPUs held at the end, of all", less_is_better=False),
@@ -39,6 +52,8 @@ PACKING_MEASURES: dict[str, Measure] = {
 }
 PAST = 4096
 """Jobs before a window from which learners learn."""
+KIND = "jobs"
+"""The kind of a manifest."""
 SHOWN = ("bounded_slowdown", "mean_waiting", "utilisation", "makespan_over_bound")
 
 
@@ -50,6 +65,16 @@ class Case:
     jobs: Jobs
     machines: Machines
     past: Jobs
+    departures: Departures | None = None  # of spot nodes
+
+
+@dataclass(frozen=True)
+class Window:
+    """What became of the jobs of one window, by policy."""
+
+    title: str
+    schedules: dict[str, Schedule]
+    threshold: float
 
 
 @dataclass(frozen=True)
@@ -67,6 +92,52 @@ class JobStudy:
     seeds: tuple[int, ...] = (0,)  # of presets, and the first of them of where windows begin
     threshold: float = THRESHOLD
     keep_head: bool = True
+    spot: Spot | None = None  # some nodes leave and return
+    files: tuple[str, ...] = ()  # that `jobs` were read from
+    form: str = ""
+    pool: tuple[int | None, int | None] = (None, None)  # processors and GPUs instead of the machines of the files
+
+    @classmethod
+    def read(
+        cls,
+        files: Sequence[str],
+        form: str = "",
+        pool: tuple[int | None, int | None] = (None, None),
+        **options: Any,
+    ) -> JobStudy:
+        """Return the study of a preset, or of files with their machines or a pool in place of those."""
+        processors, gpus = pool
+        machines = None
+        if processors is not None or gpus is not None:
+            machines = Machines.pool(NO_LIMIT // WHOLE if processors is None else processors, gpus or 0)
+        if files[0] in JOB_PRESETS:
+            if len(files) > 1:
+                raise InputError(f"{files[0]} is a preset and has its own machines: give no file beside it")
+            return cls(files[0], None, machines, **options, files=tuple(files), pool=pool)
+        if not Path(files[0]).is_file():
+            raise InputError(f"{files[0]} is no file and no preset ({', '.join(JOB_PRESETS)}): check the path")
+        found = reader.read_jobs(files, form)
+        name, machines = Path(files[0]).name, machines or found.machines
+        return cls(name, found.jobs, machines, **options, files=tuple(files), form=form, pool=pool)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data that `from_dict` makes the same study of."""
+        data = {each.name: getattr(self, each.name) for each in fields(self)}
+        files = [name if name in JOB_PRESETS else str(Path(name).resolve()) for name in self.files]
+        spot = None if self.spot is None else asdict(self.spot)
+        return {name: value for name, value in data.items() if name not in ("name", "jobs", "machines")} | {
+            "files": files,
+            "spot": spot,
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> JobStudy:
+        """Return the study that plain data describes; its files are read again."""
+        given: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in data.items()
+        }
+        spot: dict[str, float] | None = given["spot"]
+        return cls.read(**{**given, "spot": None if spot is None else Spot(**spot)})
 
     def __post_init__(self) -> None:
         for each in self.orders:
@@ -80,6 +151,14 @@ class JobStudy:
             raise InputError(f"there are {self.windows} windows of {self.window_jobs} jobs: give 1 or more of each")
         if not self.threshold > 0:
             raise InputError(f"the threshold is {self.threshold:g} s, expected seconds above 0")
+
+    @classmethod
+    def single(cls, files: Sequence[str], policy: str, form: str = "") -> JobStudy:
+        """Return the study of one policy such as `f1+easy` or `fcfs+none+fgd`."""
+        order, backfill, fit, *more = (*policy.split("+"), *("", "none", "best")[policy.count("+") + 1 :])
+        if more:
+            raise InputError(f"'{policy}' has {len(more)} parts too many: expected ORDER+BACKFILLING+FIT")
+        return cls.read(files, form, orders=(order,), backfilling=(backfill,), fits=(fit,))
 
     @property
     def policies(self) -> dict[str, tuple[str, str, str]]:
@@ -97,8 +176,22 @@ class JobStudy:
                     found["+".join(parts)] = (order, backfill, fit)
         return found
 
+    def first_window(self) -> Window:
+        """Return the schedules of the first window."""
+        case = self.cases()[0]
+        what = f"{len(case.jobs):,} jobs on {case.machines.describe()}, simulated"
+        return Window(f"{self.name}, {case.title}: {what}", dict(schedule_window(self, case)), self.threshold)
+
     def cases(self) -> list[Case]:
         """Return the windows, or the draws of a preset, each with its machines and what came before it."""
+        return [self._add_departures(number, case) for number, case in enumerate(self._cut())]
+
+    def _add_departures(self, number: int, case: Case) -> Case:
+        if self.spot is None:
+            return case
+        return replace(case, departures=self.spot.draw(case.jobs, case.machines, self.seeds[0] + number))
+
+    def _cut(self) -> list[Case]:
         if self.jobs is None:
             return [self._draw(seed) for seed in self.seeds]
         if self.machines is None:
@@ -159,6 +252,9 @@ class JobResult:
         noun = "window" if self.study.jobs is not None else "seed"
         windows = format_count(len(self.outcomes), noun)
         lines = [f"{self.study.name}: {windows} of {format_count(self.jobs, 'job')} on {self.machines}, simulated"]
+        if (spot := self.study.spot) is not None:
+            means = f"{spot.stay:g} s, away {spot.away:g} s (means)"
+            lines.append(f"{spot.share:.0%} of the nodes are spot: stay {means}, notice {spot.notice:g} s")
         checked = "checked independently" if all(each.verified for each in self.outcomes) else "NOT VERIFIED"
         priced = [name for name, price in self.outcomes[0].bound.prices.items() if price]
         proof = f"{priced[0]} priced" if len(priced) == 1 else f"{len(priced)} prices" if priced else "one long job"
@@ -219,6 +315,28 @@ class JobResult:
         users = {policy: self.outcomes[0].users[policy] for policy in self.study.policies}
         return {**document, "policies": measures, "bounds": bounds, "users": users, "verdict": self.verdict()}
 
+    @classmethod
+    def from_document(cls, study: JobStudy, document: Mapping[str, Any]) -> JobResult:
+        """Return the result that `to_document` wrote; users are those of the first window."""
+        nan = float("nan")
+        outcomes = [
+            JobOutcome(
+                bound["window"],
+                AreaBound(bound["end"], bound["prices"], bound["since"]),
+                bound["verified"],
+                {
+                    policy: {
+                        name: nan if each["values"][number] is None else each["values"][number]
+                        for name, each in measures.items()
+                    }
+                    for policy, measures in document["policies"].items()
+                },
+                document["users"] if number == 0 else {},
+            )
+            for number, bound in enumerate(document["bounds"])
+        ]
+        return cls(study, tuple(outcomes), document["jobs"], document["machines"])
+
     def to_csv(self) -> str:
         """Return a table with a line for every policy and window."""
         return _write_csv(
@@ -258,12 +376,39 @@ def _run_window(study: JobStudy, case: Case) -> JobOutcome:
 
 
 def _run_policy(study: JobStudy, case: Case, order: Any, backfill: str, fit: FitRule) -> Schedule:
-    if order.preempts:
-        return schedule_by_service(case.jobs, case.machines, fit, thresholds=order.thresholds, cost=order.cost)
     if order.learns:
         order.learn(case.past, case.machines, backfill)
-    keep_head = study.keep_head and order.keeps_head
-    return schedule_jobs(case.jobs, case.machines, order, backfill, fit, keep_head=keep_head)
+    found: Schedule = order.run(
+        case.jobs, case.machines, backfill, fit, keep_head=study.keep_head, departures=case.departures
+    )
+    return found
+
+
+def save_jobs(result: JobResult, directory: str | Path, command: Sequence[str]) -> None:
+    """Keep a study in a new folder: what was run, and every measure."""
+    with new_directory(directory) as folder:
+        texts = {RESULT: to_json(result.to_document()), MEASURES: result.to_csv()}
+        for name, text in texts.items():
+            (folder / name).write_text(text, encoding="utf-8")
+        files = [name for name in result.study.to_dict()["files"] if name not in JOB_PRESETS]
+        digests = {name: sha256(folder / name) for name in texts} | {name: sha256(name) for name in files}
+        write_manifest(folder, command, {"study": result.study.to_dict(), "sha256": digests}, KIND)
+
+
+def is_jobs(directory: str | Path) -> bool:
+    """Whether a folder keeps a study of jobs."""
+    return (Path(directory) / MANIFEST).is_file() and read_manifest(directory).get("kind") == KIND
+
+
+def load_jobs(directory: str | Path) -> tuple[JobResult, dict[str, Any]]:
+    """Read a kept study and its manifest; files whose jobs were run must still be the same."""
+    manifest, path = read_manifest(directory), Path(directory) / RESULT
+    require_intact(path, manifest)
+    for name in manifest["study"]["files"]:
+        if name not in JOB_PRESETS and (not Path(name).is_file() or sha256(name) != manifest["sha256"].get(name)):
+            raise InputError(f"{name} is not the file that was run (its SHA-256 differs): restore it")
+    study = JobStudy.from_dict(manifest["study"])
+    return JobResult.from_document(study, json.loads(path.read_text(encoding="utf-8"))), manifest
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ BEST_KNOWN, BOUND, WHOLE_BOUND = "best known", "bound", "whole-task bound"
 TIE = 1e-9  # makespans that differ by less, relatively, share a win
 MEASURES = {
     "mean_turnaround": "Mean turnaround in seconds",
+    "bounded_slowdown": "Mean bounded slowdown of wide jobs",
     "turnaround_over_bound": "Mean turnaround over its certified bound, of schedules that split no task",
     "energy": "Energy in joules",
     "cost": "Cost in dollars",
@@ -67,6 +68,7 @@ class Score:
     cost: float = math.nan
     rejected: float = math.nan
     split: float = math.nan
+    bounded_slowdown: float = math.nan  # of wide jobs
     seconds: float = math.nan  # wall time of deciding and simulating, without training and compiling
     problem: str = ""
 
@@ -171,7 +173,8 @@ def _page(board: Scoreboard, command: str, ignored: Mapping[str, str]) -> Iterat
             (row.instance, *(format_number(board.mean(policy, row.instance, name)) for policy in board.policies))
             for row in board.instances
         ]
-        yield from ("", f"## {title}", "", *markdown_table(("instance", *board.policies), rows))
+        if any(math.isfinite(getattr(each, name)) for each in board.scores):
+            yield from ("", f"## {title}", "", *markdown_table(("instance", *board.policies), rows))
     yield from ("", "## Instances", "", *_instance_table(board.instances))
     problems = [
         f"- {policy} on {row.instance}: {problem}"

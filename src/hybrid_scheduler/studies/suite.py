@@ -9,13 +9,16 @@ import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, field, fields, replace
+from functools import lru_cache
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 from hybrid_scheduler import __version__, registry
+from hybrid_scheduler.bounds.area import area_bound
 from hybrid_scheduler.bounds.makespan import lower_bound, whole_task_bound
 from hybrid_scheduler.core.cluster import Cluster
+from hybrid_scheduler.core.job_metrics import measure_jobs
 from hybrid_scheduler.core.lane import Lane
 from hybrid_scheduler.core.metrics import measure
 from hybrid_scheduler.core.physics import class_times
@@ -31,6 +34,7 @@ from hybrid_scheduler.studies.compare import (
     Progress,
     certify_turnaround,
 )
+from hybrid_scheduler.studies.jobs import Case, JobStudy, schedule_window
 from hybrid_scheduler.studies.pretraining import pretrain_on_workloads
 from hybrid_scheduler.studies.results import read_manifest, require_intact, write_manifest
 from hybrid_scheduler.studies.scoreboard import InstanceRow, Score, Scoreboard, write_csv, write_markdown
@@ -38,6 +42,7 @@ from hybrid_scheduler.workloads.conversion import CLUSTER_SUFFIX, find_cluster_f
 from hybrid_scheduler.workloads.formats import reader, unpack
 from hybrid_scheduler.workloads.formats.reader import Format, Imported
 from hybrid_scheduler.workloads.generator import WorkloadGenerator
+from hybrid_scheduler.workloads.job_presets import JOB_PRESETS
 from hybrid_scheduler.workloads.source import Source, describe_assumptions
 
 NAMES, VALUES = ("instance", "name", "file"), ("best_makespan", "best_known", "optimum")
@@ -63,6 +68,7 @@ class Instance:
     folder: str = ""
     best_known: float = math.nan
     source: str = ""  # of a generated instance, as the user named it
+    wide: bool = False  # jobs of a shared cluster
 
     def read(self, cluster: Cluster | None) -> tuple[Imported, Cluster]:
         """Return what the files hold, and the cluster: the given one, the file's own, or the default."""
@@ -90,6 +96,19 @@ class InstanceSet:
         """Add a file of a known format."""
         name = str(path.relative_to(top))
         self.instances.append(Instance(name, form.name, (path, *companions), str(path.parent)))
+
+    def keep_wide(self) -> None:
+        """Read all as jobs of shared clusters; files that say nothing of width or machines are left out."""
+        kept = []
+        for each in self.instances:
+            try:
+                _read_wide(wide := replace(each, wide=True))
+                kept.append(wide)
+            except InputError as error:
+                if not each.folder:
+                    raise
+                self.ignored[each.name] = str(error).replace(f"{each.folder}/", "")
+        self.instances = kept
 
     def add_directory(self, top: Path) -> None:
         """Add all files of a directory and those below it."""
@@ -122,10 +141,16 @@ class InstanceSet:
                     self.add_file(path, top, form, [each for each, other in companions if other.name == form.name])
 
 
-def find_instances(places: Sequence[str], best: dict[str, float]) -> InstanceSet:
-    """Return the instances in directories, files and workloads by name; `best` adds best known values."""
+def find_instances(places: Sequence[str], best: dict[str, float], *, wide: bool = False) -> InstanceSet:
+    """Return the instances in directories, files and workloads by name; `best` adds best known values.
+
+    `wide` reads files as jobs of shared clusters; presets of such jobs always are.
+    """
     found = InstanceSet()
     for place in places:
+        if place in JOB_PRESETS:
+            found.instances.append(Instance(place, "generated", (), source=place, wide=True))
+            continue
         if Path(place).is_dir():
             found.add_directory(Path(place))
         elif Path(place).is_file():
@@ -137,6 +162,8 @@ def find_instances(places: Sequence[str], best: dict[str, float]) -> InstanceSet
         raise InputError(
             f"there is no instance in {', '.join(places)}: give a directory with files that hms import can read"
         )
+    if wide:
+        found.keep_wide()
     found.instances = _shorten_names(found.instances)
     names = sorted(each.name for each in found.instances)
     for name in best:
@@ -203,15 +230,20 @@ class Suite:
     """What to run."""
 
     instances: tuple[Instance, ...]
-    policies: tuple[str, ...]
+    policies: tuple[str, ...]  # schedulers, or for wide jobs orders such as `f1+easy`
     cluster: Cluster | None = None  # instead of the instances' own
     seeds: tuple[int, ...] = (0,)
     processes: int = 1
     time_limit: float = 120.0  # seconds of one cell
 
     def __post_init__(self) -> None:
-        for spec in self.policies:
-            registry.schedulers.create(spec)  # fails here, before any work, if it is unknown
+        wide = {each.wide for each in self.instances}
+        if wide == {True, False}:
+            raise InputError("some instances are wide jobs and others tasks of one device: give each a suite")
+        if wide == {True} and self.cluster:
+            raise InputError("jobs of a shared cluster come with their own machines: leave --cluster out")
+        for spec in self.policies:  # fails here, before any work, if it is unknown
+            _ = JobStudy.single(["cluster_batch"], spec) if True in wide else registry.schedulers.create(spec)
         if not self.policies or not self.seeds:
             raise InputError("a suite needs at least one policy and one seed: name some")
 
@@ -305,6 +337,8 @@ def _relate_turnaround(score: Score, bound: float) -> Score:
 
 
 def _run_job(job: _Job) -> InstanceRow | Score:
+    if job.instance.wide:
+        return _run_wide(job)
     imported, cluster = _read(job.instance, job.cluster)
     tasks, instance = imported.tasks, job.instance
     if not job.policy:
@@ -323,6 +357,32 @@ def _run_job(job: _Job) -> InstanceRow | Score:
     seconds, figures = time.perf_counter() - begin, measure(placements)
     own: dict[str, Any] = {each.name: figures[each.name] for each in fields(Score) if each.name in figures}
     return Score(instance.name, job.policy, job.seed, seconds=seconds, **own)
+
+
+def _run_wide(job: _Job) -> InstanceRow | Score:
+    """Run one policy on the jobs of a shared cluster, or bound what any could reach."""
+    instance = job.instance
+    case = _read_wide(instance)
+    if not job.policy:
+        bound = area_bound(case.jobs, case.machines).end - float(case.jobs.arrival.min())
+        size = len(case.jobs), 0, len(case.jobs)
+        return InstanceRow(
+            instance.name, instance.format, *size, {}, case.machines.describe(), bound, instance.best_known
+        )
+    study = JobStudy.single(["cluster_batch"], job.policy)
+    list(schedule_window(study, replace(case, jobs=case.jobs.select(slice(0, 2)))))  # compiles the loop
+    begin = time.perf_counter()
+    [(_, schedule)] = schedule_window(study, case)
+    seconds, figures = time.perf_counter() - begin, measure_jobs(schedule)
+    names = ("makespan", "mean_turnaround", "rejected", "bounded_slowdown")
+    own: dict[str, Any] = {name: figures[name] for name in names}
+    return Score(instance.name, job.policy, job.seed, seconds=seconds, split=0.0, **own)
+
+
+@lru_cache(maxsize=TRAINING_INSTANCES)
+def _read_wide(instance: Instance) -> Case:
+    files = [str(path) for path in instance.paths] or [instance.source]
+    return JobStudy.single(files, "fcfs", instance.format if instance.paths else "").cases()[0]
 
 
 def _read(instance: Instance, cluster: Cluster | None) -> tuple[Imported, Cluster]:

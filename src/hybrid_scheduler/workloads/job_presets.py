@@ -13,6 +13,13 @@ from hybrid_scheduler.core.tasks import Floats, Ints
 from hybrid_scheduler.errors import InputError, unknown_name
 
 USERS = 20
+SPEEDS = (
+    {"A100": 1.0, "V100": 0.45, "T4": 0.15},
+    {"A100": 1.0, "V100": 0.62, "T4": 0.28},
+    {"A100": 1.0, "V100": 0.8, "T4": 0.5},
+    {"A100": 1.0, "V100": 0.95, "T4": 0.9},
+)
+"""How fast four kinds of training run, from those that live on tensor cores to those that wait for their data."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +106,7 @@ def _draw_pods(generator: np.random.Generator, count: int) -> Jobs:
 
 
 def _draw_training(generator: np.random.Generator, count: int) -> Jobs:
-    """Draw training jobs: gangs of 1 to 32 GPUs that may span nodes, half of them with a deadline."""
+    """Draw training jobs: gangs of 1 to 32 GPUs that may span nodes, half with a deadline, faster on newer models."""
     gpus = generator.choice([1, 2, 4, 8, 16, 32], count, p=[0.6, 0.12, 0.12, 0.1, 0.04, 0.02])
     seconds = np.exp(generator.normal(8.2, 1.6, count)).clip(60.0, 1e6)
     slack = np.where(generator.random(count) < 0.5, seconds * generator.uniform(1.5, 6.0, count), np.inf)
@@ -110,11 +117,17 @@ def _draw_training(generator: np.random.Generator, count: int) -> Jobs:
         cpu_milli=gpus * 6 * WHOLE,
         memory_mib=gpus * 32_768,
         gpus=gpus,
+        accepts=[SPEEDS[each] for each in generator.integers(0, len(SPEEDS), count).tolist()],
         span=np.ones(count, bool),
         deadline=slack,
         user=_draw_users(generator, count),
         weight=generator.choice([1.0, 2.0], count),
     )
+
+
+def _build_training_machines() -> Machines:
+    models = ("A100",) * 6 + ("V100",) * 6 + ("T4",) * 4
+    return Machines.build([96_000] * 16, [1_048_576] * 16, [8] * 16, models)
 
 
 def _build_pods_machines() -> Machines:
@@ -130,7 +143,7 @@ JOB_PRESETS: dict[str, JobPreset] = {
         "pods with shares of GPUs on 48 nodes of three models", 2000, _build_pods_machines, _draw_pods, 0.95
     ),
     "training_jobs": JobPreset(
-        "gangs of up to 32 GPUs on 16 nodes of 8", 1000,
-        lambda: Machines.build([96_000] * 16, [1_048_576] * 16, [8] * 16, ("A100",) * 16), _draw_training, 0.85,
+        "gangs of up to 32 GPUs on 16 nodes of three models, with their throughputs", 1000,
+        _build_training_machines, _draw_training, 0.62,
     ),
 }  # fmt: skip

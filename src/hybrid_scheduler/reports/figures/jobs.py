@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hybrid_scheduler.core.job_metrics import THRESHOLD, bounded_slowdown, measure_users
 from hybrid_scheduler.core.machines import WHOLE
-from hybrid_scheduler.core.preemption import PreemptiveSchedule
-from hybrid_scheduler.core.schedule import Schedule
-from hybrid_scheduler.reports.style import add_grid, apply_style, create_figure, set_log_x
+from hybrid_scheduler.core.schedule import LINES, Schedule
+from hybrid_scheduler.reports.style import add_grid, apply_style, create_figure, get_axes, set_log_x
+from hybrid_scheduler.studies.jobs import Window
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,60 +20,117 @@ if TYPE_CHECKING:
 STEPS = 200  # moments of a curve
 WIDTHS = 5  # groups of jobs, each twice as wide as the one before or as many as there are
 DASHES = ("-", (0, (4, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)), (0, (8, 3)))
+HEIGHT = 2.6
 
 
 @apply_style
-def plot_jobs(schedules: Mapping[str, Schedule], threshold: float = THRESHOLD) -> Axes:
-    """Draw schedules of the same jobs in four panels, a curve for each policy.
+def plot_jobs(window: Window) -> Axes:
+    """Draw use, queue, slowdown by width and fairness beside each other, a curve for each policy."""
+    panels: list[Axes] = list(create_figure(4.6).subplots(2, 2).flat)
+    for draw, panel in zip((_draw_use, _draw_queue, _draw_widths, _draw_users), panels, strict=True):
+        draw(window, panel)
+    _add_legend(panels[1], panels[2])
+    return panels[0]
 
-    Policies that interrupt jobs are left out of the upper ones: when each of their jobs ran is not kept.
-    """
+
+@apply_style
+def plot_use_over_time(window: Window, ax: Axes | None = None) -> Axes:
+    """Draw the share of GPUs, or of cores if there are none, that are in use."""
+    return _finish(_draw_use(window, get_axes(ax, HEIGHT)))
+
+
+@apply_style
+def plot_queue(window: Window, ax: Axes | None = None) -> Axes:
+    """Draw how many jobs wait."""
+    return _finish(_draw_queue(window, get_axes(ax, HEIGHT)))
+
+
+@apply_style
+def plot_slowdown_by_width(window: Window, ax: Axes | None = None) -> Axes:
+    """Draw the mean bounded slowdown of narrow and wide jobs."""
+    return _finish(_draw_widths(window, get_axes(ax, HEIGHT)))
+
+
+@apply_style
+def plot_fairness(window: Window, ax: Axes | None = None) -> Axes:
+    """Draw the mean bounded slowdown of the users, the least slowed first: flat is fair."""
+    return _finish(_draw_users(window, get_axes(ax, HEIGHT)))
+
+
+def _finish(ax: Axes) -> Axes:
+    _add_legend(ax, ax)
+    return ax
+
+
+def _add_legend(ax: Axes, source: Axes) -> None:
+    ax.legend(*source.get_legend_handles_labels(), loc="center left", bbox_to_anchor=(1.0, 0.5))
+
+
+def _style(number: int, policy: str) -> dict[str, Any]:
+    return {"color": f"C{number % 10}", "linestyle": DASHES[number // 10 % len(DASHES)], "label": policy}
+
+
+def _draw_use(window: Window, ax: Axes) -> Axes:
+    for number, (policy, schedule) in enumerate(window.schedules.items()):
+        moments, used, _ = trace_load(schedule)
+        ax.plot(moments / 3600, 100 * used, **_style(number, policy))
+    gpus = next(iter(window.schedules.values())).machines.total_gpus > 0
+    return _label(ax, "time (h)", "GPUs in use (%)" if gpus else "cores in use (%)")
+
+
+def _draw_queue(window: Window, ax: Axes) -> Axes:
+    for number, (policy, schedule) in enumerate(window.schedules.items()):
+        moments, _, waiting = trace_load(schedule)
+        ax.plot(moments / 3600, waiting, **_style(number, policy))
+    return _label(ax, "time (h)", "jobs that wait")
+
+
+def _draw_widths(window: Window, ax: Axes) -> Axes:
+    for number, (policy, schedule) in enumerate(window.schedules.items()):
+        ax.plot(*group_by_width(schedule, window.threshold), marker="o", markersize=3, **_style(number, policy))
+    set_log_x(ax, next(iter(window.schedules.values())).jobs.width.tolist())
+    return _set_log_y(_label(ax, "width (GPUs or cores)", "mean bounded slowdown (×)"))
+
+
+def _draw_users(window: Window, ax: Axes) -> Axes:
+    for number, (policy, schedule) in enumerate(window.schedules.items()):
+        users = sorted(each["bounded_slowdown"] for each in measure_users(schedule, window.threshold).values())
+        ax.plot(np.linspace(0, 100, len(users)), users, marker="o", markersize=3, **_style(number, policy))
+    return _set_log_y(_label(ax, "users, the least slowed first (%)", "mean bounded slowdown (×)"))
+
+
+def _label(ax: Axes, across: str, up: str) -> Axes:
+    ax.set_xlabel(across)
+    ax.set_ylabel(up)
+    add_grid(ax, "y")
+    return ax
+
+
+def _set_log_y(ax: Axes) -> Axes:
     from matplotlib.ticker import NullFormatter
 
-    panels: list[Axes] = list(create_figure(4.6).subplots(2, 2).flat)
-    for number, (policy, schedule) in enumerate(schedules.items()):
-        style: dict[str, Any] = {"color": f"C{number % 10}", "linestyle": DASHES[number // 10 % len(DASHES)]}
-        if not isinstance(schedule, PreemptiveSchedule):
-            moments, used, queue = trace_load(schedule)
-            panels[0].plot(moments / 3600, 100 * used, **style)
-            panels[1].plot(moments / 3600, queue, **style)
-        style |= {"marker": "o", "markersize": 3, "label": policy}
-        panels[2].plot(*group_by_width(schedule, threshold), **style)
-        users = sorted(each["bounded_slowdown"] for each in measure_users(schedule, threshold).values())
-        panels[3].plot(np.linspace(0, 100, len(users)), users, **style)
-    jobs = next(iter(schedules.values())).jobs
-    titles = (
-        ("hours", "GPUs in use (%)" if (jobs.gpus > 0).any() else "cores in use (%)"),
-        ("hours", "jobs that wait"),
-        ("width (GPUs or cores)", "mean bounded slowdown"),
-        ("users, the least slowed first (%)", "mean bounded slowdown"),
-    )
-    for panel, (across, up) in zip(panels, titles, strict=True):
-        panel.set_xlabel(across)
-        panel.set_ylabel(up)
-        add_grid(panel, "y")
-    set_log_x(panels[2], jobs.width.tolist())
-    for panel in panels[2:]:
-        panel.set_yscale("log")
-        panel.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-        low, high = panel.get_ylim()
-        between = (lambda value, _: f"{value:g}") if high < 10 * low else NullFormatter()
-        panel.yaxis.set_minor_formatter(between)
-    panels[1].legend(*panels[2].get_legend_handles_labels(), loc="center left", bbox_to_anchor=(1.0, 0.5))
-    return panels[0]
+    ax.set_yscale("log")
+    ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    low, high = ax.get_ylim()
+    ax.yaxis.set_minor_formatter((lambda value, _: f"{value:g}") if high < 10 * low else NullFormatter())
+    return ax
 
 
 def trace_load(schedule: Schedule) -> tuple[Floats, Floats, Floats]:
     """Return moments, the share of GPUs (cores without any) in use then, and how many jobs wait."""
-    ran, jobs, machines = schedule.ran & np.isfinite(schedule.finish), schedule.jobs, schedule.machines
-    arrival, start, finish = jobs.arrival[ran], schedule.start[ran], schedule.finish[ran]
-    moments = np.linspace(jobs.arrival.min(), finish.max(initial=jobs.arrival.max()), STEPS)
-    held = np.where(jobs.gpus > 0, jobs.width, 0.0)[ran] if machines.total_gpus else jobs.width[ran]
+    jobs, machines, lines = schedule.jobs, schedule.machines, schedule.list_stints()
+    lines = lines._replace(**{name: getattr(lines, name)[np.isfinite(lines.end)] for name in LINES})
+    ran = schedule.ran & np.isfinite(schedule.finish)
+    moments = np.linspace(jobs.arrival.min(), lines.end.max(initial=jobs.arrival.max()), STEPS)
+    parts = np.maximum(jobs.gpus, 1)
+    held = np.where(jobs.gpus > 0, jobs.width, 0.0) if machines.total_gpus else jobs.width
     capacity = machines.total_gpus or machines.cpu_milli.sum() / WHOLE
-    used = _count_until(start, held, moments) - _count_until(finish, held, moments)
-    ones = np.ones(len(start))
-    waiting = _count_until(arrival, ones, moments) - _count_until(start, ones, moments)
-    return moments, used / capacity, waiting
+    each, alone = (held / parts)[lines.row], (1.0 / parts)[lines.row]
+    used = _count_until(lines.begin, each, moments) - _count_until(lines.end, each, moments)
+    running = _count_until(lines.begin, alone, moments) - _count_until(lines.end, alone, moments)
+    ones = np.ones(int(ran.sum()))
+    here = _count_until(jobs.arrival[ran], ones, moments) - _count_until(schedule.finish[ran], ones, moments)
+    return moments, used / capacity, np.round(here - running, 6)
 
 
 def _count_until(times: Floats, weights: Floats, moments: Floats) -> Floats:

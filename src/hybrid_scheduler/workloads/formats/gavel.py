@@ -237,16 +237,20 @@ def _select_alone(path: Path, kind: str, jobs: dict[str, Any]) -> dict[JobType, 
 
 
 def _read_wide(path: Path, companions: Sequence[Path]) -> ImportedJobs:
-    """Read jobs as gangs of as many GPUs as their scale factor says, of the type that runs each fastest."""
+    """Read jobs as gangs of as many GPUs as their scale factor says, with their speeds against the fastest type."""
     trace, rates, jobs, types, which, kept = _read_trace(path, companions)
     speed = np.array([[by_job.get(each, 0.0) for by_job in rates.values()] for each in types])
-    names, fastest = list(rates), speed.argmax(axis=1)[which[kept]]
+    names, fastest = list(rates), speed.max(axis=1, keepdims=True)
+    accepts = [
+        {name: float(rate) for name, rate in zip(names, each, strict=True) if rate > 0}
+        for each in np.divide(speed, fastest, out=np.zeros_like(speed), where=fastest > 0)
+    ]
     with tables.prefix_errors(trace):
         wide = Jobs.build(
-            seconds=jobs["total_steps"][kept] / speed.max(axis=1)[which[kept]],
+            seconds=jobs["total_steps"][kept] / fastest[which[kept], 0],
             arrival=jobs["arrival_time"][kept],
             gpus=jobs["scale_factor"][kept],
-            accepts=[[names[each]] for each in fastest.tolist()],
+            accepts=[accepts[each] for each in which[kept].tolist()],
             span=np.ones(len(kept), bool),
         )
     servers = GPUS // SERVER

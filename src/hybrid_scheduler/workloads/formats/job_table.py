@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hybrid_scheduler.core.jobs import Jobs
-from hybrid_scheduler.errors import InputError
+from hybrid_scheduler.errors import InputError, RowError
 from hybrid_scheduler.files import atomic_write
 from hybrid_scheduler.workloads.formats import columns
 from hybrid_scheduler.workloads.formats.reader import ImportedJobs
@@ -22,7 +22,7 @@ NUMBERS = (
 )
 """Columns of numbers: seconds, thousandths of cores and of each GPU, MiB; `span` 1: GPUs may lie on several nodes."""
 MODELS = "models"
-"""The column of accepted models, `V100|T4`; empty: any."""
+"""The column of accepted models, `V100|T4`, or with how fast a job runs on each, `V100=1|T4=0.4`; empty: any."""
 
 
 def read(path: Path, _: Sequence[Path]) -> ImportedJobs:
@@ -37,8 +37,20 @@ def read(path: Path, _: Sequence[Path]) -> ImportedJobs:
             found["span"] = found["span"] == 1
         if MODELS in table.columns:
             cells = table.columns[MODELS].to_pylist()
-            found["accepts"] = [[name for name in (cell or "").strip().split("|") if name] for cell in cells]
+            found["accepts"] = [_parse_models(row, cell or "") for row, cell in enumerate(cells)]
         return ImportedJobs(Jobs.build(**found), table.rows)
+
+
+def _parse_models(row: int, cell: str) -> dict[str, float]:
+    """Return how fast a job runs on each model that its cell names: 1 where it does not say."""
+    speeds = {}
+    for part in filter(None, cell.strip().split("|")):
+        name, _, speed = part.partition("=")
+        try:
+            speeds[name] = float(speed or 1.0)
+        except ValueError:
+            raise RowError(row, f"models has the speed '{speed}', expected a number as in V100=1|T4=0.4") from None
+    return speeds
 
 
 def _read_parquet(path: Path) -> Table:
@@ -76,8 +88,14 @@ def write(jobs: Jobs, path: str | Path) -> None:
     from pyarrow import csv as arrow
     from pyarrow import parquet
 
-    names = jobs.model_names
-    models = ["|".join(name for bit, name in enumerate(names) if mask >> bit & 1) for mask in jobs.models.tolist()]
+    models = [
+        "|".join(
+            name if speed == 1.0 else f"{name}={speed!r}"
+            for bit, (name, speed) in enumerate(zip(jobs.model_names, speeds, strict=True))
+            if mask >> bit & 1
+        )
+        for mask, speeds in zip(jobs.models.tolist(), jobs.speed.tolist(), strict=True)
+    ]
     table = pa.table({**{name: np.asarray(getattr(jobs, name)) + 0 for name in NUMBERS}, MODELS: models})
     if Path(path).suffix == ".parquet":
         with atomic_write(path) as scratch:
