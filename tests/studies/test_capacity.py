@@ -6,7 +6,8 @@ import pytest
 
 from hybrid_scheduler import registry
 from hybrid_scheduler.core import Cluster
-from hybrid_scheduler.studies.capacity import find_capacity, measure_backlog_growth
+from hybrid_scheduler.core.simulator import VirtualMultiGPU
+from hybrid_scheduler.studies.capacity import find_capacity, measure_backlog, measure_backlog_growth
 from hybrid_scheduler.workloads.generator import saturation_rate, scale_to_rate
 from hybrid_scheduler.workloads.source import Source
 from instances import workload
@@ -27,3 +28,12 @@ def test_capacity_ranks_policies_and_none_exceeds_the_optimum() -> None:
     assert found["greedy"].load.mean < found["round_robin"].load.mean < found["eft"].load.mean <= 1.0
     assert found["round_robin"].load.mean == pytest.approx(0.25, abs=0.04)
     assert found["eft"].load.mean > 0.85
+
+
+def test_a_task_that_is_overtaken_to_the_end_does_not_hide_that_queues_grow() -> None:
+    tasks, cluster = workload("mixed", 2000), Cluster.default()
+    above = scale_to_rate(tasks, 1.5 * saturation_rate(tasks, cluster))
+    placements = VirtualMultiGPU(cluster=cluster).run(above, registry.schedulers.create("spt"))
+    early, late = (measure_backlog(placements, float(above.arrival_time[row])) for row in (1000, 1999))
+    assert late > 1.5 * early
+    assert early < placements.finish[:1000].max() - above.arrival_time[1000]  # by when the last of them ends

@@ -75,6 +75,12 @@ def choose_by_means(task: TaskView, view: View) -> tuple[float, int]:
 
 
 @jitable
+def rank_by_means(kind: int, ended: Floats) -> float:
+    """Return the mean seconds of a class as a key: a power of two, so that tasks are served as they come."""
+    return float(2.0 ** np.round(np.log2(max(typical_seconds(kind, ended), TINY))))
+
+
+@jitable
 def note_arrival(arrivals: Floats, now: float) -> None:
     """Count a task that has come: how many, when the first, when the last."""
     if arrivals[0] == 0.0:

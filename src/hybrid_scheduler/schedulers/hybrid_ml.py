@@ -42,7 +42,6 @@ from hybrid_scheduler.core.view import (
     find_cheapest,
     is_better,
     start_on,
-    typical_seconds,
 )
 from hybrid_scheduler.errors import InputError, check_number
 from hybrid_scheduler.learning.background import TrainingLoop
@@ -58,7 +57,7 @@ from hybrid_scheduler.learning.predictors import (
     create_predictor,
     require_shares,
 )
-from hybrid_scheduler.schedulers.fallback import choose_by_means, is_doubted, note_arrival, weigh_theft
+from hybrid_scheduler.schedulers.fallback import choose_by_means, is_doubted, note_arrival, rank_by_means, weigh_theft
 from hybrid_scheduler.schedulers.heft import search_plan
 from hybrid_scheduler.schedulers.learner import (
     SHORTEST,
@@ -378,7 +377,7 @@ class HybridML(Learner):
             return task.ready_time
         kind = view.device_class[device]
         if self.falls_back and is_doubted(view, self.has_durations):
-            return typical_seconds(kind, view.ended)
+            return rank_by_means(kind, view.ended)
         return self.seconds[task.row, kind]
 
     @compiled

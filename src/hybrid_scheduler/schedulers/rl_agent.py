@@ -56,6 +56,7 @@ from hybrid_scheduler.schedulers.fallback import (
     is_doubted,
     loses_to_rule,
     note_arrival,
+    rank_by_means,
     weigh_theft,
 )
 from hybrid_scheduler.schedulers.learner import (
@@ -366,7 +367,7 @@ class RLAgent(Learner):
             return task.ready_time
         kind = view.device_class[device]
         if self.falls_back and is_doubted(view, self.has_durations):
-            return typical_seconds(kind, view.ended)
+            return rank_by_means(kind, view.ended)
         return self.seconds[task.row, kind]
 
     @compiled

@@ -5,8 +5,10 @@ from __future__ import annotations
 from copy import deepcopy
 from dataclasses import dataclass
 
+import numpy as np
+
 from hybrid_scheduler import registry
-from hybrid_scheduler.core import Cluster, Tasks
+from hybrid_scheduler.core import Cluster, Placements, Tasks
 from hybrid_scheduler.core.lane import Lane
 from hybrid_scheduler.core.metrics import Interval, bootstrap
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
@@ -65,8 +67,18 @@ def find_stable_load(tasks: Tasks, scheduler: str, cluster: Cluster, best_rate: 
 def measure_backlog_growth(tasks: Tasks, policy: Scheduler, cluster: Cluster) -> float:
     """Return by how many seconds the unfinished work grows per second in the second half of the stream."""
     placements = VirtualMultiGPU(cluster=cluster).run(tasks, policy)
-    half = len(tasks) // 2
-    at_half, at_end = float(tasks.arrival_time[half - 1]), float(tasks.arrival_time[-1])
-    backlog_at_half = float(placements.finish[:half].max()) - at_half
-    backlog_at_end = placements.makespan - at_end
-    return (backlog_at_end - backlog_at_half) / (at_end - at_half)
+    at_half, at_end = float(tasks.arrival_time[len(tasks) // 2 - 1]), float(tasks.arrival_time[-1])
+    return (measure_backlog(placements, at_end) - measure_backlog(placements, at_half)) / (at_end - at_half)
+
+
+def measure_backlog(placements: Placements, now: float) -> float:
+    """Return the seconds of work that the device with the most has left of what has come, in whatever order."""
+    left, came = np.zeros(len(placements.cluster.devices)), placements.tasks.arrival_time <= now
+    for device, start, seconds in (
+        (placements.gpu, placements.gpu_start, placements.gpu_seconds),
+        (placements.cpu, placements.cpu_start, placements.cpu_seconds),
+    ):
+        part = came & (device >= 0)
+        rest = start[part] + seconds[part] - np.maximum(start[part], now)
+        left += np.bincount(device[part], np.maximum(rest, 0.0), len(left))
+    return float(left.max())
