@@ -21,6 +21,7 @@ from hybrid_scheduler.schedulers.fallback import (
     is_proven,
     loses_to_rule,
     note_arrival,
+    rank_by_means,
     weigh_theft,
 )
 from hybrid_scheduler.schedulers.hybrid_ml import HybridML
@@ -71,10 +72,15 @@ def test_a_proven_learner_steals_where_all_gain_more_than_those_lose_who_come_la
         note_arrival(arrivals, now)
     assert weigh_theft(arrivals, task, view, 0, 1) == pytest.approx(3.0 - 0.5 * 2.0**2 * 1.0 / 2)
     slow = TASK._replace(times=np.array([5.0, 1.0]))
-    assert weigh_theft(arrivals, slow, view, 0, 1) < 0.0
-    arrivals[2] = -98.0  # nobody has come for long
-    assert weigh_theft(arrivals, slow, view, 0, 1) < 0.0
-    assert weigh_theft(arrivals, TASK._replace(times=np.array([7.0, 1.0])), view, 0, 1) == 0.0  # it would end last
+    assert weigh_theft(arrivals, slow, view, 0, 1) == 0.0  # it might end last
+    view.free[1] = 20.0
+    assert weigh_theft(arrivals, slow, view, 0, 1) == pytest.approx(0.0 - 0.5 * 5.0**2 * 1.0 / 2)
+
+
+def test_tasks_of_which_nothing_is_known_are_served_as_they_come_and_the_very_first_before_others() -> None:
+    keys = [rank_by_means(0, np.array([[20, mean, 0, 0], [0, 0, 0, 0]])) for mean in (0.9, 1.0, 1.3, 4.0)]
+    assert keys == [1.0, 1.0, 1.0, 4.0]
+    assert rank_by_means(0, np.zeros((2, 4))) == 0.0
 
 
 def test_a_learner_whose_decisions_take_longer_loses_to_the_rule_until_they_do_not() -> None:

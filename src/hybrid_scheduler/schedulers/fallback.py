@@ -24,6 +24,7 @@ from hybrid_scheduler.core.view import TaskView, View, data_ready_time, start_on
 EVIDENCE = 10.0  # tasks that have ended before errors count
 MARGIN = 0.9  # errors of predictions that are worth something, over those of the means
 TOLERANCE = 1.05  # by which the imagined turnaround of a learner may exceed that of the rule
+CAUTION = 2.0  # how many times the predicted seconds a theft may take
 SILENCE, TINY = 10.0, 1e-12  # mean gaps without an arrival from which on none is expected, and the least gap
 MEMORY, RESTART = 0.02, 500.0  # weight of a task in the imagined turnarounds, and tasks until both start level again
 
@@ -76,7 +77,15 @@ def choose_by_means(task: TaskView, view: View) -> tuple[float, int]:
 
 @jitable
 def rank_by_means(kind: int, ended: Floats) -> float:
-    """Return the mean seconds of a class as a key: a power of two, so that tasks are served as they come."""
+    """Return the mean seconds of a class as a key: a power of two, so that tasks are served as they come.
+
+    Those that come before any has ended go first: nobody knows yet what their seconds are to others.
+    """
+    known = 0.0
+    for each in range(len(ended)):
+        known += ended[each, 0]
+    if known == 0.0:
+        return 0.0
     return float(2.0 ** np.round(np.log2(max(typical_seconds(kind, ended), TINY))))
 
 
@@ -101,20 +110,21 @@ def estimate_rate(arrivals: Floats, now: float) -> float:
 def weigh_theft(arrivals: Floats, task: TaskView, view: View, thief: int, victim: int) -> float:
     """Return what it is worth to all tasks, in seconds, that an idle device steals the next one of a queue.
 
-    While predictions are not proven, the longest queue is robbed by a device that ends one task, by the means, before
-    its victim ends all its work: what moves gives its seconds to all behind it. Later the task itself must gain, or
-    those behind it, more than a thief that is busy for x seconds then costs those that come to it: λx²/2.
+    A device of the same class always helps. While predictions are not proven, one of another class steals if it ends
+    one task, by the means, before its victim ends all its work: what moves gives its seconds to all behind it. Later
+    it steals if that ends before, though it took twice as long as predicted, and if the task and those behind it gain
+    more than a thief that is busy for x seconds costs those that come to it: λx²/2.
     """
     there, here = view.device_class[victim], view.device_class[thief]
-    now = view.running_end[thief]
+    now, left = view.running_end[thief], end_by_means(view, victim) - view.running_end[thief]
+    if there == here:
+        return left
     if not is_proven(view):
-        left = end_by_means(view, victim) - now
-        return left if there == here or typical_seconds(here, view.ended) < left else 0.0
+        return left if typical_seconds(here, view.ended) < left else 0.0
     saved, needed = task.times[there], task.times[here]
     gain = view.running_end[victim] + saved - (now + needed) + view.waiting[victim] * saved
-    if there != here:
-        gain -= 0.5 * needed * needed * estimate_rate(arrivals, now) / len(view.free)
-    return gain if now + needed < view.free[victim] else 0.0
+    gain -= 0.5 * needed * needed * estimate_rate(arrivals, now) / len(view.free)
+    return gain if now + CAUTION * needed < view.free[victim] else 0.0
 
 
 def imagine_queues(devices: int) -> tuple[Floats, Floats]:
