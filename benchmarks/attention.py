@@ -38,5 +38,5 @@ def _ask(policy: Any, waiting: Waiting, device: int, view: View, times: int) -> 
     """Ask the same question many times; `select` is bound by `compile_loop`."""
     answer = -1
     for _ in range(times):
-        answer = select(policy, waiting, device, view)  # type: ignore[name-defined]  # noqa: F821
+        answer = select(policy, waiting, device, view)  # type: ignore[name-defined]  # noqa: F821  # bound when the loop is
     return answer

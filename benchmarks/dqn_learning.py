@@ -124,7 +124,7 @@ def _in_gymnasium(agent: RLAgent, tasks: Tasks) -> Callable[[], object]:
 
 def _ask(policy: Any, task: TaskView, view: View) -> tuple[float, int]:
     """Ask for one decision; `decide` is bound by `compile_loop`."""
-    return decide(policy, task, view)  # type: ignore[name-defined,no-any-return]  # noqa: F821
+    return decide(policy, task, view)  # type: ignore[name-defined,no-any-return]  # noqa: F821  # bound when the loop is
 
 
 def _theirs(rival: stable_baselines3.DQN) -> Callable[[], object]:

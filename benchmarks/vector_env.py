@@ -38,7 +38,7 @@ def vector_env() -> list[Row]:
 
 def _play_many(kind: type[SchedulingVectorEnv], rounds: int) -> tuple[int, Callable[[], object]]:
     env = kind(PLACES, num_tasks=TASKS, pool=16)
-    actions = env.single_action_space.n  # type: ignore[attr-defined]
+    actions = env.single_action_space.n  # type: ignore[attr-defined]  # of a Discrete space
     generator = np.random.default_rng(0)
     env.reset(seed=0)
 

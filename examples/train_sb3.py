@@ -90,7 +90,7 @@ def adapt(env: SchedulingVectorEnv) -> Any:
             setattr(env, attr_name, value)
 
         def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:
-            raise NotImplementedError(method_name)
+            raise NotImplementedError(f"{method_name}: all episodes are one environment, call it there")
 
         def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
             return [False] * env.num_envs

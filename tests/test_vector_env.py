@@ -81,7 +81,7 @@ def follow_first(env: SchedulingVectorEnv, seed: int) -> tuple[int, list[int], l
     workload = int(env.episodes.episode[0])
     generator, actions, rewards = np.random.default_rng(seed), [], []
     while True:
-        taken = generator.integers(0, env.single_action_space.n, env.num_envs)  # type: ignore[attr-defined]
+        taken = generator.integers(0, env.single_action_space.n, env.num_envs)  # type: ignore[attr-defined]  # of a Discrete space
         _, reward, ended, _, _ = env.step(taken)
         actions.append(int(taken[0]))
         rewards.append(float(reward[0]))

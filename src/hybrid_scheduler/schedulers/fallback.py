@@ -90,6 +90,17 @@ def rank_by_means(kind: int, ended: Floats) -> float:
 
 
 @jitable
+def rank_task(policy: Any, task: TaskView, view: View, device: int) -> float:
+    """Return the key of a task for a learner's queue: the least expected seconds first, or as they come."""
+    if policy.in_order:
+        return float(task.ready_time)
+    kind = view.device_class[device]
+    if policy.falls_back and is_doubted(view, policy.has_durations):
+        return rank_by_means(kind, view.ended)
+    return float(policy.seconds[task.row, kind])
+
+
+@jitable
 def note_arrival(arrivals: Floats, now: float) -> None:
     """Count a task that has come: how many, when the first, when the last."""
     if arrivals[0] == 0.0:
@@ -104,6 +115,14 @@ def estimate_rate(arrivals: Floats, now: float) -> float:
     gap = (arrivals[2] - arrivals[1]) / max(arrivals[0] - 1.0, 1.0)
     silence = now - arrivals[2]
     return 1.0 / max(gap if silence <= SILENCE * gap else silence, TINY)
+
+
+@jitable
+def steal_for(policy: Any, task: TaskView, view: View, thief: int, victim: int) -> float:
+    """Return what a theft is worth to a learner that falls back, if time alone counts."""
+    if not policy.falls_back or policy.energy_weight > 0.0 or len(view.ended) == 0:
+        return 0.0
+    return weigh_theft(policy.arrivals, task, view, thief, victim)
 
 
 @jitable

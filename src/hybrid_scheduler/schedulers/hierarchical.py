@@ -64,8 +64,8 @@ class Hierarchical(Scheduler):
         self._nodes, self.refresh = nodes, float(refresh)
         first, second = self._levels
         self.clairvoyant = first.clairvoyant or second.clairvoyant  # type: ignore[misc]  # of both, so of the object
-        self.stochastic = first.stochastic or second.stochastic  # type: ignore[misc]
-        self.splits = second.splits  # type: ignore[misc]
+        self.stochastic = first.stochastic or second.stochastic  # type: ignore[misc]  # likewise
+        self.splits = second.splits  # type: ignore[misc]  # likewise
         self.indexes_queues = any(getattr(each, "indexes_queues", False) for each in self._levels)
         self.learn_every = max(each.learn_every for each in self._levels)
 

@@ -57,7 +57,7 @@ from hybrid_scheduler.learning.predictors import (
     create_predictor,
     require_shares,
 )
-from hybrid_scheduler.schedulers.fallback import choose_by_means, is_doubted, note_arrival, rank_by_means, weigh_theft
+from hybrid_scheduler.schedulers.fallback import choose_by_means, is_doubted, note_arrival, rank_task, steal_for
 from hybrid_scheduler.schedulers.heft import search_plan
 from hybrid_scheduler.schedulers.learner import (
     SHORTEST,
@@ -373,19 +373,12 @@ class HybridML(Learner):
         """Return the predicted seconds: the shortest goes first. Graphs follow their plan."""
         if len(self.position) > 0:
             return float(self.position[task.row])
-        if self.in_order:
-            return task.ready_time
-        kind = view.device_class[device]
-        if self.falls_back and is_doubted(view, self.has_durations):
-            return rank_by_means(kind, view.ended)
-        return self.seconds[task.row, kind]
+        return rank_task(self, task, view, device)
 
     @compiled
     def steal(self, task: TaskView, view: View, device: int, victim: int) -> float:
         """Rob a queue where that helps all tasks: queues were chosen by estimates."""
-        if not self.falls_back or self.energy_weight > 0.0 or len(view.ended) == 0:
-            return 0.0
-        return weigh_theft(self.arrivals, task, view, device, victim)
+        return steal_for(self, task, view, device, victim)
 
     def reorders(self, tasks: Tasks) -> bool:
         """Whether queues are ordered, or idle devices may steal from them."""

@@ -56,8 +56,8 @@ from hybrid_scheduler.schedulers.fallback import (
     is_doubted,
     loses_to_rule,
     note_arrival,
-    rank_by_means,
-    weigh_theft,
+    rank_task,
+    steal_for,
 )
 from hybrid_scheduler.schedulers.learner import (
     SHORTEST,
@@ -363,19 +363,12 @@ class RLAgent(Learner):
     @compiled
     def key(self, task: TaskView, view: View, device: int) -> float:
         """Return the expected seconds: the shortest goes first."""
-        if self.in_order:
-            return task.ready_time
-        kind = view.device_class[device]
-        if self.falls_back and is_doubted(view, self.has_durations):
-            return rank_by_means(kind, view.ended)
-        return self.seconds[task.row, kind]
+        return rank_task(self, task, view, device)
 
     @compiled
     def steal(self, task: TaskView, view: View, device: int, victim: int) -> float:
         """Rob a queue where that helps all tasks: queues were chosen by estimates."""
-        if not self.falls_back or self.energy_weight > 0.0 or len(view.ended) == 0:
-            return 0.0
-        return weigh_theft(self.arrivals, task, view, device, victim)
+        return steal_for(self, task, view, device, victim)
 
     @compiled
     def choose(self, task: TaskView, view: View) -> tuple[float, int]:
