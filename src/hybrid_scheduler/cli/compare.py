@@ -115,6 +115,8 @@ def compare(
 def _describe_sources(comparison: Comparison, given_machines: bool) -> Iterator[str]:
     """Yield where machines, measured times, composed columns and noise come from."""
     source = comparison.source
+    if comparison.lessons:
+        yield f"learners were taught first on {', '.join(each.name for each in comparison.lessons)}"
     if not given_machines and (beside := source.find_cluster_file()):
         yield f"machines: those of {beside.name} beside the tasks (--cluster or --gpus takes others)"
     elif not given_machines and source.is_file and comparison.cluster == source.cluster():
