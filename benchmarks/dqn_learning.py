@@ -30,7 +30,8 @@ from hybrid_scheduler.core.lane import Lane
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
 from hybrid_scheduler.core.view import TaskView, View
 from hybrid_scheduler.env import ENV_ID
-from hybrid_scheduler.learning.dqn import DQN, DQNTrainer, ReplayBuffer, Transitions, init_weights
+from hybrid_scheduler.learning.dqn import DQNTrainer, ReplayBuffer, Transitions, init_weights
+from hybrid_scheduler.learning.q_network import DQN
 from hybrid_scheduler.schedulers.rl_agent import RLAgent
 
 STEPS, REPEATS = 400, 5

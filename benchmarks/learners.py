@@ -9,10 +9,11 @@ import numpy as np
 from benchmarks.rows import Row, require, side_by_side
 from hybrid_scheduler import Cluster, WorkloadGenerator
 from hybrid_scheduler.core.physics import class_times
-from hybrid_scheduler.learning.dqn import DQN, init_weights
+from hybrid_scheduler.learning.dqn import init_weights
 from hybrid_scheduler.learning.features import task_features
 from hybrid_scheduler.learning.labels import label_isolated
 from hybrid_scheduler.learning.predictors import RandomForestPredictor
+from hybrid_scheduler.learning.q_network import DQN
 
 ROWS = 2000
 

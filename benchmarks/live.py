@@ -45,17 +45,21 @@ def engine_speed() -> list[Row]:
 
 
 def idle_service() -> list[Row]:
-    """Measure the seconds of a core that the usual race takes per second when no client is connected."""
+    """Measure the seconds of a core that service and learners take per second when no client is connected."""
     with (
         tempfile.TemporaryDirectory() as folder,
         Server(Path(folder), {"PACE": "20", "MAX_QUEUE": "10000"}) as service,
     ):
         wait_for(service.port, "/api/health")
         time.sleep(SETTLED)
-        used, begin = service.cpu_seconds(), time.monotonic()
+        before, begin = service.cpu_seconds(), time.monotonic()
         time.sleep(WATCH)
-        share = (service.cpu_seconds() - used) / (time.monotonic() - begin)
-    return [Row("live_idle", share, IDLE_SHARE, "cores", target=1.0, at_most=True)]
+        seconds = time.monotonic() - begin
+        own, learners = ((now - then) / seconds for now, then in zip(service.cpu_seconds(), before, strict=True))
+    return [
+        Row("live_idle", own, IDLE_SHARE, "cores", target=1.0, at_most=True),
+        Row("live_idle_learners", learners, own, "cores", target=0.0),  # printed: they train as when somebody watches
+    ]
 
 
 def resume_after_kill() -> list[Row]:

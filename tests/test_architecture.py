@@ -51,7 +51,7 @@ HOMES = {
     "pydantic": {"server", "settings", "pipeline"},
     "pydantic_settings": {"settings"},
     "prometheus_client": {"server"},
-    "pyarrow": {"server", "workloads", "studies"},
+    "pyarrow": {"server", "workloads", "studies", "live"},
 }
 
 

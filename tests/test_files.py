@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from helpers_cli import files_in
+from hybrid_scheduler import files
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.files import atomic_write, new_directory, sha256
+from hybrid_scheduler.files import atomic_write, new_directory, read_document, sha256
 
 FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -146,3 +147,13 @@ def test_a_folder_that_someone_else_fills_meanwhile_is_not_replaced(tmp_path: Pa
 def test_a_digest_is_that_of_the_bytes(tmp_path: Path) -> None:
     (tmp_path / "bytes").write_bytes(bytes(range(256)) * 1000)
     assert sha256(tmp_path / "bytes") == hashlib.sha256(bytes(range(256)) * 1000).hexdigest()
+
+
+def test_what_has_no_end_or_is_far_too_large_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "text").write_text("short", encoding="utf-8")
+    assert read_document(tmp_path / "text") == "short"
+    monkeypatch.setattr(files, "MAX_DOCUMENT", 4)
+    os.mkfifo(tmp_path / "pipe")
+    for name, why in (("text", "File too large"), ("pipe", "pipe or a device"), ("/dev/zero", "pipe or a device")):
+        with pytest.raises(OSError, match=why):
+            read_document(tmp_path / name)

@@ -34,6 +34,11 @@ class NoTorch:
 
 sys.meta_path.insert(0, NoTorch())
 """
+DECIDE = """\
+from hybrid_scheduler import VirtualMultiGPU, WorkloadGenerator
+from hybrid_scheduler.schedulers.rl_agent import RLAgent
+print(VirtualMultiGPU().run(WorkloadGenerator(1).generate_preset("mixed", 20), RLAgent(online=False)).ran.all())
+"""
 EXECUTOR = """\
 from hybrid_scheduler import HybridScheduler
 if __name__ == "__main__":
@@ -80,6 +85,11 @@ def test_tables_bounds_and_the_executor_work(folder: Path) -> None:
         assert done.returncode == 0, done.stderr
     done = run(folder, "work.py")
     assert (done.stdout.strip(), done.returncode) == ("[1, 2, 4, 8]", 0), done.stderr
+
+
+def test_torch_is_not_loaded_to_decide(folder: Path) -> None:
+    done = run(folder, "-c", DECIDE)
+    assert (done.stdout.strip(), done.returncode) == ("True", 0), done.stderr
 
 
 @pytest.fixture

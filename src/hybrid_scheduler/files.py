@@ -1,16 +1,20 @@
-"""Atomic writes of files and folders, and checks before the work whose results they shall hold."""
+"""Atomic writes of files and folders, checks before the work whose results they shall hold, and limits of reading."""
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from hybrid_scheduler.errors import InputError
+
+MAX_DOCUMENT = 256 << 20  # bytes of a file that is read whole; people write thousands
 
 
 @contextmanager
@@ -88,6 +92,16 @@ def require_absent(path: str | Path) -> None:
     above = next(folder for folder in target.absolute().parents if folder.exists())
     if not above.is_dir() or not os.access(above, os.W_OK):
         raise InputError(f"cannot write {target} ({above} is no folder that can be written): choose another path")
+
+
+def read_document(path: str | Path) -> str:
+    """Return the text of a file; `OSError` for what may have no end, as pipes and devices, or is far too large."""
+    found = Path(path).stat()
+    if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):
+        raise OSError(errno.EINVAL, "it is a pipe or a device", str(path))
+    if found.st_size > MAX_DOCUMENT:
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), str(path))
+    return Path(path).read_text(encoding="utf-8")
 
 
 def sha256(path: str | Path) -> str:

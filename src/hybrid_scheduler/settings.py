@@ -245,6 +245,11 @@ class AppSettings(BaseSettings):
         return self.data_dir / "workloads"
 
     @property
+    def kept_jobs(self) -> Path:
+        """The folder of runs that `hms jobs --out` has kept for the dashboard."""
+        return self.data_dir / "jobs"
+
+    @property
     def redis(self) -> str | None:
         """The address of Redis, None if there is none."""
         if given := self.redis_url.get_secret_value():

@@ -10,6 +10,7 @@ import pytest
 
 from helpers_cli import hms, refused
 from hybrid_scheduler.core.jobs import Jobs
+from hybrid_scheduler.files import sha256
 from hybrid_scheduler.workloads.formats import job_table
 from hybrid_scheduler.workloads.formats.reader import read_jobs
 from workloads.formats.instances import gavel_file
@@ -46,11 +47,32 @@ def test_a_log_is_run_with_its_widths_in_windows_and_ranked() -> None:
     assert all(float(row["makespan_over_bound"]) >= 1 for row in rows)
 
 
+def test_what_fits_no_machine_is_said_and_what_never_ends_is_refused() -> None:
+    wide = "31 320 -1 50 9 -1 -1 9 60 -1 1 0 -1 -1 -1 -1 -1 -1\n"
+    Path("wide.swf").write_text(LOG + "\n" + wide, encoding="utf-8")
+    assert "1 job did not run: no machine here has room" in hms("jobs", "wide.swf", "-s", "sjf").out
+    refused(hms("jobs", "pods.csv", "nodes.csv", "-s", "fcfs"), "pods.csv does not say how long", "--fill")
+
+
 def test_a_picture_shows_the_first_window_and_not_a_filling() -> None:
     done = hms("jobs", "log.swf", "-s", "fcfs,las", "--plot", "jobs.png")
     assert (done.code, done.out.splitlines()[-1]) == (0, "wrote jobs.png"), done.err
     assert Path("jobs.png").read_bytes().startswith(b"\x89PNG")
     refused(hms("jobs", "pods.csv", "nodes.csv", "--fill", "1.1", "--plot", "p.png"), "with --fill nobody waits")
+
+
+def test_a_kept_run_is_repeated_bit_for_bit_from_the_same_files() -> None:
+    words = ("jobs", "log.swf", "-s", "sjf,hybrid_ml,las", "--spot", "1", "--stay", "100", "--away", "20")
+    assert hms(*words, "--windows", "2", "-n", "20", "--out", "kept").code == 0
+    assert "repeated bit for bit: 2 windows, 5 policies\n" in hms("repeat", "kept").out
+    kept, manifest = Path("kept/measures.csv"), Path("kept/manifest.json")
+    digest = sha256(kept)
+    kept.write_text(kept.read_text(encoding="utf-8").replace(".", ".9", 1), encoding="utf-8")
+    refused(hms("repeat", "kept"), "measures.csv", "SHA-256 differs")
+    manifest.write_text(manifest.read_text(encoding="utf-8").replace(digest, sha256(kept)), encoding="utf-8")
+    refused(hms("repeat", "kept"), "not repeated bit for bit")
+    Path("log.swf").write_text(LOG.replace("MaxProcs: 4", "MaxProcs: 8"), encoding="utf-8")
+    refused(hms("repeat", "kept"), "log.swf", "SHA-256 differs")
 
 
 def test_a_kept_run_is_reported_and_drawn() -> None:

@@ -33,6 +33,8 @@ def test_a_cluster_file_that_would_take_gigabytes_is_refused(tmp_path: Path, tex
 @pytest.mark.parametrize(
     ("option", "value", "says"),
     [
+        ("--cluster", "/dev/zero", "cluster file /dev/zero cannot be read (it is a pipe or a device)"),
+        ("--profile", "/dev/zero", "profile /dev/zero cannot be read (it is a pipe or a device)"),
         ("--gpus", "10000000", "10,000,001 devices, at most 100,000"),
         ("-o", "x" * 300, "File name too long"),
         ("-o", "/proc/self/mem", "/proc/self/mem"),

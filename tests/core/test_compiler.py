@@ -84,6 +84,24 @@ def test_a_loop_is_interpreted_until_that_has_cost_as_much_as_compiling_it(
     assert np.array_equal(first.finish, compiled_run.finish)
 
 
+def test_small_blocks_are_interpreted_until_that_has_cost_as_much_as_loading_a_compiled_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HMS_CACHE_DIR", str(tmp_path))
+    for name in ("_loops", "_spent"):
+        monkeypatch.setattr(module, name, {})
+    tasks = workload("mixed", 40)
+    VirtualMultiGPU().run(tasks, EarliestFinish())  # compiled, and in the cache from here on
+    monkeypatch.setattr(module, "_loops", {})
+    first = [Lane(EarliestFinish(), VirtualMultiGPU()).run(tasks.part(0, count)).finish for count in (1, 4)]
+    assert not module._loops
+    monkeypatch.setattr(module, "LOAD_SECONDS", 0.0)
+    assert np.array_equal(Lane(EarliestFinish(), VirtualMultiGPU()).run(tasks.part(0, 1)).finish, first[0])
+    assert not module._loops
+    assert np.array_equal(Lane(EarliestFinish(), VirtualMultiGPU()).run(tasks.part(0, 4)).finish, first[1])
+    assert len(module._loops) == 1
+
+
 @pytest.mark.parametrize("name", ["eft", "hybrid_ml", "rl_agent"])
 def test_small_blocks_are_interpreted_and_large_ones_compiled_to_the_same_bits(name: str) -> None:
     tasks = workload("mixed", 120)

@@ -9,17 +9,15 @@ import pytest
 import torch
 
 from hybrid_scheduler.learning.dqn import (
-    DQN,
     DQNTrainer,
     Float32s,
     ReplayBuffer,
     Transitions,
     Weights,
-    _next_value,
-    _write_gradients,
     init_weights,
     q_gradients,
 )
+from hybrid_scheduler.learning.q_network import DQN, Adam, _next_value, _write_gradients
 
 Bools = np.ndarray[tuple[int, int], np.dtype[np.bool_]]
 FEATURES, CANDIDATES = 4, 3
@@ -102,6 +100,18 @@ def test_the_written_out_gradient_is_that_of_autograd() -> None:
     for parameter, gradient in zip(network.parameters(), expected, strict=True):
         assert parameter.grad is not None
         assert torch.allclose(parameter.grad, gradient, atol=1e-6)
+
+
+def test_the_steps_of_adam_are_those_of_torch() -> None:
+    ours, theirs = DQN(new_trainer().weights), DQN(new_trainer().weights)
+    step = Adam(ours.parameters(), 1e-3).step, torch.optim.Adam(theirs.parameters(), 1e-3, fused=True).step
+    for number in range(20):
+        for network, take_step in zip((ours, theirs), step, strict=True):
+            draw = torch.Generator().manual_seed(number)
+            for parameter in network.parameters():
+                parameter.grad = torch.randn(parameter.shape, generator=draw)
+            take_step()
+    assert all(torch.equal(*pair) for pair in zip(ours.parameters(), theirs.parameters(), strict=True))
 
 
 @pytest.mark.parametrize("count", [2, 7, 10, 11, 19, 20, 33])

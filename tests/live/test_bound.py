@@ -34,7 +34,7 @@ CHANGES = st.one_of(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.lists(st.tuples(CHANGES, st.integers(1, 60)), max_size=8), st.integers(0, 100))
 def test_no_scheduler_ends_before_the_bound(changes: list[tuple[dict[str, Any], int]], seed: int) -> None:
     race = LiveRace(LiveSettings(schedulers=("eft", "oracle"), load=1.5, seed=seed))

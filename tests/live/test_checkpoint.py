@@ -16,7 +16,8 @@ from hybrid_scheduler.live.race import LiveRace
 from hybrid_scheduler.workloads.library import Library
 
 KEY = b"k" * 32
-ALL_KINDS = ("random", "work_stealing", "gcmu", "hybrid_ml", "rl_agent:model=none", "jsq")
+RULES = ("random", "work_stealing", "gcmu", "jsq")
+LEARNERS = ("hybrid_ml", "rl_agent:model=none")
 
 
 def collect(into: list[Any], event: RaceEvent) -> None:
@@ -52,12 +53,14 @@ def _train_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("preset", ["mixed", "upload"])
 def test_a_race_goes_on_from_a_checkpoint_with_the_same_bits(preset: str, tmp_path: Path) -> None:
     library = Library(tmp_path)
+    kinds: tuple[str, ...] = (*RULES, *LEARNERS)
     if preset == "upload":
+        kinds = RULES  # what learners keep does not depend on where tasks come from
         with library.add("trace.csv") as path:
             rows = "".join(f"{500 + 9 * row},0.{row % 10},{row},{row * row / 300}\n" for row in range(150))
             path.write_text("size,compute_intensity,memory_required,arrival_time\n" + rows)
         preset = "upload:trace.csv"
-    settings = LiveSettings(ALL_KINDS, preset=preset, load=1.1, num_gpus=2, seed=5, pace=100.0)
+    settings = LiveSettings(kinds, preset=preset, load=1.1, num_gpus=2, seed=5, pace=100.0)
     unbroken = ContinuousSimulation(settings, library=library)
     unbroken._step(180)
     unbroken._change({"failed_gpus": [0]})
@@ -69,6 +72,32 @@ def test_a_race_goes_on_from_a_checkpoint_with_the_same_bits(preset: str, tmp_pa
     race, _ = load_race(state.state, KEY, library)
     resumed = Replay(settings, unbroken.log, (), library, race, state.changes).simulation
     assert finish(resumed) == finish(unbroken)
+
+
+def test_a_race_that_was_watched_now_and_then_is_repeated_with_the_same_bits() -> None:
+    settings = LiveSettings(("hybrid_ml", "rl_agent:model=none"), load=1.1, num_gpus=2, seed=5, pace=20.0)
+    live, until = ContinuousSimulation(settings), 0
+    found, saved = list[Any](), list[Any]()
+    live.sinks.append(lambda event: collect(found, event))
+    for watched, tasks in ((True, 30), (False, 160), (True, 25), (False, 80)):
+        live.watched, until = watched, until + tasks
+        while live.race.stream.number < until:
+            live._advance(live._choose_block())
+            saved = saved or ([live.checkpoint(KEY), len(found)] if live.race.stream.number > 100 else [])
+    live.stop()
+    until = live.race.stream.number
+    assert [each.change for each in live.log] == [{"long_blocks": each} for each in (True, False, True)]
+
+    repeated = list[Any]()
+    again = Replay(settings, live.log, [lambda event: collect(repeated, event)]).run(until)
+    again.stop()
+    assert repeated == found
+    assert again.log == live.log
+
+    resumed, (state, done) = list[Any](), saved
+    race, _ = load_race(state.state, KEY, None)
+    Replay(settings, live.log, [lambda event: collect(resumed, event)], None, race, state.changes).run(until).stop()
+    assert resumed == found[done:]
 
 
 def test_a_checkpoint_that_was_not_signed_by_this_server_is_refused_unread() -> None:

@@ -240,7 +240,7 @@ def test_what_nobody_watches_is_placed_in_long_blocks_without_explanations_and_j
         while live.race.stream.number < 200:
             live._advance(live._choose_block())
         live.stop()
-        assert len(explained) == (10 if not watched and max_queue != 3 else 200)
+        assert len(explained) == (5 if not watched and max_queue != 3 else 200)
         assert any(explained) == watched
         placed.append(ends.by_task)
     assert placed[0] == placed[1]

@@ -16,19 +16,21 @@ from hybrid_scheduler.core.jobs import Jobs
 from hybrid_scheduler.core.machines import Machines
 from hybrid_scheduler.core.rounds import Demand
 from hybrid_scheduler.core.schedule import Schedule
-from hybrid_scheduler.errors import InputError
+from hybrid_scheduler.errors import InputError, RowError
 from hybrid_scheduler.schedulers.gavel import MaxMinFairness, MinMakespan
 from hybrid_scheduler.workloads.job_presets import draw_jobs
 from job_checks import check_stints, check_work, draw_batch, draw_pods
 
 
 def demand(
-    speed: list[list[float]], amount: list[float], width: float = 1.0, weight: list[float] | None = None
+    speed: list[list[float]],
+    amount: list[float],
+    weight: list[float] | None = None,
+    asked: list[float] | None = None,
 ) -> Demand:
-    count = len(speed)
-    ones = np.ones(count)
+    ones, asks = np.ones(len(speed)), np.zeros(len(speed)) if asked is None else np.array(asked)
     weights = ones if weight is None else np.array(weight)
-    return Demand(np.array(speed), ones * width, weights, ones, np.array(amount, float))
+    return Demand(np.array(speed), ones, weights, ones, asks, np.array(amount, float))
 
 
 def run(jobs: Jobs, machines: Machines, order: str) -> Schedule:
@@ -54,6 +56,42 @@ def test_weights_and_widths_count_in_fairness() -> None:
 def test_a_job_that_is_wider_than_what_is_there_takes_nothing_from_others() -> None:
     found = demand([[1.0], [1.0]], [2])._replace(width=np.array([4.0, 1.0]))
     assert share_evenly(found, np.ones(2))[:, 0] == pytest.approx([0.0, 1.0])
+
+
+def test_who_has_a_deadline_gets_the_throughput_that_keeps_it() -> None:
+    one = demand([[1.0], [1.0]], [1], asked=[0.8, 0.0])
+    assert share_evenly(one, np.ones(2))[:, 0] == pytest.approx([0.8, 0.2], abs=1e-6)
+    # The first needs the fast device all the time, so the other is left with the slow one.
+    two = demand([[1.0, 0.5], [1.0, 0.9]], [1, 1], asked=[1.0, 0.0])
+    assert share_evenly(two, np.ones(2)) == pytest.approx(np.eye(2), abs=1e-6)
+    late = demand([[0.5], [0.5]], [1], asked=[np.inf, 0.0])
+    assert share_evenly(late, np.ones(2))[:, 0] == pytest.approx([0.5, 0.5], abs=1e-6)
+
+
+def test_if_not_all_deadlines_can_be_kept_the_heavier_are_and_nobody_strives_in_vain() -> None:
+    both = demand([[1.0], [1.0]], [1], weight=[1.0, 3.0], asked=[0.8, 0.8])
+    assert share_evenly(both, np.ones(2))[:, 0] == pytest.approx([0.2, 0.8], abs=1e-6)
+    # Of three that ask for 0.6 of one device one is kept; the others share the rest evenly.
+    three = demand([[1.0]] * 3, [1], weight=[2.0, 1.0, 1.0], asked=[0.6] * 3)
+    assert share_evenly(three, np.ones(3))[:, 0] == pytest.approx([0.6, 0.2, 0.2], abs=1e-6)
+
+
+def test_what_is_left_over_goes_to_the_heavier() -> None:
+    # The third is worst off, at 0.1 on its own device; the first two need no more than that.
+    found = demand([[1.0, 0.0], [1.0, 0.0], [0.0, 0.1]], [1, 1], weight=[1.0, 2.0, 1.0])
+    assert share_evenly(found, np.ones(3)) == pytest.approx(np.array([[0.1, 0], [0.9, 0], [0, 1]]), abs=1e-6)
+
+
+def test_rounds_keep_a_deadline_that_equal_shares_would_miss() -> None:
+    jobs = Jobs.build(seconds=[1000.0, 1000.0], gpus=[1, 1], deadline=[np.inf, 1300.0])
+    machines = Machines.build([1000], gpus=[1], model=("T4",))
+    finish = {
+        each: run(jobs, machines, f"max_min_fairness:period=50:cost=0:deadlines={each}").finish.tolist()
+        for each in (1, 0)
+    }
+    assert finish[1][1] <= 1300
+    assert finish[1][0] == 2000, "the device was never idle"
+    assert min(finish[0]) > 1800
 
 
 @settings(max_examples=25, deadline=None)
@@ -102,3 +140,10 @@ def test_bad_rounds_and_costs_are_refused() -> None:
         run(jobs, machines, "min_makespan:period=30")
     with pytest.raises(InputError, match="a checkpoint takes -1 s"):
         run(jobs, machines, "min_makespan:cost=-1")
+    with pytest.raises(InputError, match="deadlines is 'no', expected 1 or 0"):
+        run(jobs, machines, "min_makespan:deadlines=no")
+    endless = Jobs.build(seconds=[1e12], gpus=[1])
+    with pytest.raises(InputError, match=r"a job runs 1e\+12 s, more than 200,000 rounds: give period=1000000000"):
+        run(endless, Machines.build([1000], gpus=[1], model=("T4",)), "max_min_fairness")
+    with pytest.raises(RowError, match=r"seconds is 1e\+300, expected at most 1e\+15"):
+        Jobs.build(seconds=[1e300], gpus=[1])

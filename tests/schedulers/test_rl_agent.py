@@ -16,8 +16,9 @@ from hybrid_scheduler.core.lane import Lane
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
 from hybrid_scheduler.core.view import TaskView
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.learning.dqn import DQN, ReplayBuffer, Transitions, init_weights
+from hybrid_scheduler.learning.dqn import ReplayBuffer, Transitions, init_weights
 from hybrid_scheduler.learning.model_files import manifest_path
+from hybrid_scheduler.learning.q_network import DQN
 from hybrid_scheduler.schedulers.explain import explain
 from hybrid_scheduler.schedulers.rl_agent import FEATURES, RLAgent, score
 from instances import TWO_NODES, workload

@@ -10,6 +10,7 @@ import pytest_asyncio
 
 from hybrid_scheduler.core.spot import LEAVE, NOTICE, RETURN, build_departures
 from hybrid_scheduler.server.routes.clusters import list_absences
+from hybrid_scheduler.studies.jobs import JobStudy, run_jobs, save_jobs
 from served import Service, serving
 
 pytestmark = pytest.mark.asyncio
@@ -53,6 +54,42 @@ async def test_what_can_be_simulated_is_listed_and_nothing_else_is_taken(service
     assert await service.refused("/api/clusters/run", order="fcsf") == 400
     assert await service.refused("/api/clusters/run", workload="/etc/passwd") == 400
     assert await service.refused("/api/clusters/run", jobs=options["most_jobs"] + 1) == 422
+
+
+async def test_larger_runs_come_in_pages_that_together_hold_every_stint(service: Service) -> None:
+    wanted = {"workload": "cluster_batch", "jobs": 450}
+    whole = [await service.get("/api/clusters/run", **wanted, page=page) for page in range(3)]
+    assert [(run["page"], run["pages"], run["total_jobs"]) for run in whole] == [(page, 3, 450) for page in range(3)]
+    assert [run["begin"] for run in whole[1:]] == [run["end"] for run in whole[:-1]]
+    jobs = {run["jobs"][each["job"]]["job"] for run in whole for each in run["stints"]}
+    assert jobs == set(range(450))
+    for run in whole:
+        assert all(each["begin"] < run["end"] and each["end"] > run["begin"] for each in run["stints"])
+    assert len({str(run["measures"]) for run in whole}) == 1, "measures are those of the whole run"
+    assert await service.get("/api/clusters/run", **wanted, page=9) == whole[2]
+
+
+async def test_kept_runs_are_listed_and_shown_again(service: Service, tmp_path: Path) -> None:
+    folder = tmp_path / "data" / "jobs"
+    study = JobStudy.read(
+        ["training_jobs"], orders=("fcfs", "las"), backfilling=("easy",), window_jobs=20, seeds=(3, 4)
+    )
+    result = run_jobs(study)
+    folder.mkdir(parents=True)
+    save_jobs(result, folder / "mine", ["hms", "jobs"])
+    save_jobs(result, folder / "bad", ["hms", "jobs"])
+    (folder / "bad" / "result.json").write_text("{", encoding="utf-8")
+    (folder / "empty").mkdir()
+    [kept] = (await service.get("/api/clusters"))["kept"]
+    expected = {"name": "mine", "source": "training_jobs", "policies": ["fcfs+easy", "las"]}
+    assert kept == {**expected, "windows": ["seed 3", "seed 4"]}
+    shown = await service.get("/api/clusters/run", kept="mine", policy="las", window=1)
+    assert shown["policy"] == "las"
+    assert shown["title"].startswith("training_jobs, seed 4: 20 jobs on 16 nodes")
+    slowdown = result.values("las", "bounded_slowdown")[1]
+    assert shown["measures"]["bounded_slowdown"] == pytest.approx(slowdown, rel=1e-6)
+    for wrong in ({"kept": "../mine"}, {"kept": "mine", "policy": "sjf"}, {"kept": "mine", "window": 2}):
+        assert await service.refused("/api/clusters/run", **wrong) == 400
 
 
 async def test_absences_end_with_the_run() -> None:

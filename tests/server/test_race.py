@@ -318,3 +318,37 @@ async def test_a_run_whose_learners_are_not_waited_for_is_not_resumed(tmp_path: 
     with pytest.raises(ConflictError, match=f"run {run_id} was not repeatable"):
         await manager.resume_run(run_id)
     await manager.close()
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+async def test_a_snapshot_that_comes_late_hides_no_change_and_no_new_run(tmp_path: Path, restarts: bool) -> None:
+    manager = RaceManager(build_settings(f"sqlite:///{tmp_path}/hms.db", schedulers=("eft",)))
+    await manager.open()
+    try:
+        await manager.start(paused=True)
+        simulation, taken, release = manager.simulation, threading.Event(), threading.Event()
+        assert simulation is not None
+        take = simulation.snapshot
+
+        def take_slowly(certify: bool = True) -> Any:
+            found = take(certify)
+            taken.set()
+            release.wait(DEADLINE)
+            return found
+
+        simulation.snapshot = take_slowly  # type: ignore[method-assign]  # as on a busy machine
+        late = asyncio.create_task(manager._refresh_snapshot())
+        await until(taken.is_set)
+        simulation.snapshot = take  # type: ignore[method-assign]  # as it was
+        if restarts:
+            await manager.stop()
+            await manager.start({"load": 0.123}, paused=True)
+        else:
+            await manager.change({"load": 0.123})
+        release.set()
+        await late
+        found = manager.snapshot()
+        assert found is not None
+        assert found.settings["load"] == 0.123
+    finally:
+        await manager.close()

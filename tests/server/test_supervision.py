@@ -10,6 +10,7 @@ import pytest
 
 from hybrid_scheduler.server import supervision
 from hybrid_scheduler.server.supervision import Supervisor
+from hybrid_scheduler.storage import background
 from live_server import live, until
 
 pytestmark = pytest.mark.asyncio
@@ -33,6 +34,27 @@ async def test_work_that_fails_is_started_again_and_its_failure_is_told(monkeypa
     assert (supervisor.failures, supervisor.troubles()) == (2, told[:1])
     monkeypatch.setattr(supervision, "CALM_SECONDS", 0.0)
     assert supervisor.troubles() == []
+
+
+async def test_work_that_loses_its_cancellation_is_ended_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(background, "CANCEL_AGAIN", 0.001)
+    lost = 0
+
+    async def work() -> None:
+        nonlocal lost
+        while True:
+            try:
+                await asyncio.sleep(600.0)
+            except asyncio.CancelledError:  # as a client does whose answer comes at the same moment
+                if lost == 2:
+                    raise
+                lost += 1
+
+    supervisor = Supervisor(lambda _: None)
+    task = supervisor.keep(work, "frames")
+    await asyncio.sleep(0.0)
+    await supervisor.close()
+    assert (lost, task.cancelled(), supervisor.kept) == (2, True, 0)
 
 
 async def test_frames_go_on_after_a_failure_and_health_says_that_there_was_one(

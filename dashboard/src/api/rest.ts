@@ -10,7 +10,7 @@ export interface paths {
         };
         /**
          * What can be simulated
-         * @description Return presets of jobs, orders of the queue, fit rules and kinds of backfilling.
+         * @description Return presets of jobs, orders of the queue, fit rules, kinds of backfilling, and the runs that were kept.
          */
         get: operations["options_api_clusters_get"];
         put?: never;
@@ -29,8 +29,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Simulate a shared cluster
-         * @description Run jobs of a preset by one policy, the same every time, and return every stint on every GPU.
+         * Simulate a shared cluster, or a kept run
+         * @description Run jobs by one policy, the same every time; return every stint on every GPU in the time of a page.
          */
         get: operations["simulated_api_clusters_run_get"];
         put?: never;
@@ -1072,30 +1072,31 @@ export interface components {
         };
         /**
          * ClusterOptions
-         * @description What can be simulated.
+         * @description What can be simulated, and which runs were kept.
          */
         ClusterOptions: {
             backfilling: string[];
             fits: components["schemas"]["ClusterOption"][];
+            kept: components["schemas"]["KeptJobs"][];
             most_jobs: number;
             orders: components["schemas"]["ClusterOption"][];
             workloads: components["schemas"]["ClusterOption"][];
         };
         /**
          * ClusterRun
-         * @description A simulation of a shared cluster.
+         * @description A page of a simulation of a shared cluster: the jobs that wait or hold something in a stretch of time.
          */
         ClusterRun: {
             absences: components["schemas"]["ClusterAbsence"][];
-            /** @description When the first job came, s. */
+            /** @description When the page begins, s: the first with the first arrival. */
             begin: number;
-            /** @description No schedule of these jobs on nodes that stay ends before, s. */
+            /** @description No schedule of all jobs on nodes that stay ends before, s. */
             bound: number;
-            /** @description When the last job ended, s. */
+            /** @description When the page ends, s: the last with the last finish. */
             end: number;
             jobs: components["schemas"]["ClusterJob"][];
             /**
-             * @description Measures by name.
+             * @description Measures of all pages by name.
              * @example {
              *       "bounded_slowdown": 3.2
              *     }
@@ -1104,6 +1105,16 @@ export interface components {
                 [key: string]: number | null;
             };
             nodes: components["schemas"]["ClusterNode"][];
+            /**
+             * @description Number of the page, from 0.
+             * @example 0
+             */
+            page: number;
+            /**
+             * @description How many pages there are.
+             * @example 1
+             */
+            pages: number;
             /** @example fcfs+easy */
             policy: string;
             stints: components["schemas"]["ClusterStint"][];
@@ -1112,6 +1123,11 @@ export interface components {
              * @example training_jobs, seed 0: 60 jobs on 16 nodes …
              */
             title: string;
+            /**
+             * @description Jobs on all pages.
+             * @example 60
+             */
+            total_jobs: number;
         };
         /**
          * ClusterStint
@@ -1602,6 +1618,36 @@ export interface components {
              * @example 0.1
              */
             waiting_time: number | null;
+        };
+        /**
+         * KeptJobs
+         * @description A run that `hms jobs --out` has kept in the folder `jobs` of the service's data.
+         */
+        KeptJobs: {
+            /**
+             * @description Name of its folder.
+             * @example lublin
+             */
+            name: string;
+            /**
+             * @example [
+             *       "fcfs+easy",
+             *       "sjf+easy"
+             *     ]
+             */
+            policies: string[];
+            /**
+             * @description What was run.
+             * @example lublin_256.swf
+             */
+            source: string;
+            /**
+             * @description Its windows, or seeds of a preset.
+             * @example [
+             *       "job 1041"
+             *     ]
+             */
+            windows: string[];
         };
         /**
          * LiveSettings
@@ -2768,6 +2814,14 @@ export interface operations {
                 seed?: number;
                 /** @description Share of the nodes that leave and return. */
                 spot?: number;
+                /** @description Name of a kept run, in place of all these. */
+                kept?: string;
+                /** @description One of its policies; the first if empty. */
+                policy?: string;
+                /** @description Number of one of its windows. */
+                window?: number;
+                /** @description Number of the page; the last if there are fewer. */
+                page?: number;
             };
             header?: never;
             path?: never;

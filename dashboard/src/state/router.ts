@@ -32,8 +32,10 @@ function syncRoute(): void {
 
 window.addEventListener('popstate', syncRoute);
 
-export function setQuery(name: string, value: string | null): void {
+/** Set a part of the address, or remove it (null); what depends on it is forgotten. */
+export function setQuery(name: string, value: string | null, ...forget: string[]): void {
   const url = new URL(window.location.href);
+  for (const each of forget) url.searchParams.delete(each);
   if (value === null) url.searchParams.delete(name);
   else url.searchParams.set(name, value);
   navigate(url.pathname + url.search);

@@ -25,7 +25,7 @@ def compare(
     ] = None,
     schedulers: options.Schedulers = "",
     tasks: options.Tasks = None,
-    seeds: options.Seeds = "10",
+    seeds: options.Seeds = "5",
     load: options.Load = None,
     rate: options.Rate = None,
     mode: Annotated[

@@ -34,7 +34,7 @@ Tasks = Annotated[
 ]
 Rate = Annotated[float | None, typer.Option("--rate", help="Arrivals per second.")]
 Load = Annotated[float | None, typer.Option("--load", help="Offered load; 1 saturates the cluster.")]
-Seeds = Annotated[str, typer.Option("--seeds", help="How many seeds (10), a range (0..99), or a list such as 3,7,9.")]
+Seeds = Annotated[str, typer.Option("--seeds", help="How many seeds (5), a range (0..99), or a list such as 3,7,9.")]
 ClusterFile = Annotated[Path | None, typer.Option("--cluster", help="A YAML file with nodes and device classes.")]
 Gpus = Annotated[int | None, typer.Option("--gpus", help="Number of GPUs beside one CPU, without a cluster file.")]
 ProfileFile = Annotated[

@@ -1,4 +1,4 @@
-"""`hms repeat`: run a kept comparison again and check that every bit is the same."""
+"""`hms repeat`: run a kept comparison, or kept jobs, again and check that every bit is the same."""
 
 from __future__ import annotations
 
@@ -11,17 +11,25 @@ from hybrid_scheduler.cli import output
 from hybrid_scheduler.errors import SchedulerError
 
 
-def repeat(directory: Annotated[Path, typer.Argument(help="A folder that hms compare --out wrote.")]) -> None:
-    """Run a kept comparison again from its manifest and compare the measures bit by bit."""
-    from hybrid_scheduler.studies import results
+def repeat(
+    directory: Annotated[Path, typer.Argument(help="A folder that hms compare --out or hms jobs --out wrote.")],
+) -> None:
+    """Run what was kept again from its manifest and compare the measures bit by bit."""
+    from hybrid_scheduler.studies import jobs, results
 
-    manifest = results.load_manifest(directory)
     with output.progress("repeating", quiet=False) as progress:
-        result = results.repeat(manifest, progress)
-    if not results.repeats_bit_for_bit(result, directory):
+        if jobs.is_jobs(directory):
+            found, same = jobs.repeat_jobs(directory, progress)
+            ran = f"{len(found.outcomes)} {found.noun}s, {len(found.study.policies)} policies"
+        else:
+            result = results.repeat(results.load_manifest(directory), progress)
+            same = results.repeats_bit_for_bit(result, directory)
+            ran = f"{len(result.outcomes)} seeds, {len(result.comparison.schedulers)} schedulers"
+    if not same:
+        manifest = results.read_manifest(directory)
         made = manifest["environment"]
         raise SchedulerError(
             f"{directory} was not repeated bit for bit: it was made by version {manifest['version']} with "
             f"numpy {made['numpy']}, numba {made['numba']} on {made['platform']}; use the same to repeat it"
         )
-    typer.echo(f"repeated bit for bit: {len(result.outcomes)} seeds, {len(result.comparison.schedulers)} schedulers")
+    typer.echo(f"repeated bit for bit: {ran}")

@@ -16,6 +16,7 @@ import yaml
 from hybrid_scheduler.core.tasks import Floats, Ints
 from hybrid_scheduler.core.yaml_text import parse_yaml
 from hybrid_scheduler.errors import InputError, SchedulerError, unknown_name
+from hybrid_scheduler.files import read_document
 
 CPU, GPU = 0, 1
 KINDS = {"cpu": CPU, "gpu": GPU}
@@ -148,7 +149,7 @@ class Cluster:
     def from_yaml(cls, path: str | Path) -> Cluster:
         """Read a cluster file."""
         try:
-            data = parse_yaml(Path(path).read_text(encoding="utf-8"))
+            data = parse_yaml(read_document(path))
         except FileNotFoundError:
             raise InputError(f"cluster file {path} does not exist: check the path given with --cluster") from None
         except (yaml.YAMLError, UnicodeDecodeError, ValueError, LookupError, AttributeError, RecursionError) as error:

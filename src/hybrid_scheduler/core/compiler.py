@@ -37,12 +37,14 @@ _FAST = {**_COUNTED, "_nrt": False}
 _FROM_PYTHON: dict[str, Any] = {"no_cfunc_wrapper": True}
 _FROM_LOOP: dict[str, Any] = {**_FROM_PYTHON, "no_cpython_wrapper": True}
 
-SMALL_BLOCK = 100
+TINY_BLOCK = 8
 """Tasks × devices that plain Python has decided on before a compiled loop is entered: its arguments are many."""
+SMALL_BLOCK = 100
+"""Tasks × devices below which not even a loop from the cache is loaded at once: a short run is over before."""
 LARGE_BLOCK = 100_000
 """Tasks × devices for which a loop is compiled at once."""
-COMPILE_SECONDS = 3.0
-"""What compiling a loop costs, and what is spent on interpreting one before it is compiled (ski rental)."""
+COMPILE_SECONDS, LOAD_SECONDS = 3.0, 0.3
+"""What a loop costs to compile or to load, and what is spent on interpreting it before (ski rental)."""
 
 on_compile: list[Callable[[str], None]] = []
 """Listeners, called with a scheduler's name before its loop is compiled for the first time."""
@@ -177,17 +179,17 @@ def interpret_while_cheap(
 ) -> Function | None:
     """Return the loop as plain Python if that is cheaper for so many tasks × devices, else None: compile it.
 
-    A small block is decided before its arguments are unpacked. A larger one is interpreted if the loop is not in the
-    cache, until that has taken as long as compiling it. For the policies of this package both are bit-identical, as
-    the conformance suite proves; others are compiled as they ask for.
+    A tiny block is decided before its arguments are unpacked. A larger one is interpreted until that has taken as
+    long as compiling the loop, or as loading it from the cache. For the policies of this package both are
+    bit-identical, as the conformance suite proves; others are compiled as they ask for.
     """
     if not type(owner).__module__.startswith(f"{__package__.partition('.')[0]}.") or work > LARGE_BLOCK:
         return None
     interpreted = interpret_loop(loop, bound)
-    if work <= SMALL_BLOCK:
+    if work <= TINY_BLOCK:
         return interpreted
     key = _name_loop(loop, methods, owner, _public_state(owner))
-    if key in _loops or _marker(*key).exists() or _spent.get(key, 0.0) > COMPILE_SECONDS:
+    if key in _loops or _is_worth_it(key, work):
         return None
 
     def run(*arguments: Any) -> Any:
@@ -199,12 +201,22 @@ def interpret_while_cheap(
     return run
 
 
+def _is_worth_it(key: tuple[str, tuple[str, ...]], work: int) -> bool:
+    """Whether a loop has been interpreted for so long that it is compiled, or loaded if an earlier run did that."""
+    spent = _spent.get(key, 0.0)
+    if spent > COMPILE_SECONDS:
+        return True
+    return (work > SMALL_BLOCK or spent > LOAD_SECONDS) and _marker(*key).exists()
+
+
+_KINDS = (bool, int, float, np.ndarray, np.generic)
+
+
 def _public_state(owner: object) -> dict[str, Any]:
-    kinds = bool | int | float | np.ndarray | np.generic
     return {
         name: each
         for name, each in vars(owner).items()
-        if name[0] != "_" and (isinstance(each, kinds) or hasattr(type(each), "_fields"))
+        if name[0] != "_" and (isinstance(each, _KINDS) or hasattr(type(each), "_fields"))
     }
 
 

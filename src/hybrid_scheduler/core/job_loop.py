@@ -32,7 +32,7 @@ from hybrid_scheduler.core.nodes import (
     view_job,
 )
 from hybrid_scheduler.core.packing import pick_gpu, score_node
-from hybrid_scheduler.core.spot import LEAVE, NOTICE, Departures, Stints, close_node, end_stint, keep_stint, runs_on
+from hybrid_scheduler.core.spot import Departures, Stints, end_stint, keep_stint, next_leave, runs_on
 from hybrid_scheduler.core.tasks import Floats, Ints
 
 NO_BACKFILL, EASY, CONSERVATIVE = range(3)
@@ -202,7 +202,7 @@ def sort_queue(first: int, now: float, keys: Keys, requests: Requests, queue: Qu
 
 
 @jitable
-def comes_later(one: int, other: int, key: Floats) -> bool:
+def comes_later(one: int, other: int, key: Floats | Ints) -> bool:
     """Whether one job is served after another."""
     return bool(key[one] > key[other] or (key[one] == key[other] and one > other))
 
@@ -266,18 +266,12 @@ def move_nodes(
     stints: Stints,
 ) -> None:
     """Close and open nodes that leave and return; who runs on one that leaves goes back to the queue."""
-    while departures.seen[0] < len(departures.moment) and departures.moment[departures.seen[0]] <= now:
-        event = departures.seen[0]
-        departures.seen[0] += 1
-        node = departures.node[event]
-        if departures.kind[event] != LEAVE:
-            close_node(node, 1 if departures.kind[event] == NOTICE else -1, nodes)
-            continue
-        at = 0
+    event = next_leave(now, nodes, departures)
+    while event >= 0:
+        saved, at = rules.checkpoint <= departures.notice[event], 0
         while at < queue.state[RUNNING]:
             row = queue.running[at]
-            if runs_on(row, node, entries):
-                saved = rules.checkpoint <= departures.notice[event]
+            if runs_on(row, departures.node[event], entries):
                 interrupt(row, now, saved, rules.checkpoint, requests, nodes, entries, queue, stints)
                 enqueue(row, compute_key(row, now, keys, requests, queue), queue)
             else:
@@ -285,6 +279,7 @@ def move_nodes(
         queue.ends_size[0] = 0
         for place_in_list in range(queue.state[RUNNING]):
             push(queue.ends, queue.ends_size, queue.running[place_in_list], out.finish)
+        event = next_leave(now, nodes, departures)
 
 
 @no_inline
@@ -423,8 +418,9 @@ def backfill(
         short = now + longest <= shadow
         started = False
         if short:
-            started = place(rule, row, requests, nodes, entries, scores, rules.cached)
-        else:
+            if may_fit(row, requests, nodes):
+                started = place(rule, row, requests, nodes, entries, scores, rules.cached)
+        elif may_fit(row, requests, common):
             started = place(rule, row, requests, common, entries, scores, False)
         if started:
             start(row, now, requests, entries, nodes, queue, out, stints)
@@ -436,6 +432,12 @@ def backfill(
             queue.row[kept] = row
             kept += 1
     queue.state[LENGTH] = kept
+
+
+@jitable
+def may_fit(row: int, requests: Requests, nodes: Nodes) -> bool:
+    """Whether room is worth looking for: a call passes every array on the stack, and on a pool one look suffices."""
+    return len(nodes.cpu) > 1 or (requests.cpu[row] <= nodes.cpu[0] and requests.memory[row] <= nodes.memory[0])
 
 
 @no_inline

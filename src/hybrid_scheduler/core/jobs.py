@@ -17,6 +17,9 @@ Bools = npt.NDArray[np.bool_]
 Accepted = Sequence[str] | Mapping[str, float]
 """Names of models of GPU, or how fast a job runs on each."""
 
+LONGEST = 1e15
+"""Seconds beyond which sums of times lose what they are made of."""
+
 
 @dataclass(frozen=True, eq=False)
 class Jobs:
@@ -193,8 +196,10 @@ def _floats(name: str, values: npt.ArrayLike, count: int | None = None) -> Float
 def _check(jobs: Jobs) -> None:
     if jobs.span.shape != jobs.seconds.shape:
         raise InputError(f"column 'span' has shape {jobs.span.shape}, expected ({len(jobs)},): one value a job")
-    _require("arrival", jobs.arrival, np.isfinite(jobs.arrival) & (jobs.arrival >= 0), "seconds, 0 or more")
+    moments, ends = (jobs.arrival >= 0) & (jobs.arrival <= LONGEST), jobs.seconds < np.inf
+    _require("arrival", jobs.arrival, moments, f"seconds, 0 or more, at most {LONGEST:g}")
     _require("seconds", jobs.seconds, jobs.seconds > 0, "seconds above 0, inf for a job that stays")
+    _require("seconds", jobs.seconds, ~ends | (jobs.seconds <= LONGEST), f"at most {LONGEST:g}")
     _require("requested", jobs.requested, jobs.requested > 0, "seconds above 0")
     _require("deadline", jobs.deadline, jobs.deadline > 0, "a moment above 0, inf for none")
     _require("weight", jobs.weight, (jobs.weight > 0) & np.isfinite(jobs.weight), "a number above 0")

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hybrid_scheduler.core.compiler import compile_loop, no_inline
-from hybrid_scheduler.core.job_loop import DONE, REJECTED, WAITING, Scores, place
+from hybrid_scheduler.core.job_loop import DONE, REJECTED, WAITING, Scores, comes_later, place
 from hybrid_scheduler.core.jobs import Jobs
 from hybrid_scheduler.core.machines import Machines
 from hybrid_scheduler.core.nodes import (
@@ -29,15 +29,13 @@ from hybrid_scheduler.core.nodes import (
 from hybrid_scheduler.core.packing import BEST, FitRule
 from hybrid_scheduler.core.schedule import Schedule, build_requests, find_rejected
 from hybrid_scheduler.core.spot import (
-    LEAVE,
-    NOTICE,
     Departures,
     Stints,
     build_departures,
     build_stints,
-    close_node,
     end_stint,
     keep_stint,
+    next_leave,
     runs_on,
 )
 from hybrid_scheduler.core.tasks import Floats, Ints
@@ -219,18 +217,14 @@ def move_nodes(
     stints: Stints,
 ) -> None:
     """Close and open nodes that leave and return; interrupt who runs on one that leaves."""
-    while departures.seen[0] < len(departures.moment) and departures.moment[departures.seen[0]] <= now:
-        event = departures.seen[0]
-        departures.seen[0] += 1
-        node = departures.node[event]
-        if departures.kind[event] != LEAVE:
-            close_node(node, 1 if departures.kind[event] == NOTICE else -1, nodes)
-            continue
+    event = next_leave(now, nodes, departures)
+    while event >= 0:
+        saved = service.cost[0] <= departures.notice[event]
         for place_in_list in range(service.number[0]):
             row = service.active[place_in_list]
-            if not np.isnan(service.since[row]) and runs_on(row, node, entries):
-                saved = service.cost[0] <= departures.notice[event]
+            if not np.isnan(service.since[row]) and runs_on(row, departures.node[event], entries):
                 interrupt(row, now, saved, requests, nodes, entries, service, stints)
+        event = next_leave(now, nodes, departures)
 
 
 @no_inline
@@ -257,16 +251,10 @@ def sort_active(service: Service) -> None:
     """Sort by queue, then by arrival; quick if it is nearly sorted."""
     for place_in_list in range(1, service.number[0]):
         row, at = service.active[place_in_list], place_in_list
-        while at > 0 and is_behind(service.active[at - 1], row, service.queue):
+        while at > 0 and comes_later(service.active[at - 1], row, service.queue):
             service.active[at] = service.active[at - 1]
             at -= 1
         service.active[at] = row
-
-
-@no_inline
-def is_behind(one: int, other: int, queue: Ints) -> bool:
-    """Whether one job is served after another."""
-    return bool(queue[one] > queue[other] or (queue[one] == queue[other] and one > other))
 
 
 @no_inline

@@ -23,14 +23,13 @@ from hybrid_scheduler.core.preemption import check_cost
 from hybrid_scheduler.core.schedule import Schedule, build_requests, find_rejected
 from hybrid_scheduler.core.spot import (
     LEAVE,
-    NOTICE,
     Departures,
     Stints,
     build_departures,
     build_stints,
-    close_node,
     end_stint,
     keep_stint,
+    next_leave,
     runs_on,
 )
 from hybrid_scheduler.core.tasks import Floats, Ints
@@ -38,6 +37,8 @@ from hybrid_scheduler.errors import InputError
 
 ROUND = 360.0
 """Seconds of a round, as in the paper."""
+MOST_ROUNDS = 200_000
+"""Rounds that one job may take: two years of the usual ones."""
 
 
 class Demand(NamedTuple):
@@ -47,6 +48,7 @@ class Demand(NamedTuple):
     width: Floats  # devices that it holds
     weight: Floats
     remaining: Floats  # seconds at speed 1 that it has still to run, as requested
+    asked: Floats  # throughput that keeps its deadline; 0: it has none, inf: nothing keeps it
     amount: Floats  # by kind: devices that there are
 
 
@@ -79,6 +81,10 @@ def schedule_in_rounds(
     check_cost(jobs, cost)
     if not cost < seconds < np.inf:  # else jobs might take turns for ever
         raise InputError(f"a round takes {seconds:g} s, expected more than the {cost:g} s of an interruption")
+    if (longest := float(jobs.seconds.max(initial=0.0))) > MOST_ROUNDS * seconds:
+        raise InputError(
+            f"a job runs {longest:g} s, more than {MOST_ROUNDS:,} rounds: give period={longest / 1000:.0f}"
+        )
     rule = FitRule("best", BEST) if fit is None else fit
     rule.prepare(jobs, machines)
     return _Rounds(jobs, machines, policy, rule, seconds, cost, departures, interpreted).run()
@@ -112,7 +118,6 @@ class _Rounds:
         self.stints = build_stints(count, 2 * len(self.entries.node))
         self.owed = np.zeros(self.speed.shape)
         self.share = np.zeros(self.speed.shape)
-        self.closed = np.zeros(len(machines), bool)
         self.start, self.finish = np.full(count, np.nan), np.full(count, np.nan)
         self.status = find_rejected(jobs, machines).astype(np.uint8) * np.uint8(REJECTED)
         self.rule = rule
@@ -135,7 +140,7 @@ class _Rounds:
                 begin = float(later.min())
                 continue
             if changed or not np.array_equal(active, known):
-                self._share_out(active)
+                self._share_out(active, begin)
                 known = active
             end = min(begin + self.seconds, self._next_leave(begin))
             self._serve(active, begin, end)
@@ -160,29 +165,31 @@ class _Rounds:
     def _move_nodes(self, now: float) -> bool:
         """Close and open nodes that leave and return by now; whoever runs on one that leaves is interrupted."""
         first, moves = int(self.moves.seen[0]), self.moves
-        self.moves.seen[0] = np.searchsorted(moves.moment, now, side="right")
-        for event in range(first, int(self.moves.seen[0])):
-            node, kind = int(moves.node[event]), int(moves.kind[event])
-            if kind != LEAVE:
-                close_node(node, 1 if kind == NOTICE else -1, self.nodes)
-                self.closed[node] = kind == NOTICE
-                continue
+        while (event := next_leave(now, self.nodes, moves)) >= 0:
             for row in np.flatnonzero(self.turns.kind >= 0).tolist():
-                if runs_on(row, node, self.entries):
+                if runs_on(row, int(moves.node[event]), self.entries):
                     self._grow()
-                    saved = self.cost <= moves.notice[event]
+                    saved = bool(self.cost <= moves.notice[event])
                     state = (self.requests, self.nodes, self.entries, self.turns, self.stints)
                     interrupt(row, now, saved, self.cost, *state)
         return bool(moves.seen[0] > first)
 
-    def _share_out(self, active: Ints) -> None:
+    def _share_out(self, active: Ints, now: float) -> None:
         """Ask the policy for shares of those that are here."""
         jobs, done = self.jobs, self.jobs.seconds[active] - self.turns.remaining[active]
-        there = count_devices(self.machines, ~self.closed)
+        there = count_devices(self.machines, self.nodes.cpu >= 0)
         left = np.maximum(jobs.requested[active] - done, self.seconds)  # longer than said: a round more
-        demand = Demand(self.speed[active], jobs.width[active], jobs.weight[active], left, there)
+        asked = self._ask_for(active, left, now)
+        demand = Demand(self.speed[active], jobs.width[active], jobs.weight[active], left, asked, there)
         self.share[:] = 0.0
         self.share[active] = self.policy(demand)
+
+    def _ask_for(self, active: Ints, left: Floats, now: float) -> Floats:
+        """Return the throughputs that keep deadlines a round early, since turns are whole rounds, or just in time."""
+        until, fastest = self.jobs.deadline[active] - now, self.speed[active].max(axis=1)
+        with np.errstate(divide="ignore"):
+            just, early = (left / np.maximum(until - margin, 0.0) for margin in (0.0, self.seconds))
+        return np.where(just <= fastest, np.minimum(early, fastest), np.inf)
 
     def _serve(self, active: Ints, begin: float, end: float) -> None:
         """Run a round: those first that are owed most of what the policy shares out, then whoever finds room."""
@@ -193,7 +200,7 @@ class _Rounds:
         self.turns.had[active] = 0.0
         self._grow()
         scores = Scores(np.empty((0, 0)), np.zeros((0, 0), np.int64))
-        room = count_devices(self.machines, ~self.closed)
+        room = count_devices(self.machines, self.nodes.cpu >= 0)
         arguments = (rows[order], kinds[order], self.accepted, room, begin, end, self.cost)
         state = (self.requests, self.nodes, self.entries, self.turns, self.stints, scores)
         self.serve(self.numbers, *arguments, *state, self.start, self.finish, self.status)

@@ -106,6 +106,18 @@ def close_node(node: int, sign: int, nodes: Nodes) -> None:
 
 
 @no_inline
+def next_leave(now: float, nodes: Nodes, departures: Departures) -> int:
+    """Close and open nodes as they announce and return, until one leaves: that event, or -1 if none is due."""
+    while departures.seen[0] < len(departures.moment) and departures.moment[departures.seen[0]] <= now:
+        event = departures.seen[0]
+        departures.seen[0] += 1
+        if departures.kind[event] == LEAVE:
+            return int(event)
+        close_node(departures.node[event], 1 if departures.kind[event] == NOTICE else -1, nodes)
+    return -1
+
+
+@no_inline
 def runs_on(row: int, node: int, entries: Entries) -> bool:
     """Whether a job holds something of a node."""
     found = False

@@ -182,9 +182,11 @@ class TrainingLoop:
     def continued(
         cls, trainer: Trainer, delay: int, submitted: int, updates: list[Any], due: list[tuple[int, int]], seen: int
     ) -> TrainingLoop:
-        """Return a loop that goes on from a checkpoint."""
+        """Return a loop that goes on from a checkpoint; its process starts at once, beside the rest of reading it."""
         loop = cls(trainer, delay)
         loop._waiting, loop._due, loop._seen = (submitted, updates), deque(due), seen
+        if delay and submitted:
+            loop._process = BackgroundProcess(trainer, *loop._waiting)
         return loop
 
     @property

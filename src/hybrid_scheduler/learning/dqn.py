@@ -1,4 +1,4 @@
-"""The DQN of `rl_agent`: network, replay buffer, gradient steps, rewards and the training of the agent.
+"""The DQN of `rl_agent`: weights, replay buffer, rewards and the training of the agent.
 
 A dueling double DQN that scores candidate devices one by one. For every candidate the network reads the task and that
 device through two layers of 256 ReLUs and gives a value and an advantage; the value of the state is the mean of the
@@ -13,25 +13,27 @@ the prices that certify the bound of the last tasks: then the best action for th
 stream. A small factor for queues longer than the mean keeps the queues even. `reward="turnaround"` and `"execution"`
 use plain seconds. Energy counts when the agent decides, at its learnt durations.
 
-Decisions are made on NumPy copies of the weights by compiled code (`schedulers/rl_agent.py`).
+Gradient steps are torch's (`learning/q_network.py`), decisions are made on NumPy copies of the weights by compiled
+code (`schedulers/rl_agent.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import torch
-from torch import Tensor, nn
+from threadpoolctl import threadpool_limits
 
 from hybrid_scheduler.bounds.makespan import find_prices
 from hybrid_scheduler.core.tasks import Floats, Ints
 from hybrid_scheduler.learning.durations import DurationModel, DurationObservation, DurationTrainer
 from hybrid_scheduler.learning.episodes import MAX_COST
+
+if TYPE_CHECKING:
+    from hybrid_scheduler.learning.q_network import DoubleQLearning, LearningState
 
 Float32s = npt.NDArray[np.float32]
 Bools = npt.NDArray[np.bool_]
@@ -80,40 +82,6 @@ def q_values(weights: Weights, state: Float32s, possible: Bools) -> Float32s:
     centre = ((value - advantage) * possible).sum(axis=1, keepdims=True) / number
     q: Float32s = advantage + centre
     return q
-
-
-class DQN(nn.Module):
-    """The dueling network in torch: Q of every candidate of every decision."""
-
-    w1: nn.Parameter
-    b1: nn.Parameter
-    w2: nn.Parameter
-    b2: nn.Parameter
-    w3: nn.Parameter
-    b3: nn.Parameter
-
-    def __init__(self, weights: Weights) -> None:
-        super().__init__()
-        for name, array in weights._asdict().items():
-            self.register_parameter(name, nn.Parameter(torch.tensor(array), requires_grad=False))
-
-    def layers(self, rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return both hidden layers, and the output as a row of values and a row of advantages."""
-        first = torch.addmm(self.b1, rows, self.w1).relu_()
-        second = torch.addmm(self.b2, first, self.w2).relu_()
-        # Two long rows take half the time of two long columns.
-        return first, second, torch.addmm(self.b3[:, None], self.w3.T.contiguous(), second.T)
-
-    def forward(self, state: Tensor, possible: Tensor) -> Tensor:
-        """Return Q by (decision, candidate) for states by (decision, candidate, feature)."""
-        value, advantage = self.layers(state.flatten(0, 1))[-1].view(2, *possible.shape)
-        share = possible / possible.sum(1, keepdim=True)
-        q: Tensor = advantage + ((value - advantage) * share).sum(1, keepdim=True)
-        return q
-
-    def to_weights(self) -> Weights:
-        """Copy the parameters into arrays."""
-        return Weights(*(parameter.numpy().copy() for parameter in self.parameters()))
 
 
 # --- replay buffer -----------------------------------------------------------------------------------------------
@@ -177,11 +145,7 @@ def q_gradients(possible: Bools, action: npt.NDArray[np.int64]) -> Float32s:
 
 @dataclass
 class DQNTrainer:
-    """Takes gradient steps of double Q-learning on samples from a replay buffer.
-
-    The gradient of the three layers is written out: autograd takes 1.5 times as long for a step
-    (`python -m benchmarks dqn_gradient`), and a test compares the two.
-    """
+    """Learns from samples of a replay buffer by double Q-learning."""
 
     weights: Weights
     gamma: float
@@ -190,19 +154,23 @@ class DQNTrainer:
     target_update: int
     steps: int = 0
     losses: list[float] = field(default_factory=list)
-    _network: DQN | None = None
-    _target: DQN | None = None
-    _optimizer: torch.optim.Optimizer | None = None
+    _learning: DoubleQLearning | None = None  # from the first step on
+    _state: LearningState | None = None  # of the learning that was pickled, until it goes on
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = self._state if self._learning is None else self._learning.state
+        return {**vars(self), "_learning": None, "_state": state}
 
     def train(self, replay: ReplayBuffer, generator: np.random.Generator, steps: int, mean_reward: float) -> Weights:
         """Take gradient steps; return the new weights."""
         if steps == 0:
             return self.weights
-        torch.set_num_threads(1)  # the matrices are small: more threads only wait for each other
-        if self._network is None or self._target is None or self._optimizer is None:
-            self._network, self._target = DQN(self.weights), DQN(self.weights)
-            self._optimizer = torch.optim.Adam(self._network.parameters(), self.learning_rate, fused=True)
-        network, target, optimizer = self._network, self._target, self._optimizer
+        if self._learning is None:
+            from hybrid_scheduler.learning.q_network import DoubleQLearning  # loads torch
+
+            self._learning = DoubleQLearning(self.weights, self.gamma, self.learning_rate, self.target_update)
+            if self._state is not None:
+                self._learning.state, self._state = self._state, None
         now, after = replay.sample(generator, steps * self.batch)  # at once: many small draws take longer
         columns = (
             now.state,
@@ -211,51 +179,16 @@ class DQNTrainer:
             after.state,
             after.possible,
         )
-        with torch.inference_mode(), _flush_denormals():
-            # Copied: torch aligns its memory, and on memory that is not aligned the last bit of a product may vary.
-            batches = (torch.split(torch.from_numpy(column).clone(), self.batch) for column in columns)
-            for state, gradient, reward, *following in zip(*batches, strict=True):
-                goal = reward + self.gamma * _next_value(network, target, *following) if self.gamma > 0 else reward
-                error = _write_gradients(network, state, gradient, goal)
-                optimizer.step()
-                self.steps += 1
-                if self.steps % self.target_update == 0:
-                    target.load_state_dict(network.state_dict())
-            self.losses.append(float(nn.functional.smooth_l1_loss(error, torch.zeros_like(error))))
-        self.weights = network.to_weights()
+        self.losses.append(self._learning.take_steps(columns, self.batch, self.steps))
+        self.steps += steps
+        self.weights = Weights(*self._learning.network.copy_weights())
         return self.weights
 
 
-def _next_value(network: DQN, target: DQN, state: Tensor, possible: Tensor) -> Tensor:
-    """Double Q-learning: the network chooses the next action, the target network values it."""
-    advantage = network.layers(state.flatten(0, 1))[-1][1].view_as(possible)
-    choice = advantage.masked_fill(~possible, -torch.inf).argmax(1, keepdim=True)
-    q: Tensor = target(state, possible)
-    return q.gather(1, choice)[:, 0]
-
-
-def _write_gradients(network: DQN, state: Tensor, gradient: Tensor, goal: Tensor) -> Tensor:
-    """Write the gradient of the mean Huber loss into `grad` of every parameter; return the errors of Q."""
-    rows, gradient = state.flatten(0, 1), gradient.transpose(0, 1)
-    first, second, out = network.layers(rows)
-    error = (out.view(gradient.shape) * gradient).sum((0, 2)) - goal
-    slope = (gradient * error.clamp(-1.0, 1.0).div_(len(error))[:, None]).flatten(1)
-    network.w3.grad, network.b3.grad = torch.mm(slope, second).T.contiguous(), slope.sum(1)
-    slope = torch.mm(slope.T, network.w3.T).mul_(second.sign_())  # the slope of a ReLU is the sign of its output
-    network.w2.grad, network.b2.grad = torch.mm(first.T, slope), slope.sum(0)
-    slope = torch.mm(slope, network.w2.T).mul_(first.sign_())
-    network.w1.grad, network.b1.grad = torch.mm(rows.T, slope), slope.sum(0)
-    return error
-
-
-@contextmanager
-def _flush_denormals() -> Iterator[None]:
-    """Take numbers below 1e-38 for 0: Adam's means of dead ReLUs end there, and each costs a hundred others."""
-    torch.set_flush_denormal(True)
-    try:
-        yield
-    finally:
-        torch.set_flush_denormal(False)
+@cache
+def _limit_blas() -> None:
+    """Let NumPy take one thread in this process, as torch does: for small matrices more only wait for each other."""
+    threadpool_limits(1, "blas")
 
 
 # --- training of the agent ---------------------------------------------------------------------------------------
@@ -384,6 +317,7 @@ class AgentTrainer:
         """Track the mean reward; if rewards fall far below Q, react for the next `DRIFT_TASKS` tasks."""
         if self.replay.count == 0:
             self._mean_reward = float(rewards.mean())
+        _limit_blas()
         # Q also holds the value of the future, which is much the same for all tasks: the bias.
         q = q_values(self.network.weights, decisions.state, decisions.possible)
         promised = q[np.arange(len(rewards)), decisions.action]

@@ -13,7 +13,7 @@ import io
 import os
 import pickle
 import secrets
-import zlib
+import struct
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -28,6 +28,7 @@ from hybrid_scheduler.live.windows import Window
 from hybrid_scheduler.workloads.library import Library
 
 KEY_FILE = "checkpoint.key"
+SIZE = struct.Struct("<Q")  # of the pickle
 DIGEST = hashlib.sha256().digest_size
 LARGE_BASE = 1 << 20  # bytes of an array of which a small part is copied rather than shared
 _LIBRARY, _EXECUTOR, _TRACE = "library", "executor", "trace"
@@ -37,7 +38,7 @@ def save_race(race: LiveRace, key: bytes, extra: object = None) -> bytes:
     """Return the signed state of a race; waits until its learners have trained on all that they were given."""
     written = io.BytesIO()
     _Pickler(written, protocol=5).dump((race, extra))
-    body = zlib.compress(written.getvalue(), 1)
+    body = _compress(written.getvalue())
     return hmac.digest(key, body, "sha256") + body
 
 
@@ -47,10 +48,24 @@ def load_race(state: bytes, key: bytes, library: Library | None) -> tuple[LiveRa
     if not hmac.compare_digest(signature, hmac.digest(key, body, "sha256")):
         raise InputError(f"the checkpoint was not written with this server's key: copy {KEY_FILE} of that server")
     try:
-        race, extra = _Unpickler(io.BytesIO(zlib.decompress(body)), library).load()
+        race, extra = _Unpickler(io.BytesIO(_decompress(body)), library).load()
     except Exception as error:
         raise InputError(f"the checkpoint cannot be read ({type(error).__name__}: {error})") from error
     return cast(LiveRace, race), extra
+
+
+def _compress(content: bytes) -> bytes:
+    """Return content as Zstandard, which takes a fifth of the time of zlib, behind its length."""
+    import pyarrow as pa
+
+    return SIZE.pack(len(content)) + cast(bytes, pa.compress(content, codec="zstd", asbytes=True))
+
+
+def _decompress(body: bytes) -> bytes:
+    import pyarrow as pa
+
+    (size,) = SIZE.unpack_from(body)
+    return cast(bytes, pa.decompress(body[SIZE.size :], size, codec="zstd", asbytes=True))
 
 
 def read_key(folder: Path) -> bytes:

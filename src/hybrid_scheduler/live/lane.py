@@ -28,6 +28,7 @@ MIN_GROWTH = 0.05  # seconds of backlog gained per second, over the samples, tha
 MIN_BACKLOG = 20.0  # mean tasks: a shorter backlog is no sign of saturation
 SAMPLES, SAMPLE_INTERVAL = 20, 25  # backlogs that are kept, and tasks between two of them
 TRAINING_LAG = 50  # tasks after which a background fit takes effect; at the default pace it is done long before
+UNREPEATABLE_BLOCK = 10  # tasks that a learner predicts and learns from at once where nobody waits for it
 METRICS = ("execution", "turnaround", "waiting", "energy", "cost", "gpu_fraction")  # as in `WindowFigures`
 
 INITIAL_CAPACITY = 512
@@ -46,6 +47,8 @@ class ExecutionModel:
         scheduler = load_or_train(name, settings.cluster, settings.seed, warm_start=True)
         if is_learner(scheduler):
             scheduler.train_in_background(TRAINING_LAG if settings.repeatable else AS_READY)
+            if not settings.repeatable and scheduler.learn_every:
+                scheduler.learn_every = max(scheduler.learn_every, UNREPEATABLE_BLOCK)
         return scheduler
 
     def create_lane(self, scheduler: Scheduler, cluster: Cluster) -> Lane:

@@ -186,7 +186,7 @@ def _find_devices(devices: str) -> tuple[tuple[DeviceSpec, ...], Cluster]:
 
 @dataclass(frozen=True)
 class Change:
-    """A logged command: changed settings, a `step`, or a submitted `task`."""
+    """A logged command: changed settings, a `step`, or a submitted `task`; or whether there are `long_blocks`."""
 
     at_task: int  # the next task to arrive
     at_time: float  # simulated seconds

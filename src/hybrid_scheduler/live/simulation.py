@@ -1,7 +1,8 @@
 """`ContinuousSimulation`: a live race in its own thread, paced to wall time, controlled by commands.
 
-Commands (change settings, step, submit a task) are executed between two blocks and logged. The seed, the initial
-settings and the log are all it takes to repeat a race, whatever its pace was (`Replay`).
+Commands (change settings, step, submit a task) are executed between two blocks and logged, and so is when blocks
+become long or short again, for learners predict and learn block by block. The seed, the initial settings and the log
+are all it takes to repeat a race, whatever its pace was (`Replay`).
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ READY, RUNNING, PAUSED, STOPPED, FAILED = "ready", "running", "paused", "stopped
 MAX_LAG = 1.0  # seconds that a race may lag behind its pace before it gives up catching up
 BUSY_LAG = 0.1  # seconds behind its pace from which a race has no time to spare
 PAUSED_SECONDS = 1.0  # between two looks around while paused; commands are executed at once
-UNWATCHED_SECONDS = 1.0  # of a paced race between two blocks that nobody watches
+UNWATCHED_SECONDS = 2.0  # of a paced race between two blocks that nobody watches
+LONG_BLOCKS = "long_blocks"  # the entry of a log where blocks become long, or short again
 COMMAND_TIMEOUT = 60.0  # seconds
 EXPLANATIONS_PER_SECOND = 25.0  # at most: a few more than a paced race has blocks
 MAX_TIME_SHARE = 0.05  # of the time of a race that has none to spare, for explanations
@@ -86,14 +88,15 @@ class ContinuousSimulation:
         self.refused = ""  # the command that failed, and with it the simulation
         self.state_listeners: list[Callable[[str], None]] = []
         self.tasks_per_second = 0.0
-        self.watched = True  # False: blocks are long and unexplained, which changes no placement
+        self.watched = True  # False: blocks are long and unexplained
+        self._long_blocks = False  # as the log says
         self._wake = threading.Event()  # a command waits, or the state has changed
         self._commands: SimpleQueue[tuple[Callable[[], Any], Future[Any]]] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()  # of the race: held while it moves or a snapshot is taken
         self._due, self._rate_sample = 0.0, (0.0, 0)
         self._limiter = ExplanationLimiter()
-        self.busy_seconds = 0.0  # that the race's thread has worked; replaying takes about as long
+        self.busy_seconds = 0.0  # that a replay takes about
 
     # --- control, from any thread ------------------------------------------------------------------------------
 
@@ -229,9 +232,20 @@ class ContinuousSimulation:
                 future.set_exception(SchedulerError(f"this simulation is {self.state}: start a new one"))
 
     def _choose_block(self) -> int:
-        """Return how many tasks are placed at once: many if nobody watches, where that changes no placement."""
+        """Return how many tasks are placed at once: many if nobody watches."""
+        long = not (self.watched or self.settings.pace is None or self.settings.is_measured)
+        if long != self._long_blocks:
+            self._use_long_blocks(long)
+        return self._size_block()
+
+    def _use_long_blocks(self, long: bool) -> None:
+        self._long_blocks = long
+        self._append_log({LONG_BLOCKS: long})
+
+    def _size_block(self) -> int:
+        """Return how many tasks are placed at once: a function of the state, so that a replay does the same."""
         settings = self.settings
-        if self.watched or settings.pace is None or settings.is_measured:
+        if not self._long_blocks or settings.pace is None:
             return settings.block
         block = max(settings.block, min(MAX_BLOCK, int(UNWATCHED_SECONDS * settings.pace)))
         return block if self.race.has_room(block) else settings.block
@@ -263,16 +277,20 @@ class ContinuousSimulation:
         tasks = self.race.stream.take(count)
         if not self.watched:
             return self.race.place(tasks)
-        lags = self.settings.pace is None or time.monotonic() - self._due > BUSY_LAG
-        explanations = self._limiter.explain(lambda: self.race.explain(tasks), lags and self.state == RUNNING)
-        return self.race.place(tasks, explanations)
+        is_busy = self._lags() and self.state == RUNNING
+        return self.race.place(tasks, self._limiter.explain(lambda: self.race.explain(tasks), is_busy))
+
+    def _lags(self) -> bool:
+        """Whether it has no time to spare."""
+        return self.settings.pace is None or time.monotonic() - self._due > BUSY_LAG
 
     def _emit(self, make_event: Callable[[], RaceEvent]) -> RaceEvent:
         """Move the race and hand the event on; no snapshot shows what observers have not seen."""
         with self._lock:
-            begin = time.perf_counter()
+            clock = time.perf_counter if self._lags() else time.thread_time  # one that lags may wait for learners
+            begin = clock()
             event = make_event()
-            self.busy_seconds += time.perf_counter() - begin
+            self.busy_seconds += clock() - begin
             for observer in self.observers:
                 observer(event)
         for sink in self.sinks:
@@ -327,27 +345,33 @@ class Replay:
         self._log = list(log)
         self._done = done  # entries of the log that the race has behind it
         self.simulation.log[:] = self._log[:done]
+        turns = [each.change[LONG_BLOCKS] for each in self._log[:done] if LONG_BLOCKS in each.change]
+        self.simulation._long_blocks = bool(turns and turns[-1])
 
     def run(self, until: int) -> ContinuousSimulation:
         """Repeat all that was done before task `until` arrived; return the simulation."""
         live = self.simulation
+        live.watched = False  # nothing of it is explained
         for entry in self._log[self._done :]:
             if entry.at_task > until:
                 break
             self._advance_to(entry.at_task)
-            if "step" in entry.change:
+            if LONG_BLOCKS in entry.change:
+                live._use_long_blocks(bool(entry.change[LONG_BLOCKS]))
+            elif "step" in entry.change:
                 live._step(int(entry.change["step"]))
             elif task := entry.change.get("task"):
                 live._submit(Task(**{**task, "dependencies": tuple(task.get("dependencies", ()))}))
             else:
                 live._change(dict(entry.change))
         self._advance_to(until)
+        live.watched = True
         return live
 
     def _advance_to(self, task: int) -> None:
         live = self.simulation
         while (number := live.race.stream.number) < task:
-            live._advance(min(live.settings.block, task - number))
+            live._advance(min(live._size_block(), task - number))
 
 
 class ExplanationLimiter:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from hybrid_scheduler import __version__
 from hybrid_scheduler.errors import InputError, SchedulerError
-from hybrid_scheduler.files import atomic_write
+from hybrid_scheduler.files import atomic_write, read_document
 from hybrid_scheduler.profiling.calibration import calibrate
 from hybrid_scheduler.profiling.profile import Profile
 
@@ -37,7 +37,7 @@ def dump_profile(profile: Profile) -> str:
 def load_profile(path: str | Path) -> Profile:
     """Read a profile; damaged files, newer versions and other files are refused in one line."""
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = read_document(path)
     except FileNotFoundError:
         raise InputError(f"profile {path} does not exist: check the path, or {AGAIN}") from None
     except UnicodeDecodeError:

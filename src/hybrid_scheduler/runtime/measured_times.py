@@ -26,7 +26,7 @@ from hybrid_scheduler import __version__
 from hybrid_scheduler.core.compiler import cache_directory
 from hybrid_scheduler.core.tasks import Floats
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.files import atomic_write
+from hybrid_scheduler.files import atomic_write, read_document
 from hybrid_scheduler.profiling.devices import cpu_name, memory_mb, system_name, usable_cores
 
 WINDOW = 64  # observations kept of a task on a class
@@ -315,7 +315,7 @@ def save_times(times: MeasuredTimes, path: str | Path) -> None:
 def load_times(path: str | Path) -> MeasuredTimes:
     """Read times; none if there is no file yet or it is of another machine."""
     try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
+        data = json.loads(read_document(path))
     except FileNotFoundError:
         return MeasuredTimes()
     except (ValueError, RecursionError):

@@ -15,7 +15,7 @@ from hybrid_scheduler.core.cluster import Cluster
 from hybrid_scheduler.core.placements import RAN, Placements
 from hybrid_scheduler.core.tasks import Tasks, edges_from_ids
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.files import atomic_write
+from hybrid_scheduler.files import atomic_write, read_document
 from hybrid_scheduler.runtime.devices import DeviceSpec, build_cluster, class_signatures, normalise_devices
 from hybrid_scheduler.runtime.jobs import Job
 from hybrid_scheduler.runtime.measured_times import MeasuredTimes
@@ -112,7 +112,7 @@ class KeptRun(NamedTuple):
 def load_run(path: str | Path) -> KeptRun:
     """Read a kept run; tasks that did not run to their end are left out."""
     try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
+        data = json.loads(read_document(path))
     except OSError as error:
         raise InputError(f"run {path} cannot be read ({error.strerror}): check the path") from None
     except (ValueError, RecursionError):

@@ -1,12 +1,13 @@
 """Gavel's policies: who gets what share of the time on which GPUs, by linear programming.
 
-After Narayanan et al. 2020 ("Heterogeneity-aware cluster scheduling policies for deep learning workloads").
+After Narayanan et al. 2020 ("Heterogeneity-aware cluster scheduling policies for deep learning workloads"). A job's
+weight is its priority, and a deadline asks for the throughput that keeps it, by what users say that is left.
 `bounds/time_shares.py` solves it, `core/rounds.py` carries the shares out.
 """
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -16,8 +17,8 @@ from hybrid_scheduler.core.machines import Machines
 from hybrid_scheduler.core.packing import FitRule
 from hybrid_scheduler.core.rounds import ROUND, Demand, schedule_in_rounds
 from hybrid_scheduler.core.schedule import Schedule
-from hybrid_scheduler.core.spot import Departures
 from hybrid_scheduler.core.tasks import Floats
+from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.schedulers.job_orders import JobOrder
 
 
@@ -30,36 +31,27 @@ class InRounds(JobOrder):
         self,
         period: Annotated[float, "seconds of a round"] = ROUND,
         cost: Annotated[float, "seconds that an interruption takes: checkpoint and restart"] = 30.0,
+        deadlines: Annotated[bool, "give jobs the throughput that keeps their deadlines, where it can be"] = True,
     ) -> None:
         super().__init__(float(cost))
-        self.period = float(period)
+        if deadlines not in (0, 1):
+            raise InputError(f"{self.name}: deadlines is {deadlines!r}, expected 1 or 0")
+        self.period, self.deadlines = float(period), bool(deadlines)
 
     def need(self, demand: Demand) -> Floats:
         """Return what throughputs are divided by before the smallest is made as large as can be."""
         raise NotImplementedError
 
-    def run(
-        self,
-        jobs: Jobs,
-        machines: Machines,
-        backfill: str = "none",
-        fit: FitRule | None = None,
-        *,
-        keep_head: bool = True,
-        departures: Departures | None = None,
-        interpreted: bool = False,
-    ) -> Schedule:
-        """Run jobs in rounds; nobody waits in a queue that could be passed."""
+    def take_turns(self, jobs: Jobs, machines: Machines, fit: FitRule | None, **options: Any) -> Schedule:
+        """Run jobs in rounds."""
         return schedule_in_rounds(
-            jobs,
-            machines,
-            lambda demand: share_evenly(demand, self.need(demand)),
-            fit,
-            seconds=self.period,
-            cost=self.checkpoint,
-            departures=departures,
-            interpreted=interpreted,
+            jobs, machines, self._share_out, fit, seconds=self.period, cost=self.checkpoint, **options
         )
+
+    def _share_out(self, demand: Demand) -> Floats:
+        if not self.deadlines:
+            demand = demand._replace(asked=np.zeros(len(demand.asked)))
+        return share_evenly(demand, self.need(demand))
 
 
 class MaxMinFairness(InRounds):

@@ -1,15 +1,20 @@
 """`hybrid_ml` for queues: learns from past jobs how long jobs run and which order suits such a queue.
 
 Run times come from a random forest over what is known before a job runs: the requested time, the width, and how long
-its user's past jobs ran. Which order to serve the estimates in is tried out: candidates run on the later half of the
-past, with a forest that saw only the earlier one, and the smallest mean bounded slowdown wins. Reservations still go
-by requested times, because a reservation must not rest on an estimate that is too short. The head of the queue is
-chosen anew at every event: a job that waits for room is passed by a better one that comes later.
+its user's past jobs ran. How the queue is served is tried out: candidates run on windows of each half of the past,
+with a forest that saw only the other half. The smallest area first, by requested times, serves unless another one has
+a smaller mean logarithm of the bounded slowdown by more than its standard error. A candidate is an order by learnt or
+by requested times in which jobs pass a head that waits for room where backfilling is asked for, or never: long jobs
+that pass it make those wait that come later. A head is also passed by a better job that comes later, except in SJF
+and F1 as they are, which take part too. Reservations always go by requested times, because a reservation must not
+rest on an estimate that is too short.
 """
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from itertools import product
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -17,7 +22,7 @@ from hybrid_scheduler.core.job_loop import Keys
 from hybrid_scheduler.core.job_metrics import bounded_slowdown
 from hybrid_scheduler.core.jobs import Jobs
 from hybrid_scheduler.core.machines import Machines
-from hybrid_scheduler.core.schedule import schedule_jobs
+from hybrid_scheduler.core.schedule import find_rejected, schedule_jobs
 from hybrid_scheduler.core.tasks import Floats
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.learning.predictors import RandomForestPredictor
@@ -32,18 +37,34 @@ from hybrid_scheduler.schedulers.job_orders import (
 )
 
 FEATURES = ("requested", "width", "user's past")
-ENOUGH = 256
-"""Past jobs below which nothing is learnt: the first candidate serves, by requested times."""
 LESSON = 1024
+"""Jobs of a window of the past; the next one begins after half as many."""
+ENOUGH = 2 * LESSON
+"""Past jobs below which nothing is learnt: the first candidate serves."""
 SEEN = ("log seconds", "log width", "log gap")
 """What attention looks at."""
 HEAD, LOOK = 4, 16  # figures of a head, and jobs that it looks at
 PAIRS, SPREAD, STEP = 6, 0.3, 1.0  # of evolution
-CANDIDATES: tuple[JobOrder, ...] = (SmallestLogArea(), SmallestArea(), SmallestRootArea(), F1(), ShortestJob())
+
+
+class Candidate(NamedTuple):
+    """A way to serve a queue."""
+
+    order: JobOrder
+    learnt: bool = False  # by learnt run times, else by requested ones
+    backfills: bool = True  # where backfilling is allowed; else the head is passed by nobody
+    keeps_head: bool = False  # a head that waits for room is not passed by a better one that comes later
+
+
+ORDERS = (SmallestArea(), SmallestRootArea(), SmallestLogArea(), F1(), ShortestJob())
+CANDIDATES = (
+    *(Candidate(*each) for each in product(ORDERS, (False, True), (True, False))),
+    *(Candidate(order, keeps_head=True) for order in (F1(), ShortestJob())),
+)
 
 
 class LearntOrder(JobOrder):
-    """Orders by learnt run times, in the order that did best on the past."""
+    """Orders by learnt or requested run times, in the order that did best on the past."""
 
     name = "hybrid_ml"
     keeps_head = False
@@ -61,28 +82,46 @@ class LearntOrder(JobOrder):
         self._forest: RandomForestPredictor | None = None
         self._past: dict[int, float] = {}
         self._usual = 0.0
-        self.chosen: JobOrder = CANDIDATES[0]
+        self._choose(CANDIDATES[0])
 
     def learn(self, past: Jobs, machines: Machines, backfill: str) -> None:
         """Learn from jobs that have ended; the same past always teaches the same."""
+        past = past.select(~find_rejected(past, machines))
         if len(past) < ENOUGH:
             return
         half = len(past) // 2
-        self._fit(past.select(slice(0, half)))
-        losses = [self._try_out(order, past.select(slice(half, None)), machines, backfill) for order in CANDIDATES]
-        self.chosen = CANDIDATES[int(np.argmin(losses))]
+        older, newer = past.select(slice(0, half)), past.select(slice(half, None))
+        exact = np.array_equal(past.requested, past.seconds)
+        asked = backfill != "none"
+        tried = [each for each in CANDIDATES if not (exact and each.learnt) and (asked or each.backfills)]
+        losses = self._try_out(tried, older, newer, machines, backfill)
+        losses = np.vstack([losses, self._try_out(tried, newer, older, machines, backfill)])
+        gain = losses[:, :1] - losses
+        sure = gain.mean(axis=0) - gain.std(axis=0) / np.sqrt(len(gain))
+        self._choose(tried[int(np.argmax(sure))])
         self._fit(past)
 
-    def _try_out(self, order: JobOrder, past: Jobs, machines: Machines, backfill: str) -> float:
-        """Return the mean bounded slowdown of an order on windows of the past."""
+    def _choose(self, candidate: Candidate) -> None:
+        self.chosen, self.keeps_head = candidate, candidate.keeps_head
+
+    def decide_backfilling(self, allowed: str) -> str:
+        """Return what did best on the past: what is allowed, or none."""
+        return allowed if self.chosen.backfills else "none"
+
+    def _try_out(
+        self, tried: Sequence[Candidate], known: Jobs, jobs: Jobs, machines: Machines, backfill: str
+    ) -> Floats:
+        """Return the logarithm of the mean bounded slowdown by window of jobs and candidate, knowing other jobs."""
+        self._fit(known)
         losses = []
-        trial = _Ordered(order, self)
-        for first in range(0, max(len(past) - LESSON // 2, 1), LESSON):
-            window = past.select(slice(first, first + LESSON))
-            losses.append(
-                np.nanmean(bounded_slowdown(schedule_jobs(window, machines, trial, backfill, keep_head=False)))
-            )
-        return float(np.mean(losses))
+        for first in range(0, max(len(jobs) - LESSON // 2, 1), LESSON // 2):
+            window = jobs.select(slice(first, first + LESSON))
+            estimated = window.with_requested(self.estimate(window))
+            for order, learnt, backfills, keeps_head in tried:
+                trial, passes = _Fixed(order.keys(estimated if learnt else window)), backfill if backfills else "none"
+                found = schedule_jobs(window, machines, trial, passes, keep_head=keeps_head)
+                losses.append(np.log(np.nanmean(bounded_slowdown(found))))
+        return np.reshape(losses, (-1, len(tried)))
 
     def _fit(self, past: Jobs) -> None:
         """Fit the forest, unless users know exactly how long their jobs run."""
@@ -105,8 +144,8 @@ class LearntOrder(JobOrder):
         return np.minimum(np.exp(self._forest.predict(self._features(jobs))), jobs.requested)
 
     def keys(self, jobs: Jobs) -> Keys:
-        """Sort by the chosen order, with learnt run times in place of requested ones."""
-        return self.chosen.keys(jobs.with_requested(self.estimate(jobs)))
+        """Sort by the chosen order, with learnt run times in place of requested ones if those did better."""
+        return self.chosen.order.keys(jobs.with_requested(self.estimate(jobs)) if self.chosen.learnt else jobs)
 
 
 class AttentionOrder(LearntOrder):
@@ -135,12 +174,11 @@ class AttentionOrder(LearntOrder):
         """Learn the order, then evolve the weights on the older part of the past and test them on the newest."""
         super().learn(past, machines, backfill)
         self.weights[:] = 0.0
-        if len(past) < 2 * ENOUGH:
+        if len(past) < ENOUGH:
             return
         seen = self._see(past)
         self._scale = seen.mean(axis=0), np.maximum(seen.std(axis=0), 1e-9)
-        lessons = past.select(slice(-2 * LESSON, -LESSON)), past.select(slice(-LESSON, None))
-        train, test = lessons if len(lessons[0]) else (past.select(slice(0, len(past) // 2)), lessons[1])
+        train, test = past.select(slice(-2 * LESSON, -LESSON)), past.select(slice(-LESSON, None))
         evolved = self._evolve(train, machines, backfill)
         if self._judge(evolved, test, machines, backfill) < self._judge(0.0 * evolved, test, machines, backfill):
             self.weights[:] = evolved
@@ -189,12 +227,12 @@ class AttentionOrder(LearntOrder):
         return np.asarray(np.column_stack([seen, context]) @ self.weights[3 * size :])
 
 
-class _Ordered(JobOrder):
-    """A candidate with the estimates of a learner."""
+class _Fixed(JobOrder):
+    """An order of one window whose keys are known."""
 
-    def __init__(self, order: JobOrder, learner: LearntOrder) -> None:
+    def __init__(self, keys: Keys) -> None:
         super().__init__()
-        self._order, self._learner = order, learner
+        self._keys = keys
 
     def keys(self, jobs: Jobs) -> Keys:
-        return self._order.keys(jobs.with_requested(self._learner.estimate(jobs)))
+        return self._keys

@@ -9,7 +9,7 @@ policies with simulation and machine learning"), `edf` from Liu and Layland 1973
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -42,8 +42,8 @@ class JobOrder:
         self.checkpoint = float(checkpoint)
 
     preempts: ClassVar[bool] = False
-    """Whether what runs may be interrupted: `core/preemption.py` serves such orders."""
-    keeps_head: ClassVar[bool] = True
+    """Whether what runs may be interrupted: `take_turns` then serves jobs in place of a queue."""
+    keeps_head: bool = True
     """Whether a head that waits for room keeps its place; else the order is asked anew at every event."""
     learns: ClassVar[bool] = False
     """Whether it has a method `learn(past, machines, backfill)`."""
@@ -63,11 +63,21 @@ class JobOrder:
         departures: Departures | None = None,
         interpreted: bool = False,
     ) -> Schedule:
-        """Run jobs on machines in this order."""
+        """Run jobs on machines in this order; where jobs are interrupted there is no queue that could be passed."""
+        if self.preempts:
+            return self.take_turns(jobs, machines, fit, departures=departures, interpreted=interpreted)
         return schedule_jobs(
-            jobs, machines, self, backfill, fit, keep_head=keep_head and self.keeps_head, departures=departures,
-            interpreted=interpreted,
+            jobs, machines, self, self.decide_backfilling(backfill), fit, keep_head=keep_head and self.keeps_head,
+            departures=departures, interpreted=interpreted,
         )  # fmt: skip
+
+    def decide_backfilling(self, allowed: str) -> str:
+        """Return who may really pass the head, of those that are allowed to."""
+        return allowed
+
+    def take_turns(self, jobs: Jobs, machines: Machines, fit: FitRule | None, **options: Any) -> Schedule:
+        """Run jobs that may be interrupted: overridden by orders that preempt."""
+        raise NotImplementedError
 
 
 class FirstCome(JobOrder):
@@ -127,22 +137,9 @@ class LeastAttained(JobOrder):
         super().__init__(float(cost))
         self.thresholds = (float(first), float(second))
 
-    def run(
-        self,
-        jobs: Jobs,
-        machines: Machines,
-        backfill: str = "none",
-        fit: FitRule | None = None,
-        *,
-        keep_head: bool = True,
-        departures: Departures | None = None,
-        interpreted: bool = False,
-    ) -> Schedule:
-        """Run jobs by least attained service; nobody waits in a queue that could be passed."""
-        return schedule_by_service(
-            jobs, machines, fit, thresholds=self.thresholds, cost=self.checkpoint, departures=departures,
-            interpreted=interpreted,
-        )  # fmt: skip
+    def take_turns(self, jobs: Jobs, machines: Machines, fit: FitRule | None, **options: Any) -> Schedule:
+        """Run jobs by least attained service."""
+        return schedule_by_service(jobs, machines, fit, thresholds=self.thresholds, cost=self.checkpoint, **options)
 
 
 class F1(JobOrder):

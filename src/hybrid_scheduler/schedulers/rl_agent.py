@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-import torch
 
 from hybrid_scheduler import registry
 from hybrid_scheduler.core import Cluster, Placements, Tasks
@@ -658,6 +657,8 @@ def _is_torch_file(path: str | Path) -> bool:
 
 def _read_tensors(path: str | Path) -> dict[str, Any]:
     """Return what a file of version 1.0 holds as `save_model` has it now; nothing in it is ever run."""
+    import torch
+
     try:
         tensors = torch.load(path, weights_only=True, map_location="cpu")
         arrays = {name: each.numpy() for name, each in tensors.items()}

@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
+from hybrid_scheduler.storage.background import end_tasks
 from hybrid_scheduler.storage.database import StorageError
 from hybrid_scheduler.storage.store import Store
 
@@ -68,10 +69,7 @@ class HeavyReads:
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     async def _end(self) -> None:
-        others = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in others:
-            task.cancel()
-        await asyncio.gather(*others, return_exceptions=True)
+        await end_tasks(each for each in asyncio.all_tasks() if each is not asyncio.current_task())
         if self._store is not None:
             await self._store.close()
 

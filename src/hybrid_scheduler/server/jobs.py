@@ -21,6 +21,7 @@ from hybrid_scheduler.server.lifecycle import is_dead
 from hybrid_scheduler.server.problems import ConflictError
 from hybrid_scheduler.server.schemas.runs import MAX_TASKS, Experiment, ExperimentState, Headline
 from hybrid_scheduler.server.supervision import Supervisor
+from hybrid_scheduler.storage.background import end_tasks
 from hybrid_scheduler.storage.database import StorageError
 from hybrid_scheduler.storage.store import COMPARISON, Run, Store
 from hybrid_scheduler.studies.compare import Comparison
@@ -111,10 +112,7 @@ class JobQueue:
 
     async def close(self) -> None:
         """Kill the running experiment; unfinished ones are marked as interrupted."""
-        for task in self._tasks:
-            task.cancel()
-        if self._tasks:
-            await asyncio.wait(self._tasks)
+        await end_tasks(self._tasks)
         for run_id in list(self._progress):
             try:
                 await self._store.end_run(run_id, "interrupted", None, self._progress[run_id])

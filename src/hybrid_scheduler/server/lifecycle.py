@@ -21,12 +21,13 @@ from hybrid_scheduler.core.placements import WAITING, Placements
 from hybrid_scheduler.errors import SchedulerError
 from hybrid_scheduler.learning.model_files import read_manifest
 from hybrid_scheduler.live.settings import SIMULATED
-from hybrid_scheduler.live.simulation import RUNNING, ContinuousSimulation, RaceEvent
+from hybrid_scheduler.live.simulation import LONG_BLOCKS, RUNNING, ContinuousSimulation, RaceEvent
 from hybrid_scheduler.live.snapshot import PlacedBlock
 from hybrid_scheduler.server.csv_export import CsvExport
 from hybrid_scheduler.server.encoding import encode_json
 from hybrid_scheduler.server.problems import BusyError
 from hybrid_scheduler.server.supervision import Supervisor
+from hybrid_scheduler.storage.background import end_tasks
 from hybrid_scheduler.storage.database import ClaimedError, StorageError
 from hybrid_scheduler.storage.recorder import Recorder
 from hybrid_scheduler.storage.rows import Batch, ResultRows, SettingsChange, TaskRows, TrainingRows
@@ -169,8 +170,7 @@ class Ownership:
     async def stop_renewing(self) -> None:
         """Let the claim expire."""
         if self._renewing is not None:
-            self._renewing.cancel()
-            await asyncio.wait([self._renewing])
+            await end_tasks([self._renewing])
             self._renewing = None
 
     async def _renew(self) -> None:
@@ -293,7 +293,7 @@ def is_measured(run: Run) -> bool:
 
 def undo_last_change(simulation: ContinuousSimulation) -> str:
     """Set what the last change of settings has changed back to what it was before; return it, for people."""
-    changes = [each.change for each in simulation.log if not {"step", "task"} & set(each.change)]
+    changes = [each.change for each in simulation.log if not {"step", "task", LONG_BLOCKS} & set(each.change)]
     if not changes:
         return ""
     before = simulation.initial_settings

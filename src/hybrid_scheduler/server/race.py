@@ -19,7 +19,15 @@ from hybrid_scheduler.learning.model_files import read_manifest
 from hybrid_scheduler.live.checkpoint import load_race, read_key
 from hybrid_scheduler.live.race import LiveRace
 from hybrid_scheduler.live.settings import Change, LiveSettings
-from hybrid_scheduler.live.simulation import FAILED, PAUSED, RUNNING, STOPPED, ContinuousSimulation, Replay
+from hybrid_scheduler.live.simulation import (
+    FAILED,
+    LONG_BLOCKS,
+    PAUSED,
+    RUNNING,
+    STOPPED,
+    ContinuousSimulation,
+    Replay,
+)
 from hybrid_scheduler.live.snapshot import Analysis, Snapshot, TaskRecord, build_task_records
 from hybrid_scheduler.schedulers.explain import Explanation
 from hybrid_scheduler.server import lifecycle
@@ -53,7 +61,7 @@ from hybrid_scheduler.workloads.library import Entry, Library, is_upload
 T = TypeVar("T")
 ANALYSIS_SECONDS = 1.0
 FRESH_SECONDS = 0.5  # age of a snapshot that a request is answered with
-CHECKPOINT_BUSY, CHECKPOINT_SECONDS = 3.0, 60.0  # of work of the race, which a replay repeats; of wall time
+CHECKPOINT_BUSY, CHECKPOINT_SECONDS = 3.0, 300.0  # of work of the race, which a replay repeats; of wall time
 WATCHED_SECONDS = 30.0  # after the last client has left, or the last request, the race counts as watched
 UNWATCHED_FRAME_SECONDS = 10.0  # between two frames that nobody sees, for the history of who comes later
 CHECK_SECONDS = 900.0  # between two looks through the whole database
@@ -99,7 +107,8 @@ class RaceManager:
         self.supervisor = Supervisor(lambda message: self.notify(message, "error"))
         self._halted = False  # paused because of the database, not by a person
         self._snapshot: Snapshot | None = None
-        self._looked = 0.0  # when the snapshot was taken, if it has all figures
+        self._begun = 0.0  # when the snapshot was begun
+        self._looked = 0.0  # the same, if it has all figures
         self._looking = asyncio.Lock()
         self._watched = time.monotonic()  # when somebody last did
         self._announcer = Announcer()
@@ -416,10 +425,11 @@ class RaceManager:
     async def analysis(self) -> Analysis | None:
         """Return the slowly changing figures, a second old at most."""
         async with self._analysing:
-            made, analysis = self._analysis
-            if self.simulation is not None and time.monotonic() - made > ANALYSIS_SECONDS:
-                analysis = await asyncio.to_thread(self.simulation.analysis)
-                self._analysis = time.monotonic(), analysis
+            (made, analysis), simulation = self._analysis, self.simulation
+            if simulation is not None and time.monotonic() - made > ANALYSIS_SECONDS:
+                analysis = await asyncio.to_thread(simulation.analysis)
+                if simulation is self.simulation:
+                    self._analysis = time.monotonic(), analysis
             return analysis
 
     async def flush(self) -> None:
@@ -454,9 +464,13 @@ class RaceManager:
             self.simulation.watched = True
 
     async def _refresh_snapshot(self, certify: bool = True) -> None:
-        if self.simulation is not None:
-            begin = time.monotonic()
-            self._snapshot = await asyncio.to_thread(self.simulation.snapshot, certify)
+        """Take a snapshot; one that was begun before the last change, or of another run, hides no newer one."""
+        if (simulation := self.simulation) is None:
+            return
+        begin = time.monotonic()
+        snapshot = await asyncio.to_thread(simulation.snapshot, certify)
+        if simulation is self.simulation and begin >= self._begun:
+            self._snapshot, self._begun = snapshot, begin
             self._looked = begin if certify else 0.0
 
     async def _train_offline(self) -> None:
@@ -566,7 +580,7 @@ class RaceManager:
                 self.notify(str(error), "error")
                 return
         failed_at = recording.run_id, simulation.race.stream.number
-        can_change = simulation.refused or simulation.log
+        can_change = simulation.refused or any(LONG_BLOCKS not in each.change for each in simulation.log)
         if not simulation.settings.can_replay or self._recovered == failed_at or not can_change:
             return
         self._recovered = failed_at  # twice at the same task is once too often

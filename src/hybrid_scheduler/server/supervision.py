@@ -9,6 +9,8 @@ from typing import Any
 
 from loguru import logger
 
+from hybrid_scheduler.storage.background import end_tasks
+
 FIRST_DELAY, MAX_DELAY = 0.1, 30.0  # seconds before a restart, doubled with every failure in a row
 CALM_SECONDS = 60.0  # without a failure, after which one counts as over
 Work = Callable[[], Coroutine[Any, Any, Any]]
@@ -48,11 +50,7 @@ class Supervisor:
 
     async def close(self) -> None:
         """End all work and wait until it has ended: a query that was cut off must still close its connection."""
-        tasks = self._tasks - {asyncio.current_task()}
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            await asyncio.wait(tasks)
+        await end_tasks(self._tasks - {asyncio.current_task()})
 
     def _create(self, work: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[Any]:
         task = asyncio.create_task(work, name=name)

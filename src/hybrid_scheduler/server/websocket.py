@@ -22,6 +22,7 @@ from hybrid_scheduler.server.feed import News
 from hybrid_scheduler.server.history import History
 from hybrid_scheduler.server.security import is_allowed_origin
 from hybrid_scheduler.settings import AppSettings
+from hybrid_scheduler.storage.background import end_tasks
 
 router = APIRouter()
 FORBIDDEN, FULL = 4403, 4429  # close codes
@@ -57,9 +58,7 @@ async def watch(
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:
         hub.clients.discard(client)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await end_tasks(tasks)
 
 
 async def _send(websocket: WebSocket, client: Client) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from loguru import logger
 
+from hybrid_scheduler.storage.background import end_tasks
 from hybrid_scheduler.storage.database import RefusedError, StorageError
 from hybrid_scheduler.storage.rows import Batch, merge_batches
 from hybrid_scheduler.storage.store import Store
@@ -117,8 +118,7 @@ class Recorder:
             return
         self._flush_now.set()
         await asyncio.wait([self._writer], timeout=patience)
-        self._writer.cancel()
-        await asyncio.wait([self._writer])
+        await end_tasks([self._writer])
         if self.pending_rows:
             raise StorageError(f"{self.pending_rows} rows could not be stored: {self.last_error}")
 

@@ -20,6 +20,7 @@ from redis.exceptions import ConnectionError as LostError
 from redis.exceptions import RedisError
 
 from hybrid_scheduler.errors import InputError
+from hybrid_scheduler.storage.background import end_tasks
 from hybrid_scheduler.storage.cache import Cache, parse_rate
 
 T = TypeVar("T")
@@ -86,8 +87,7 @@ class RedisCache(Cache):
         finally:
             if channel not in self._queues and channel in self._listeners:  # the last subscriber has left
                 task, _ = self._listeners.pop(channel)
-                task.cancel()
-                await asyncio.wait([task])
+                await end_tasks([task])
 
     async def allow(self, key: str, rate: str) -> bool:
         """Count a request; return whether it is within the rate."""

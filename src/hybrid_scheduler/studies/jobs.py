@@ -36,6 +36,7 @@ from hybrid_scheduler.studies.results import (
     MANIFEST,
     MEASURES,
     RESULT,
+    corrupt_file,
     read_manifest,
     require_intact,
     to_json,
@@ -196,6 +197,8 @@ class JobStudy:
             return [self._draw(seed) for seed in self.seeds]
         if self.machines is None:
             raise InputError(f"{self.name} names no machines: give --processors, --gpus or a list of nodes")
+        if not np.isfinite(self.jobs.seconds).any():
+            raise InputError(f"{self.name} does not say how long its jobs run: fill machines with them (--fill 1.3)")
         count = len(self.jobs) if self.window_jobs is None else min(self.window_jobs, len(self.jobs))
         generator = np.random.default_rng(self.seeds[0])
         begins = generator.integers(0, len(self.jobs) - count + 1, self.windows) if count < len(self.jobs) else [0]
@@ -235,6 +238,11 @@ class JobResult:
     jobs: int  # in a window
     machines: str
 
+    @property
+    def noun(self) -> str:
+        """What the outcomes are: windows of files, or seeds of a preset."""
+        return "seed" if self.study.jobs is None else "window"
+
     def values(self, policy: str, name: str) -> list[float]:
         """Return one measure of a policy, window by window."""
         return [outcome.measures[policy][name] for outcome in self.outcomes]
@@ -249,12 +257,13 @@ class JobResult:
 
     def describe(self) -> list[str]:
         """Return what was run and what is proved."""
-        noun = "window" if self.study.jobs is not None else "seed"
-        windows = format_count(len(self.outcomes), noun)
+        windows = format_count(len(self.outcomes), self.noun)
         lines = [f"{self.study.name}: {windows} of {format_count(self.jobs, 'job')} on {self.machines}, simulated"]
         if (spot := self.study.spot) is not None:
             means = f"{spot.stay:g} s, away {spot.away:g} s (means)"
             lines.append(f"{spot.share:.0%} of the nodes are spot: stay {means}, notice {spot.notice:g} s")
+        if rejected := sum(next(iter(each.measures.values()))["rejected"] for each in self.outcomes):
+            lines.append(f"{format_count(int(rejected), 'job')} did not run: no machine here has room for so much")
         checked = "checked independently" if all(each.verified for each in self.outcomes) else "NOT VERIFIED"
         priced = [name for name, price in self.outcomes[0].bound.prices.items() if price]
         proof = f"{priced[0]} priced" if len(priced) == 1 else f"{len(priced)} prices" if priced else "one long job"
@@ -290,7 +299,7 @@ class JobResult:
             for policy in others
         }
         tied = [policy for policy, gap in gaps.items() if not gap.low > 0]
-        where = format_count(len(self.outcomes), "window" if self.study.jobs is not None else "seed")
+        where = format_count(len(self.outcomes), self.noun)
         if tied:
             return f"tie: {', '.join((best, *tied))} cannot be told apart on {where}"
         factor = self.interval(others[0], "bounded_slowdown").mean / self.interval(best, "bounded_slowdown").mean
@@ -359,10 +368,7 @@ def run_jobs(study: JobStudy, progress: Progress | None = None) -> JobResult:
 def schedule_window(study: JobStudy, case: Case) -> Iterator[tuple[str, Schedule]]:
     """Yield the name of every policy and its schedule of a window."""
     for policy, (order, backfill, fit) in study.policies.items():
-        yield (
-            policy,
-            _run_policy(study, case, registry.job_orders.create(order), backfill, registry.fits.create(fit)),
-        )
+        yield policy, run_policy(study, case, order, backfill, fit)
 
 
 def _run_window(study: JobStudy, case: Case) -> JobOutcome:
@@ -375,24 +381,39 @@ def _run_window(study: JobStudy, case: Case) -> JobOutcome:
     return JobOutcome(case.title, bound, verify_area_bound(bound, jobs, machines), measures, users)
 
 
-def _run_policy(study: JobStudy, case: Case, order: Any, backfill: str, fit: FitRule) -> Schedule:
-    if order.learns:
-        order.learn(case.past, case.machines, backfill)
-    found: Schedule = order.run(
-        case.jobs, case.machines, backfill, fit, keep_head=study.keep_head, departures=case.departures
+def run_policy(
+    study: JobStudy, case: Case, order: str, backfill: str, fit: str, *, interpreted: bool = False
+) -> Schedule:
+    """Run one of a study's policies on a window; a learner learns from what came before it."""
+    policy = registry.job_orders.create(order)
+    if policy.learns:
+        policy.learn(case.past, case.machines, backfill)
+    found: Schedule = policy.run(
+        *(case.jobs, case.machines, backfill, registry.fits.create(fit)),
+        keep_head=study.keep_head,
+        departures=case.departures,
+        interpreted=interpreted,
     )
     return found
 
 
 def save_jobs(result: JobResult, directory: str | Path, command: Sequence[str]) -> None:
     """Keep a study in a new folder: what was run, and every measure."""
+    study = result.study
     with new_directory(directory) as folder:
         texts = {RESULT: to_json(result.to_document()), MEASURES: result.to_csv()}
         for name, text in texts.items():
             (folder / name).write_text(text, encoding="utf-8")
-        files = [name for name in result.study.to_dict()["files"] if name not in JOB_PRESETS]
-        digests = {name: sha256(folder / name) for name in texts} | {name: sha256(name) for name in files}
-        write_manifest(folder, command, {"study": result.study.to_dict(), "sha256": digests}, KIND)
+        digests = {name: sha256(path) for name, path in _list_files(study, folder).items()}
+        write_manifest(folder, command, {"study": study.to_dict(), "sha256": digests}, KIND)
+
+
+def _list_files(study: JobStudy, folder: Path) -> dict[str, Path]:
+    """Return the files of a kept study, and those that it rests on: jobs, machines, policies of one's own."""
+    policies = sorted({spec.partition(":")[0] for spec in (*study.orders, *study.fits)})
+    files = [name for name in study.to_dict()["files"] if name not in JOB_PRESETS]
+    own = {name: folder / name for name in (RESULT, MEASURES)}
+    return own | {name: Path(name) for name in (*files, *policies) if name in files or name.endswith(".py")}
 
 
 def is_jobs(directory: str | Path) -> bool:
@@ -404,11 +425,23 @@ def load_jobs(directory: str | Path) -> tuple[JobResult, dict[str, Any]]:
     """Read a kept study and its manifest; files whose jobs were run must still be the same."""
     manifest, path = read_manifest(directory), Path(directory) / RESULT
     require_intact(path, manifest)
-    for name in manifest["study"]["files"]:
-        if name not in JOB_PRESETS and (not Path(name).is_file() or sha256(name) != manifest["sha256"].get(name)):
+    for name, digest in manifest["sha256"].items():
+        if name not in (RESULT, MEASURES) and (not Path(name).is_file() or sha256(name) != digest):
             raise InputError(f"{name} is not the file that was run (its SHA-256 differs): restore it")
-    study = JobStudy.from_dict(manifest["study"])
-    return JobResult.from_document(study, json.loads(path.read_text(encoding="utf-8"))), manifest
+    try:
+        study = JobStudy.from_dict(manifest["study"])
+        return JobResult.from_document(study, json.loads(path.read_text(encoding="utf-8"))), manifest
+    except (KeyError, TypeError, AttributeError, IndexError):
+        raise corrupt_file(path.with_name(MANIFEST)) from None
+
+
+def repeat_jobs(directory: str | Path, progress: Progress | None = None) -> tuple[JobResult, bool]:
+    """Run a kept study again; return what came out, and whether every measure is the same, bit for bit."""
+    kept, manifest = load_jobs(directory)
+    path = Path(directory) / MEASURES
+    require_intact(path, manifest)
+    again = run_jobs(kept.study, progress)
+    return again, again.to_csv() == path.read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True)

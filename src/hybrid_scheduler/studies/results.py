@@ -251,7 +251,9 @@ def load_manifest(directory: str | Path) -> dict[str, Any]:
     """Read a run's manifest and check that its measures and policy files are those that it was written for."""
     manifest = read_manifest(directory)
     if manifest.get("kind", "comparison") != "comparison":
-        raise InputError(f"{directory} holds an experiment, not a comparison: repeat it with the command it names")
+        raise InputError(
+            f"{directory} holds an experiment, no comparison or jobs: repeat it with the command that it names"
+        )
     for name, digest in manifest["sha256"].items():
         if name.endswith(".py") and (not Path(name).is_file() or sha256(name) != digest):
             raise InputError(f"policy file {name} is not the one that was compared (its SHA-256 differs): restore it")

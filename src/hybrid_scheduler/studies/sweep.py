@@ -18,7 +18,7 @@ from hybrid_scheduler.core.compiler import limit_cores
 from hybrid_scheduler.core.simulator import MODES
 from hybrid_scheduler.core.yaml_text import parse_yaml
 from hybrid_scheduler.errors import InputError, SchedulerError, unknown_name
-from hybrid_scheduler.files import atomic_write, sha256
+from hybrid_scheduler.files import atomic_write, read_document, sha256
 from hybrid_scheduler.processes import JobOutcome, run_jobs
 from hybrid_scheduler.studies.compare import Comparison, Progress, compare
 from hybrid_scheduler.studies.pretraining import find_missing_models, find_or_train_model
@@ -73,7 +73,7 @@ class Grid:
 def read_grid(path: str | Path) -> Grid:
     """Read a grid from a YAML file; paths of cluster files are relative to it."""
     try:
-        data = parse_yaml(Path(path).read_text(encoding="utf-8"))
+        data = parse_yaml(read_document(path))
     except FileNotFoundError:
         raise InputError(f"grid file {path} does not exist: check the path") from None
     except (yaml.YAMLError, ValueError, LookupError, AttributeError, RecursionError) as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,13 @@ def test_files_of_two_formats_are_not_read_together(tmp_path: Path) -> None:
         reader.read_all(paths)
     with pytest.raises(InputError, match=r"the format csv takes one file: give .*tasks\.csv alone"):
         reader.read_all([paths[0], paths[0]])
+
+
+def test_what_has_no_end_is_not_begun(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in ("/dev/zero", tmp_path / "pipe"):
+        with pytest.raises(InputError, match=r"^\S+ is a pipe or a device, which may have no end: save"):
+            reader.read_all([path])
 
 
 def test_a_mistyped_format_is_answered_with_a_guess(tmp_path: Path) -> None:

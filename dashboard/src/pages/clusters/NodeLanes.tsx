@@ -17,18 +17,31 @@ export function kindColour(kind: Kind, theme: Theme): string {
 /** A pool of cores is one strip for all: it is as high as many. */
 const stripHeight = (strip: Strip, lanes: number): number => (strip.gpu !== null ? 10 : lanes === 1 ? 320 : 14);
 
-export function NodeLanes({ run, picked, pick }: { run: ClusterRun; picked: number | null; pick: (job: number | null) => void }) {
+interface NodeLanesProps {
+  run: ClusterRun;
+  picked: number | null;
+  pick: (job: number | null) => void;
+  /** How many times as wide as the page; it then scrolls. */
+  zoom: number;
+  /** The nodes that are drawn, from the first to before the last. */
+  nodes: [number, number];
+}
+
+export function NodeLanes({ run, picked, pick, zoom, nodes }: NodeLanesProps) {
   const theme = useTheme((state) => state.theme);
   const [box, size] = useSize();
-  const lanes = useMemo(() => buildNodeLanes(run), [run]);
-  const width = Math.max(size.width, 320);
+  const every = useMemo(() => buildNodeLanes(run), [run]);
+  const lanes = every.slice(...nodes);
+  const width = Math.max(size.width, 320) * zoom;
   const axis = linearAxis(run.begin, run.end, width / 130, timeUnit((run.end - run.begin) / 4));
-  const x = makeScale([run.begin, axis.range[1]], [NAMES, width - 8]);
-  const tops = layOut(lanes);
+  const last = Math.max(axis.range[1], run.end);
+  const scale = makeScale([run.begin, last], [NAMES, width - 8]);
+  const x = (time: number) => scale(Math.min(last, Math.max(run.begin, time))); // what lasts beyond the page is cut
+  const tops = layOut(lanes, every.length);
   const height = tops.at(-1)! + AXIS;
   const colours = CHART_COLOURS[theme];
   return (
-    <div ref={box} className="min-w-0">
+    <div ref={box} role="group" aria-label="Nodes over time" tabIndex={zoom > 1 ? 0 : undefined} className="min-w-0 overflow-x-auto">
       <Legend kinds={new Set(run.jobs.map(kindOf))} away={run.absences.length > 0} theme={theme} />
       <svg role="img" aria-label={summarize(run)} width={width} height={height} className="mt-2 block" onMouseLeave={() => pick(null)}>
         {axis.ticks.filter((tick) => tick >= run.begin).map((tick) => (
@@ -37,17 +50,17 @@ export function NodeLanes({ run, picked, pick }: { run: ClusterRun; picked: numb
             <text x={Math.min(x(tick), width - 24)} y={height - 6} textAnchor="middle" className="num" fontSize={11} fill={colours.quiet}>{trimZeros(formatSeconds(tick))}</text>
           </g>
         ))}
-        {lanes.map((lane, row) => <LaneRow key={lane.node} {...{ run, lane, theme, x, picked, pick }} top={tops[row]!} lanes={lanes.length} />)}
-        <Absences run={run} tops={tops} x={x} colour={colours.mark} />
+        {lanes.map((lane, row) => <LaneRow key={lane.node} {...{ run, lane, theme, x, picked, pick }} top={tops[row]!} lanes={every.length} />)}
+        <Absences run={run} first={nodes[0]} tops={tops} x={x} colour={colours.mark} />
       </svg>
     </div>
   );
 }
 
 /** Where each lane begins, and the last ends. */
-function layOut(lanes: readonly NodeLane[]): number[] {
+function layOut(lanes: readonly NodeLane[], count: number): number[] {
   const tops = [0];
-  for (const { strips } of lanes) tops.push(tops.at(-1)! + strips.reduce((sum, strip) => sum + stripHeight(strip, lanes.length), 0) + GAP);
+  for (const { strips } of lanes) tops.push(tops.at(-1)! + strips.reduce((sum, strip) => sum + stripHeight(strip, count), 0) + GAP);
   return tops;
 }
 
@@ -101,17 +114,21 @@ function LaneRow({ run, lane, lanes, top, theme, x, picked, pick }: LaneRowProps
 }
 
 /** Spot nodes that are away; a line marks the notice. */
-function Absences({ run, tops, x, colour }: { run: ClusterRun; tops: number[]; x: (time: number) => number; colour: string }) {
+function Absences({ run, first, tops, x, colour }: { run: ClusterRun; first: number; tops: number[]; x: (time: number) => number; colour: string }) {
   const id = useId();
+  const shown = run.absences.filter(({ node }) => node >= first && node - first < tops.length - 1);
   return (
     <>
       <defs><HatchPattern id={id} /></defs>
-      {run.absences.map(({ node, notice, leave, back }, i) => (
-        <g key={i} data-testid="absence" pointerEvents="none">
-          <rect x={x(leave)} y={tops[node]} width={Math.max(1, x(back) - x(leave))} height={tops[node + 1]! - tops[node]! - GAP} fill={`url(#${id})`} stroke={colour} strokeWidth={0.6} />
-          <rect x={x(notice)} y={tops[node]} width={1} height={tops[node + 1]! - tops[node]! - GAP} fill={colour} />
-        </g>
-      ))}
+      {shown.map(({ node, notice, leave, back }, i) => {
+        const [top, bottom] = [tops[node - first]!, tops[node - first + 1]! - GAP];
+        return (
+          <g key={i} data-testid="absence" pointerEvents="none">
+            <rect x={x(leave)} y={top} width={Math.max(1, x(back) - x(leave))} height={bottom - top} fill={`url(#${id})`} stroke={colour} strokeWidth={0.6} />
+            <rect x={x(notice)} y={top} width={1} height={bottom - top} fill={colour} />
+          </g>
+        );
+      })}
     </>
   );
 }

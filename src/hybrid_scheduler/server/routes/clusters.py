@@ -1,8 +1,10 @@
-"""Shared clusters: simulates wide jobs on nodes, and says who held what when."""
+"""Shared clusters: simulates wide jobs, or runs kept ones again, and says page by page who held what when."""
 
 from __future__ import annotations
 
 import asyncio
+import json
+from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -15,18 +17,22 @@ from hybrid_scheduler.core.job_metrics import measure_jobs
 from hybrid_scheduler.core.machines import WHOLE, Machines
 from hybrid_scheduler.core.schedule import Schedule
 from hybrid_scheduler.core.spot import LEAVE, NOTICE, RETURN, Departures, Spot
-from hybrid_scheduler.errors import InputError, unknown_name
+from hybrid_scheduler.errors import InputError, SchedulerError, unknown_name
 from hybrid_scheduler.processes import run_jobs
 from hybrid_scheduler.server.dependencies import Manager
 from hybrid_scheduler.server.encoding import encode_json, round_figures
 from hybrid_scheduler.server.schemas.base import errors
-from hybrid_scheduler.server.schemas.clusters import ClusterOption, ClusterOptions, ClusterRun
-from hybrid_scheduler.studies.jobs import JobStudy
+from hybrid_scheduler.server.schemas.clusters import ClusterOption, ClusterOptions, ClusterRun, KeptJobs
+from hybrid_scheduler.studies.jobs import JobStudy, is_jobs, load_jobs, run_policy
+from hybrid_scheduler.studies.results import RESULT, read_manifest
 from hybrid_scheduler.workloads.job_presets import JOB_PRESETS
 
-MOST_JOBS = 200
-"""Jobs of a run: it is interpreted, since few jobs are simulated sooner than the loop is compiled."""
-RUN_SECONDS, CACHE_SECONDS = 60.0, 3600.0
+FEW_JOBS = 200
+"""Jobs of a page, and of a run that is interpreted: so few are simulated sooner than the loop is compiled."""
+MOST_JOBS = 5000
+MOST_KEPT = 50_000
+"""Jobs of a window of a kept run."""
+RUN_SECONDS, CACHE_SECONDS = 300.0, 3600.0
 BACKFILLING = ("none", "easy")
 router = APIRouter(prefix="/api/clusters", tags=["clusters"])
 
@@ -41,16 +47,43 @@ class Wanted(NamedTuple):
     jobs: int
     seed: int
     spot: float
+    folder: str = ""  # of a kept run, in place of all of these
+    policy: str = ""
+    window: int = 0
 
 
 @router.get("", name="options", summary="What can be simulated", responses=errors())
-async def list_options() -> ClusterOptions:
-    """Return presets of jobs, orders of the queue, fit rules and kinds of backfilling."""
+async def list_options(manager: Manager) -> ClusterOptions:
+    """Return presets of jobs, orders of the queue, fit rules, kinds of backfilling, and the runs that were kept."""
+    kept = await asyncio.to_thread(list_kept, manager.settings.kept_jobs)
     presets = [ClusterOption(name=name, summary=each.summary, queue=True) for name, each in JOB_PRESETS.items()]
     fits = [ClusterOption(name=each.name, summary=each.summary, queue=True) for each in registry.fits]
     return ClusterOptions(
-        workloads=presets, orders=_list_orders(), fits=fits, backfilling=list(BACKFILLING), most_jobs=MOST_JOBS
+        workloads=presets,
+        orders=_list_orders(),
+        fits=fits,
+        backfilling=list(BACKFILLING),
+        most_jobs=MOST_JOBS,
+        kept=kept,
     )
+
+
+def list_kept(folder: Path) -> list[KeptJobs]:
+    """Return the kept runs of a folder by name; damaged ones, and those of policy files, are left out."""
+    found = []
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        try:
+            own = [name for name in read_manifest(path)["sha256"] if name.endswith(".py")]
+            if own or not is_jobs(path):  # a service runs no programs that it finds
+                continue
+            kept = json.loads((path / RESULT).read_text(encoding="utf-8"))
+            windows = [each["window"] for each in kept["bounds"]]
+            found.append(
+                KeptJobs(name=path.name, source=kept["source"], policies=list(kept["policies"]), windows=windows)
+            )
+        except (SchedulerError, OSError, ValueError, KeyError, TypeError):
+            continue
+    return found
 
 
 def _list_orders() -> list[ClusterOption]:
@@ -63,7 +96,7 @@ def _list_orders() -> list[ClusterOption]:
     ]
 
 
-@router.get("/run", name="simulated", summary="Simulate a shared cluster", responses=errors(400))
+@router.get("/run", name="simulated", summary="Simulate a shared cluster, or a kept run", responses=errors(400))
 async def simulate(
     manager: Manager,
     workload: Annotated[str, Query(description="A preset of jobs.", examples=["training_jobs"])] = "training_jobs",
@@ -73,17 +106,38 @@ async def simulate(
     jobs: Annotated[int, Query(ge=2, le=MOST_JOBS, description="How many jobs.")] = 60,
     seed: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
     spot: Annotated[float, Query(ge=0.0, le=1.0, description="Share of the nodes that leave and return.")] = 0.0,
+    kept: Annotated[str, Query(description="Name of a kept run, in place of all these.", max_length=200)] = "",
+    policy: Annotated[str, Query(description="One of its policies; the first if empty.", max_length=200)] = "",
+    window: Annotated[int, Query(ge=0, le=100_000, description="Number of one of its windows.")] = 0,
+    page: Annotated[int, Query(ge=0, le=100_000, description="Number of the page; the last if there are fewer.")] = 0,
 ) -> ClusterRun:
-    """Run jobs of a preset by one policy, the same every time, and return every stint on every GPU."""
+    """Run jobs by one policy, the same every time; return every stint on every GPU in the time of a page."""
     wanted = Wanted(workload, order, backfill, fit, jobs, seed, spot)
-    _check(wanted)
+    if kept:
+        wanted = await asyncio.to_thread(_find_kept, manager.settings.kept_jobs, kept, policy, window)
+    else:
+        _check(wanted)
     key = f"cluster:{wanted}"
     body = await manager.cache.get(key)
     if body is None:
         async with manager.reading:
             body = await asyncio.to_thread(_run_in_process, wanted)
         await manager.cache.set(key, body, CACHE_SECONDS)
-    return ClusterRun.model_validate(orjson.loads(body))
+    return ClusterRun.model_validate(cut_page(orjson.loads(body), page))
+
+
+def _find_kept(folder: Path, name: str, policy: str, window: int) -> Wanted:
+    """Return what to run again; only names that are listed are taken."""
+    listed = {each.name: each for each in list_kept(folder)}
+    if name not in listed:
+        raise unknown_name("kept run", name, listed)
+    found = listed[name]
+    if policy and policy not in found.policies:
+        raise unknown_name("policy", policy, found.policies)
+    if window >= len(found.windows):
+        raise InputError(f"{name} has {len(found.windows)} windows, there is no number {window}: count from 0")
+    own = Wanted(name, "", "", "", 0, 0, 0.0)
+    return own._replace(folder=str(folder / name), policy=policy or found.policies[0], window=window)
 
 
 def _check(wanted: Wanted) -> None:
@@ -103,13 +157,27 @@ def _run_in_process(wanted: Wanted) -> bytes:
     """Simulate in a process of its own, so that the live race goes on."""
     [outcome] = run_jobs(_simulate, [wanted], 1, RUN_SECONDS)
     if outcome.problem:
-        raise InputError(f"{wanted.workload} by {wanted.order}: {outcome.problem}: take fewer jobs")
+        raise InputError(f"{wanted.workload} {wanted.policy or wanted.order}: {outcome.problem}: take fewer jobs")
     body: bytes = outcome.value
     return body
 
 
 def _simulate(wanted: Wanted) -> bytes:
-    study = JobStudy.read(
+    study = load_jobs(wanted.folder)[0].study if wanted.folder else _build_study(wanted)
+    policy = wanted.policy or next(iter(study.policies))
+    case, (order, backfill, fit) = study.cases()[wanted.window], study.policies[policy]
+    if len(case.jobs) > MOST_KEPT:
+        raise InputError(f"a window has {len(case.jobs):,} jobs, at most {MOST_KEPT:,} are shown")
+    schedule = run_policy(study, case, order, backfill, fit, interpreted=len(case.jobs) <= FEW_JOBS)
+    bound = area_bound(case.jobs, case.machines).end
+    document = describe_schedule(schedule, case.departures)
+    title = f"{study.name}, {case.title}: {len(case.jobs):,} jobs on {case.machines.describe()}"
+    measures = measure_jobs(schedule, bound - float(case.jobs.arrival.min()), study.threshold)
+    return encode_json({**document, "title": title, "policy": policy, "bound": bound, "measures": measures})
+
+
+def _build_study(wanted: Wanted) -> JobStudy:
+    return JobStudy.read(
         [wanted.workload],
         orders=(wanted.order,),
         backfilling=(wanted.backfill,),
@@ -118,21 +186,32 @@ def _simulate(wanted: Wanted) -> bytes:
         seeds=(wanted.seed,),
         spot=Spot(wanted.spot) if wanted.spot else None,
     )
-    [(policy, parts)] = study.policies.items()
-    case = study.cases()[0]
-    schedule = registry.job_orders.create(parts[0]).run(
-        case.jobs,
-        case.machines,
-        parts[1],
-        registry.fits.create(parts[2]),
-        departures=case.departures,
-        interpreted=True,
-    )
-    bound = area_bound(case.jobs, case.machines).end
-    document = describe_schedule(schedule, case.departures)
-    title = f"{study.name}, {case.title}: {len(case.jobs)} jobs on {case.machines.describe()}"
-    measures = measure_jobs(schedule, bound - float(case.jobs.arrival.min()))
-    return encode_json({**document, "title": title, "policy": policy, "bound": bound, "measures": measures})
+
+
+def cut_page(run: dict[str, Any], page: int) -> dict[str, Any]:
+    """Return one page of a run: `FEW_JOBS` jobs start in its time, and those that still run are on it too.
+
+    Stints keep their begin and end, so that a job is told whole by every page that shows it.
+    """
+    jobs = run["jobs"]
+    starts = sorted(job["arrival"] if job["start"] is None else job["start"] for job in jobs)[::FEW_JOBS]
+    page = min(page, len(starts) - 1)
+    begin = starts[page] if page else run["begin"]
+    end = starts[page + 1] if page + 1 < len(starts) else run["end"]
+    stints = [each for each in run["stints"] if each["begin"] < end and each["end"] > begin]
+    idle = [row for row, job in enumerate(jobs) if job["start"] is None and begin <= job["arrival"] <= end]
+    shown = sorted({each["job"] for each in stints}.union(idle))
+    places = {row: place for place, row in enumerate(shown)}
+    return run | {
+        "jobs": [jobs[row] for row in shown],
+        "stints": [each | {"job": places[each["job"]]} for each in stints],
+        "absences": [each for each in run["absences"] if each["notice"] <= end and each["back"] >= begin],
+        "page": page,
+        "pages": len(starts),
+        "total_jobs": len(jobs),
+        "begin": begin,
+        "end": end,
+    }
 
 
 def describe_schedule(schedule: Schedule, departures: Departures | None) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from fastapi import APIRouter, Query, Response
 from fastapi.responses import StreamingResponse
 from pyarrow import csv, parquet
 
+from hybrid_scheduler.live.simulation import LONG_BLOCKS
 from hybrid_scheduler.server.dependencies import JSON, After, Manager, RunId, RunQuery, find_run, resolve_run
 from hybrid_scheduler.server.encoding import encode_json
 from hybrid_scheduler.server.problems import ConflictError
@@ -57,9 +58,10 @@ async def detail(manager: Manager, run_id: RunId) -> schemas.RunDetail:
     """Return the settings of a run, its changes and its results."""
     run = await find_run(manager, run_id)
     changes, last = await manager.store.settings_changes(run_id), await manager.store.last_task(run_id)
+    made = [each for each in changes if LONG_BLOCKS not in each["change"]]  # by people
     return schemas.RunDetail(
         **asdict(run) | describe_run(manager, run, last),
-        changes=[schemas.SettingsChange.model_validate(each) for each in changes],
+        changes=[schemas.SettingsChange.model_validate(each) for each in made],
         last_task=last,
     )
 

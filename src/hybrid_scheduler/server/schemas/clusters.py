@@ -49,7 +49,7 @@ class ClusterAbsence(Schema):
 
 
 class ClusterRun(Schema):
-    """A simulation of a shared cluster."""
+    """A page of a simulation of a shared cluster: the jobs that wait or hold something in a stretch of time."""
 
     title: str = Field(description="What was run.", examples=["training_jobs, seed 0: 60 jobs on 16 nodes …"])
     policy: str = Field(examples=["fcfs+easy"])
@@ -57,10 +57,15 @@ class ClusterRun(Schema):
     jobs: list[ClusterJob]
     stints: list[ClusterStint]
     absences: list[ClusterAbsence]
-    begin: float = Field(description="When the first job came, s.")
-    end: float = Field(description="When the last job ended, s.")
-    bound: float = Field(description="No schedule of these jobs on nodes that stay ends before, s.")
-    measures: dict[str, Number] = Field(description="Measures by name.", examples=[{"bounded_slowdown": 3.2}])
+    page: int = Field(description="Number of the page, from 0.", examples=[0])
+    pages: int = Field(description="How many pages there are.", examples=[1])
+    total_jobs: int = Field(description="Jobs on all pages.", examples=[60])
+    begin: float = Field(description="When the page begins, s: the first with the first arrival.")
+    end: float = Field(description="When the page ends, s: the last with the last finish.")
+    bound: float = Field(description="No schedule of all jobs on nodes that stay ends before, s.")
+    measures: dict[str, Number] = Field(
+        description="Measures of all pages by name.", examples=[{"bounded_slowdown": 3.2}]
+    )
 
 
 class ClusterOption(Schema):
@@ -71,11 +76,21 @@ class ClusterOption(Schema):
     queue: bool = Field(description="Whether there is a queue that backfilling can pass.")
 
 
+class KeptJobs(Schema):
+    """A run that `hms jobs --out` has kept in the folder `jobs` of the service's data."""
+
+    name: str = Field(description="Name of its folder.", examples=["lublin"])
+    source: str = Field(description="What was run.", examples=["lublin_256.swf"])
+    policies: list[str] = Field(examples=[["fcfs+easy", "sjf+easy"]])
+    windows: list[str] = Field(description="Its windows, or seeds of a preset.", examples=[["job 1041"]])
+
+
 class ClusterOptions(Schema):
-    """What can be simulated."""
+    """What can be simulated, and which runs were kept."""
 
     workloads: list[ClusterOption]
     orders: list[ClusterOption]
     fits: list[ClusterOption]
     backfilling: list[str]
     most_jobs: int
+    kept: list[KeptJobs]

@@ -42,7 +42,7 @@ KB_PER_MB = 1024.0
 SLOWDOWN_FLOOR = 10.0  # seconds: what the literature on such logs takes
 NO_JOBS = " has no jobs, only comments: add a line for every job"
 _HEADER = re.compile(rb"^;\s*(MaxProcs|MaxNodes)\s*:\s*([0-9]{1,9})\b", re.MULTILINE)
-_NUMBER = re.compile(rb"[-+]?[0-9]*\.?[0-9]+")
+_NUMBER = re.compile(rb"[-+]?[0-9]*\.?[0-9]+([eE][-+]?[0-9]+)?")
 
 MAPPING = (
     Mapped("1 job", "task_id", MEASURED),
@@ -65,10 +65,11 @@ MAPPING = (
 
 
 def sniff(head: bytes) -> bool:
-    """Whether the first line that is no comment holds 18 numbers."""
+    """Whether the first line that is no comment holds 18 numbers, or some after comments: then one is missing."""
     first = next((line for line in head.split(b"\n") if _is_job(line)), b"").split()
     if first:
-        return len(first) == len(FIELDS) and all(_NUMBER.fullmatch(each) for each in first)
+        expected = len(first) == len(FIELDS) or head.startswith(b";")
+        return expected and all(_NUMBER.fullmatch(each) for each in first)
     return head.startswith(b";") and _HEADER.search(head) is not None
 
 

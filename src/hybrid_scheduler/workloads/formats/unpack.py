@@ -7,6 +7,7 @@ import io
 import json
 import os
 import shutil
+import stat
 import tempfile
 import zlib
 from collections.abc import Iterator
@@ -52,12 +53,15 @@ def open_unpacked(path: str | Path) -> Iterator[IO[bytes]]:
 
 def _open_file(path: str | Path) -> io.BufferedReader:
     try:
-        return Path(path).open("rb")
+        mode = Path(path).stat().st_mode
+        if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
+            return Path(path).open("rb")
     except FileNotFoundError:
         raise InputError(f"{path} does not exist: check the path, or make one with hms generate") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"{path} cannot be read ({reason}): check the path") from None
+    raise InputError(f"{path} is a pipe or a device, which may have no end: save it to a file, and give that")
 
 
 class _LimitedReader(io.RawIOBase):
