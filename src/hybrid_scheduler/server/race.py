@@ -508,6 +508,8 @@ class RaceManager:
         if self.is_watched:
             await asyncio.sleep(self.settings.frame_seconds)
             return
+        if self.simulation is not None:
+            self.simulation.watched = False  # the last watcher may have left since the last frame
         self.hub.wanted.clear()
         with suppress(TimeoutError):
             await asyncio.wait_for(self.hub.wanted.wait(), UNWATCHED_FRAME_SECONDS)
