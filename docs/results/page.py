@@ -5,6 +5,7 @@ from __future__ import annotations
 from docs.results.claims import CLAIMS
 from docs.results.data import Results
 from docs.results.markdown import describe_origin, format_seeds, format_share, format_table
+from docs.results.plan import PLAN
 from docs.results.sections import SECTIONS, Section
 from docs.results.verdicts import HOLDS, MISSING, Claim, Evidence, combine_verdicts, exceeds_claim, judge_evidence
 from hybrid_scheduler.core.formatting import format_interval
@@ -24,11 +25,18 @@ RULE = """A claim holds in a place if the whole 95 % interval is on its side, an
 lies inside the interval or fewer than three seeds were run. A range counts from its modest end. Every place where we
 looked is listed below, wins and losses alike; "measured" shows the first of them and the span of all."""
 
+DATA_OF_OTHERS = """## On data of others
+
+Measured times, recorded workflows and traces that this project did not make, and settings on which the learners of
+version 1.0 failed; what held and what is still lost."""
+
 
 def build_page(results: Results) -> str:
     """Return the whole document."""
-    parts = [HEAD, _build_claims(results), *(_build_section(name, each, results) for name, each in SECTIONS.items())]
-    return "\n\n".join(parts) + "\n"
+    others = {run.name for run in PLAN if run.needs_data}
+    own = [_build_section(name, each, results) for name, each in SECTIONS.items() if name not in others]
+    of_others = [_build_section(name, each, results, "###") for name, each in SECTIONS.items() if name in others]
+    return "\n\n".join([HEAD, _build_claims(results), *own, DATA_OF_OTHERS, *of_others]) + "\n"
 
 
 def _build_claims(results: Results) -> str:
@@ -85,8 +93,8 @@ def _link(run: str) -> str:
     return f"[{run}](#{run})"
 
 
-def _build_section(name: str, section: Section, results: Results) -> str:
-    head = f'<a id="{name}"></a>\n\n## {section.title}'
+def _build_section(name: str, section: Section, results: Results, level: str = "##") -> str:
+    head = f'<a id="{name}"></a>\n\n{level} {section.title}'
     run = results.get(name)
     if run is None:
         return f"{head}\n\n{section.about}\n\n**Missing**: not run yet; `make results` runs it."

@@ -53,6 +53,7 @@ PLAN: tuple[Run, ...] = (
     Run("learning", "experiment learning"),
     Run("zero_shot", "experiment zero_shot"),
     Run("adversary", "experiment adversary"),
+    Run("unfamiliar", "experiment unfamiliar --data DATA/"),
     Run("kernels", "experiment kernels --data DATA/"),
     Run("cholesky", "experiment cholesky --data DATA/"),
     Run("opencl", "bench-suite DATA/opencl_cpu_gpu_cgo17 --best opencl_cpu_gpu_times=23.291398"),

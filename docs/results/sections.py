@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import product
 
 from docs.results.data import RunResults
 from docs.results.markdown import format_table
@@ -156,6 +157,20 @@ def format_zero_shot(run: RunResults) -> str:
     return f"{format_by_x(run)}\n\n{heads}"
 
 
+LIMITS = {"turnaround_over_rule": 1.3, "late_turnaround_over_rule": 1.1, "makespan_over_rule": 1.1}
+"""How much worse than the best simple rule a learner may be: more while it has seen little."""
+
+
+def format_unfamiliar(run: RunResults) -> str:
+    """Return a table per measure, then every learner and place above its limit."""
+    experiment = run.experiment
+    places, losses = list(dict.fromkeys(row["x"] for row in experiment.rows)), []
+    for (measure, limit), name, x in product(LIMITS.items(), experiment.series, places):
+        if (each := run.interval(name, measure, x)).mean > limit:
+            losses.append(f"`{name}` on {x} ({_title(measure)} {each.mean:.2f}, at most {limit:g})")
+    return f"{format_by_x(run)}\n\nStill lost: {'; '.join(losses) or 'nothing'}."
+
+
 def format_single_series(run: RunResults) -> str:
     """Return a row per x and a column per measure, where there is only one series."""
     experiment = run.experiment
@@ -290,6 +305,13 @@ SECTIONS: dict[str, Section] = {
     ),
     "capacity": Section(
         "Capacity", "The highest arrival rate at which the queue does not grow, `mixed`.", format_capacity, "capacity"
+    ),
+    "unfamiliar": Section(
+        "Learners on work unlike all they know",
+        "Each learner over the best of five simple rules that see no more than it does (`round_robin`, `random`, "
+        "`greedy`, `jsq`, `work_stealing`), and over `eft`, which knows the times. Late: the tasks after the first "
+        "500. Job types, fork-join graphs and noise are drawn here; the rest was measured by others.",
+        format_unfamiliar,
     ),
     "kernels": Section(
         "Real kernels, most of them never seen: 680 OpenCL runs on a CPU and two GPUs",

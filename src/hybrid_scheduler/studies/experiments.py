@@ -41,6 +41,7 @@ from hybrid_scheduler.studies.compare import (
     track,
 )
 from hybrid_scheduler.studies.pretraining import SEED, load_or_train, pretrain_on_workloads
+from hybrid_scheduler.studies.unfamiliar import LEARNERS, SETTINGS, Standing, judge_learners
 from hybrid_scheduler.workloads.composition import select_rows
 from hybrid_scheduler.workloads.factorisations import build_factorisation
 from hybrid_scheduler.workloads.formats import reader
@@ -92,7 +93,7 @@ def run_experiment(
         return EXPERIMENTS[name](seeds, cluster, progress)
     if name not in DATA_EXPERIMENTS:
         raise unknown_name(
-            "experiment", name, EXPERIMENTS, "kernels and cholesky run on third-party data, with --data"
+            "experiment", name, EXPERIMENTS, f"{' and '.join(DATA_EXPERIMENTS)} run on third-party data, with --data"
         )
     if data is None or not data.is_dir():
         where = "none was given" if data is None else f"{data} is no folder"
@@ -466,12 +467,23 @@ def run_cholesky(seeds: Iterable[int], data: Path, progress: Progress | None) ->
     return result
 
 
+def run_unfamiliar(seeds: Iterable[int], data: Path, progress: Progress | None) -> ExperimentResult:
+    """Hold learners on work unlike all they know against the best simple rule that sees no more than they do."""
+    result = ExperimentResult("unfamiliar", "work", Standing._fields)
+    for seed, (name, build) in track(product(seeds, SETTINGS.items()), progress):
+        for learner, standing in judge_learners(build(data, seed), seed, _installed(LEARNERS)).items():
+            result.add(learner, name, seed, **standing._asdict())
+    return result
+
+
 DATA_EXPERIMENTS: dict[str, Callable[[Iterable[int], Path, Progress | None], ExperimentResult]] = {
     "kernels": run_kernels,
     "cholesky": run_cholesky,
+    "unfamiliar": run_unfamiliar,
 }
 DATA_CLUSTERS = {
     "kernels": "the CPU and the two GPUs of the file",
     "cholesky": f"StarPU's machines {', '.join(MACHINES)}",
+    "unfamiliar": "the machines of each workload",
 }
 """What experiments on third-party data run on, in words."""
