@@ -16,6 +16,7 @@ BENCHMARKS = {
     "spt_vs_c": "against_c:spt_vs_c",
     "linear_time": "scaling:linear_time",
     "growth_in_devices": "scaling:growth_in_devices",
+    "policies_vs_eft": "policies:policies_vs_eft",
     "memory_per_task": "memory:memory_per_task",
     "million_jobs": "wide_jobs:million_jobs",
     "bound_vs_race": "bound:bound_vs_race",

@@ -17,6 +17,7 @@ from hybrid_scheduler.core.physics import class_times
 from hybrid_scheduler.core.simulator import VirtualMultiGPU, reorders, steals_work
 from hybrid_scheduler.core.tasks import Floats, Ints
 from hybrid_scheduler.core.view import TaskView, View
+from hybrid_scheduler.schedulers.round_robin import RoundRobin
 from hybrid_scheduler.schedulers.scheduler import Scheduler
 from instances import TWO_NODES, instances, workload
 
@@ -183,7 +184,8 @@ def test_many_small_blocks_keep_no_more_than_what_is_queued() -> None:
     for row in range(len(tasks)):
         machine.step(tasks.part(row, row + 1), scheduler)
     assert machine._clocks is not None
-    assert len(machine._clocks.following) < 200
+    assert machine._clocks.estimates is not None
+    assert len(machine._clocks.estimates.following) < 200
 
 
 def test_blocks_without_expected_times_queue_behind_those_with() -> None:
@@ -248,3 +250,55 @@ def test_batches_form_when_a_device_is_really_free() -> None:
     machine.view.free[0] = 1e9  # the CPU is never the one that runs out of work
     machine.step(only_gpu, Together())
     assert batches == [([0.0], 0.0), ([0.2, 0.4, 0.6], 1.0)]
+
+
+class Looking(RoundRobin):
+    """Says nothing of its own, and records the clocks that it is shown."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shown: list[float] = []
+
+    def choose(self, task: TaskView, view: View) -> tuple[float, int]:
+        self.shown.append(float(view.free.max()))
+        turn = int(self.turn[0])
+        self.turn[0] += 1
+        return (1.0, int(view.gpus[turn // 2 % len(view.gpus)])) if turn % 2 == 0 else (0.0, int(self.cpus[0]))
+
+
+class Peeking(Looking):
+    """Says that it does not look, and does."""
+
+    ignores_backlog = True
+    choose = Looking.choose
+
+
+def test_a_policy_that_ignores_the_backlog_is_shown_none_and_one_derived_from_it_is_shown_estimates() -> None:
+    tasks, honest, peeking = workload("mixed", 60, load=2.0), Looking(), Peeking()
+    machine = VirtualMultiGPU()
+    ends = [machine.run(tasks, policy).finish for policy in (honest, peeking, RoundRobin())]
+    assert np.isfinite(honest.shown).all()
+    assert np.isnan(peeking.shown).all()
+    assert np.array_equal(ends[0], ends[1])
+    assert np.array_equal(ends[0], ends[2])
+
+
+@pytest.mark.parametrize("name", ["round_robin", "random"])
+@some
+@given(instance=instances())
+def test_nothing_depends_on_estimates_that_nobody_looks_at(name: str, instance: tuple[Tasks, Cluster]) -> None:
+    tasks, cluster = instance
+    sides = []
+    for last in (True, False):
+        machine = VirtualMultiGPU(cluster=cluster)
+        sides.append(machine.step(tasks, registry.schedulers.create(name, seed=7), interpreted=True, last=last))
+    for column in COLUMNS:
+        assert np.array_equal(getattr(sides[0], column), getattr(sides[1], column), equal_nan=True), column
+
+
+def test_estimates_are_kept_where_another_block_may_follow_or_the_loop_looks_itself() -> None:
+    tasks = workload("mixed", 20)
+    for cluster, last, kept in ((ONE_GPU, True, False), (ONE_GPU, False, True), (TWO_NODES, True, True)):
+        machine = VirtualMultiGPU(cluster=cluster)
+        machine.step(tasks, RoundRobin(), last=last)
+        assert (machine._clocks is not None) == kept

@@ -9,17 +9,12 @@ from hypothesis import strategies as st
 
 from hybrid_scheduler import registry
 from hybrid_scheduler.core import Cluster, DeviceClass, Node, Placements, Tasks, simulator
+from hybrid_scheduler.core.clocks import build_estimated_clocks, build_exact_clocks
+from hybrid_scheduler.core.device_index import add_device_index, end_of, find_cheapest, note_free
 from hybrid_scheduler.core.lane import Lane
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
-from hybrid_scheduler.core.view import (
-    add_device_index,
-    build_view,
-    end_of,
-    find_cheapest,
-    least_loaded_cpu,
-    least_loaded_gpu,
-    note_free,
-)
+from hybrid_scheduler.core.view import build_view, least_loaded_cpu, least_loaded_gpu
+from hybrid_scheduler.workloads.noise import Noise
 from instances import TWO_NODES, clusters, instances, workload
 
 LEARNERS = ("hybrid_ml:order=fifo:n_estimators=2", "rl_agent:order=fifo:online=false")
@@ -32,14 +27,18 @@ quick = settings(
 )
 
 
-def run(monkey: pytest.MonkeyPatch, least: int, name: str, tasks: Tasks, cluster: Cluster, mode: str) -> Placements:
+def run(monkey: pytest.MonkeyPatch, least: int, name: str, tasks: Tasks, machine: VirtualMultiGPU) -> Placements:
     monkey.setattr(simulator, "INDEXED_DEVICES", least)
-    return Lane(registry.schedulers.create(name, seed=3), VirtualMultiGPU(cluster=cluster, mode=mode)).run(tasks)
+    machine.reset()
+    return Lane(registry.schedulers.create(name, seed=3), machine).run(tasks)
 
 
-def assert_same_with_and_without(name: str, tasks: Tasks, cluster: Cluster, mode: str = "queued") -> None:
+def assert_same_with_and_without(
+    name: str, tasks: Tasks, cluster: Cluster, mode: str = "queued", backlog: str = simulator.ESTIMATED
+) -> None:
+    machine = VirtualMultiGPU(cluster=cluster, mode=mode, backlog=backlog)
     with pytest.MonkeyPatch.context() as monkey:
-        indexed, scanned = (run(monkey, least, name, tasks, cluster, mode) for least in (0, 10**9))
+        indexed, scanned = (run(monkey, least, name, tasks, machine) for least in (0, 10**9))
     for column in COLUMNS:
         assert np.array_equal(getattr(indexed, column), getattr(scanned, column), equal_nan=True), column
 
@@ -62,6 +61,22 @@ def test_ties_are_broken_alike_however_they_come_about(name: str, seed: int, nod
     arrival = np.cumsum(generator.choice([0.0, 0.1, 0.3], 60))
     tasks = Tasks.build(np.ones(60), np.ones(60), np.ones(60), arrival_time=arrival, measured=measured)
     assert_same_with_and_without(f"{name}:energy_weight={energy}" if name in LEARNERS else name, tasks, cluster)
+
+
+@pytest.mark.parametrize("name", ["eft", "greedy", "oracle", "price", "rl_agent:order=fifo:online=false"])
+@pytest.mark.parametrize("backlog", simulator.BACKLOGS)
+@pytest.mark.parametrize(("load", "gpus"), [(0.7, 30), (1.5, 30), (1.0, 3)])
+def test_ends_that_are_estimated_are_the_same_with_and_without_it(
+    name: str, backlog: str, load: float, gpus: int
+) -> None:
+    """Estimates that are wrong by half: many devices are overdue at every decision, with long and short queues."""
+    classes = TWO_NODES.classes
+    node = Node({each.name: 2 if each.kind == "cpu" else gpus for each in classes})
+    cluster = Cluster(classes, (node, node))
+    tasks = workload("mixed", 400, load=load * len(cluster.devices) / len(TWO_NODES.devices))
+    noisy = Noise({"ratio": np.array([0.7])}, "assumed").apply(tasks, cluster, 5)
+    for each in (tasks, noisy):
+        assert_same_with_and_without(name, each, cluster, backlog=backlog)
 
 
 def test_a_learner_that_has_learnt_durations_decides_alike() -> None:
@@ -93,7 +108,7 @@ def test_it_finds_the_first_device_of_a_class_that_ends_earliest_and_the_least_l
     cluster: Cluster, seed: int
 ) -> None:
     generator, view = np.random.default_rng(seed), build_view(cluster)
-    indexed = add_device_index(view)
+    indexed = add_device_index(view, build_exact_clocks(view.free))
     index = indexed.device_index
     assert index is not None
     for _ in range(30):
@@ -124,13 +139,15 @@ def test_an_endless_stream_keeps_it_from_block_to_block_and_for_its_twins(monkey
         assert np.array_equal(one, other, equal_nan=True)
 
 
-def test_where_clocks_are_estimated_or_data_moves_there_is_none() -> None:
+def test_where_data_moves_or_ordered_queues_are_estimated_there_is_none() -> None:
     """All else would be wrong: the answer of the index would be as old as the last task that a device got."""
     policy, view = registry.schedulers.create("eft"), build_view(Cluster.default(gpus=100))
-    assert simulator.index_devices(view, policy, has_estimates=False).device_index is not None
-    assert simulator.index_devices(view, policy, has_estimates=True).device_index is None
+    exact, estimated = build_exact_clocks(view.free), build_estimated_clocks(view.free)
+    assert simulator.index_devices(view, policy, exact).device_index is not None
+    assert simulator.index_devices(view, policy, estimated).device_index is not None
+    assert simulator.index_devices(view, policy, None).device_index is None
     moving = view._replace(arrives=np.zeros(101))
-    assert simulator.index_devices(moving, policy, has_estimates=False).device_index is None
+    assert simulator.index_devices(moving, policy, exact).device_index is None
     few = build_view(Cluster.default())
-    assert simulator.index_devices(few, policy, has_estimates=False).device_index is None
-    assert simulator.index_devices(view, registry.schedulers.create("gcmu"), False).device_index is None
+    assert simulator.index_devices(few, policy, exact).device_index is None
+    assert simulator.index_devices(view, registry.schedulers.create("gcmu"), exact).device_index is None

@@ -14,20 +14,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hybrid_scheduler.core.compiler import jitable, no_inline
+from hybrid_scheduler.core.compiler import jitable
 from hybrid_scheduler.core.tasks import Floats, Ints
-from hybrid_scheduler.core.view import typical_seconds
 
 NO_ENTRY = -1
 ENDED_MEMORY, ERROR_MEMORY = 1000.0, 100.0
 """Tasks over which the mean seconds of a class run, so that they follow a workload that changes, and its errors."""
 
 
-class Clocks(NamedTuple):
-    """When devices become free, actually and as estimated; without expected times all but `free` is empty."""
+class Estimates(NamedTuple):
+    """When devices should become free, as far as that can be known."""
 
-    free: Floats  # actual end of the work queued so far
-    estimated: Floats  # estimated end, as of the last decision
+    end: Floats  # estimated end, as of the last decision
     delay: Floats  # seconds by which a device is behind the estimates made when its work was queued
     oldest: Ints  # first unfinished entry of a device, or NO_ENTRY
     newest: Ints
@@ -35,7 +33,14 @@ class Clocks(NamedTuple):
     spans: Floats  # by entry: actual start and end, estimated ones (without the delay), seconds of the whole task
     # and those expected of it
     unused: Ints  # two entries: the first unused entry, and how many there are
-    now: Floats  # one entry: time of the last decision
+    now: Floats  # two entries: time of the last decision, and the earliest end of what had not ended then
+
+
+class Clocks(NamedTuple):
+    """When devices become free, actually and as estimated."""
+
+    free: Floats  # actual end of the work queued so far
+    estimates: Estimates | None  # None where the actual ends may be seen: Numba then leaves out all that keeps them
     ended: Floats  # what has ended, by class, in columns (see `View.ended`); empty for a clairvoyant scheduler
     running: Floats  # by device, where queues are ordered: seconds of what runs, whole, and those expected of it; 0:
     # nothing runs, or it is in `ended`
@@ -44,28 +49,23 @@ class Clocks(NamedTuple):
 
 def build_exact_clocks(free: Floats) -> Clocks:
     """Return clocks whose actual ends are known."""
-    floats, entries, nothing = np.empty(0), np.empty(0, np.int64), np.empty((0, 4))
-    spans, running = np.empty((0, 6)), np.empty((0, 2))
-    return Clocks(free, floats, floats, entries, entries, entries, spans, entries, floats, nothing, running, entries)
+    return Clocks(free, None, np.empty((0, 4)), np.empty((0, 2)), np.empty(0, np.int64))
 
 
 def build_estimated_clocks(free: Floats) -> Clocks:
     """Return clocks with estimates; the end of what is queued so far counts as known."""
     count = len(free)
-    return Clocks(
-        free=free,
-        estimated=free.copy(),
+    estimates = Estimates(
+        end=free.copy(),
         delay=np.zeros(count),
         oldest=np.full(count, NO_ENTRY),
         newest=np.full(count, NO_ENTRY),
         following=np.empty(0, np.int64),
         spans=np.empty((0, 6)),
         unused=np.array([NO_ENTRY, 0]),
-        now=np.zeros(1),
-        ended=np.empty((0, 4)),
-        running=np.empty((0, 2)),
-        device_class=np.empty(0, np.int64),
+        now=np.array([0.0, -np.inf]),
     )
+    return build_exact_clocks(free)._replace(estimates=estimates)
 
 
 def count_ends(clocks: Clocks, device_class: Ints, classes: int, ordered: bool = False) -> Clocks:
@@ -76,29 +76,36 @@ def count_ends(clocks: Clocks, device_class: Ints, classes: int, ordered: bool =
     return clocks._replace(ended=np.zeros((classes, 4)), running=running, device_class=device_class)
 
 
-def reserve_entries(clocks: Clocks, entries: int) -> Clocks:
-    """Return the clocks with at least `entries` unused entries; the queues stay."""
-    used = len(clocks.following)
-    more = max(entries - int(clocks.unused[1]), 0)
+def reserve_entries(estimates: Estimates, entries: int) -> Estimates:
+    """Return the estimates with at least `entries` unused entries; the queues stay."""
+    used = len(estimates.following)
+    more = max(entries - int(estimates.unused[1]), 0)
     if not more:
-        return clocks
+        return estimates
     more = max(more, used)  # doubling: many small blocks cost no more than a large one
     new = np.arange(used + 1, used + more + 1)
-    new[-1] = clocks.unused[0]
-    unused = np.array([used, clocks.unused[1] + more])
-    following, spans = np.concatenate([clocks.following, new]), np.concatenate([clocks.spans, np.empty((more, 6))])
-    return clocks._replace(following=following, spans=spans, unused=unused)
+    new[-1] = estimates.unused[0]
+    unused = np.array([used, estimates.unused[1] + more])
+    following = np.concatenate([estimates.following, new])
+    spans = np.concatenate([estimates.spans, np.empty((more, 6))])
+    return estimates._replace(following=following, spans=spans, unused=unused)
 
 
 def copy_clocks(clocks: Clocks, free: Floats) -> Clocks:
     """Return an independent copy with `free` as its actual clocks."""
-    columns: dict[str, Any] = {name: column.copy() for name, column in clocks._asdict().items()}
-    return Clocks(**{**columns, "free": free})
+    _, estimates, ended, running, device_class = clocks
+    if estimates is not None:
+        columns: dict[str, Any] = {name: column.copy() for name, column in estimates._asdict().items()}
+        estimates = Estimates(**columns)
+    return Clocks(free, estimates, ended.copy(), running.copy(), device_class.copy())
 
 
 def remap_clocks(clocks: Clocks, free: Floats, sources: list[int]) -> Clocks:
     """Return clocks of other devices: each gets the queue of the device in `sources`, or none for NO_ENTRY."""
-    own = copy_clocks(clocks, clocks.free)
+    copied = copy_clocks(clocks, free)
+    own = copied.estimates
+    if own is None:
+        return copied
     for device in set(range(len(clocks.free))) - set(sources):
         clear_queue(own, device)
 
@@ -106,7 +113,7 @@ def remap_clocks(clocks: Clocks, free: Floats, sources: list[int]) -> Clocks:
         return np.array([default if source == NO_ENTRY else column[source] for source in sources], column.dtype)
 
     delay, oldest, newest = pick(own.delay, 0.0), pick(own.oldest, NO_ENTRY), pick(own.newest, NO_ENTRY)
-    return own._replace(free=free, estimated=free.copy(), delay=delay, oldest=oldest, newest=newest)
+    return copied._replace(estimates=own._replace(end=free.copy(), delay=delay, oldest=oldest, newest=newest))
 
 
 def remap_ends(clocks: Clocks, device_class: Ints, sources: list[int]) -> Clocks:
@@ -117,39 +124,69 @@ def remap_ends(clocks: Clocks, device_class: Ints, sources: list[int]) -> Clocks
     return clocks._replace(ended=known[sources], device_class=device_class)
 
 
-def clear_queue(clocks: Clocks, device: int) -> None:
+def clear_queue(estimates: Estimates, device: int) -> None:
     """Drop everything that is queued on a device."""
-    while clocks.oldest[device] != NO_ENTRY:
-        drop_oldest(device, clocks)
+    while estimates.oldest[device] != NO_ENTRY:
+        drop_oldest(device, estimates)
 
 
-@no_inline
-def update_estimates(now: float, clocks: Clocks) -> None:
-    """Estimate all clocks at the time of a decision; decisions never go back in time."""
-    clocks.now[0] = max(now, clocks.now[0])
+def estimate_at(now: float, clocks: Clocks, estimates: Estimates) -> None:
+    """Do as `update_estimates`, from Python: only devices with work take time."""
+    note_time(now, clocks, estimates)
+    estimates.end[:] = clocks.free
+    for device in np.flatnonzero(estimates.oldest != NO_ENTRY).tolist():
+        update_estimate(device, clocks, estimates)
+
+
+@jitable
+def update_estimates(now: float, clocks: Clocks, estimates: Estimates) -> None:
+    """Estimate all clocks at the time of a decision."""
+    note_time(now, clocks, estimates)
     for device in range(len(clocks.free)):
-        clocks.estimated[device] = estimate_end(device, clocks.now[0], clocks)
+        update_estimate(device, clocks, estimates)
 
 
 @jitable
-def estimate_end(device: int, now: float, clocks: Clocks) -> float:
-    """Return the estimated end of a device's work."""
-    while clocks.oldest[device] != NO_ENTRY and clocks.spans[clocks.oldest[device], 1] <= now:
+def note_time(now: float, clocks: Clocks, estimates: Estimates) -> None:
+    """Note the time of a decision; decisions never go back in time."""
+    estimates.now[0] = max(now, estimates.now[0])
+    estimates.now[1] = end_after(-np.inf, estimates.now[0], clocks.ended)
+
+
+@jitable
+def update_estimate(device: int, clocks: Clocks, estimates: Estimates) -> None:
+    """Estimate the end of a device's work at the time of the last decision."""
+    now = estimates.now[0]
+    while estimates.oldest[device] != NO_ENTRY and estimates.spans[estimates.oldest[device], 1] <= now:
         if len(clocks.ended) > 0:
-            entry = clocks.oldest[device]
-            note_end(clocks.device_class[device], clocks.spans[entry, 4], clocks.spans[entry, 5], clocks.ended)
-        drop_oldest(device, clocks)
-    entry = clocks.oldest[device]
+            entry = estimates.oldest[device]
+            note_end(clocks.device_class[device], estimates.spans[entry, 4], estimates.spans[entry, 5], clocks.ended)
+        drop_oldest(device, estimates)
+    entry = estimates.oldest[device]
     if entry == NO_ENTRY:
-        return float(clocks.free[device])
-    clocks.delay[device] = max(clocks.delay[device], now - clocks.spans[entry, 3])
-    return end_after(clocks.spans[clocks.newest[device], 3] + clocks.delay[device], now, clocks)
+        estimates.end[device] = clocks.free[device]
+    else:
+        estimates.delay[device] = max(estimates.delay[device], now - estimates.spans[entry, 3])
+        last = estimates.spans[estimates.newest[device], 3]
+        estimates.end[device] = max(last + estimates.delay[device], estimates.now[1])
 
 
 @jitable
-def end_after(estimate: float, now: float, clocks: Clocks) -> float:
+def end_after(estimate: float, now: float, ended: Floats) -> float:
     """Return the estimated end of what has not ended; without times to go by, a device at work is never idle."""
-    return max(estimate, np.nextafter(now, np.inf)) if len(clocks.ended) > 0 else estimate
+    return max(estimate, np.nextafter(now, np.inf)) if len(ended) > 0 else estimate
+
+
+@jitable
+def typical_seconds(kind: int, ended: Floats) -> float:
+    """Return the mean seconds of tasks that have ended on a class, on any if none has there; 1 if none has at all."""
+    if ended[kind, 0] > 0.0:
+        return float(ended[kind, 1])
+    number, total = 0.0, 0.0
+    for other in range(len(ended)):
+        number += ended[other, 0]
+        total += ended[other, 0] * ended[other, 1]
+    return total / number if number > 0.0 else 1.0  # any number counts queues
 
 
 @jitable
@@ -165,40 +202,47 @@ def note_end(kind: int, seconds: float, expected: float, ended: Floats) -> None:
 
 
 @jitable
-def drop_oldest(device: int, clocks: Clocks) -> None:
+def drop_oldest(device: int, estimates: Estimates) -> None:
     """Drop a device's oldest entry; the actual start of the next one shows how late the device is."""
-    entry = clocks.oldest[device]
-    after = clocks.following[entry]
-    clocks.oldest[device] = after
+    entry = estimates.oldest[device]
+    after = estimates.following[entry]
+    estimates.oldest[device] = after
     if after != NO_ENTRY:
-        clocks.delay[device] = clocks.spans[after, 0] - clocks.spans[after, 2]
-    clocks.following[entry] = clocks.unused[0]
-    clocks.unused[0] = entry
-    clocks.unused[1] += 1
+        estimates.delay[device] = estimates.spans[after, 0] - estimates.spans[after, 2]
+    estimates.following[entry] = estimates.unused[0]
+    estimates.unused[0] = entry
+    estimates.unused[1] += 1
 
 
-@no_inline
+@jitable
 def enqueue(
-    device: int, ready: float, start: float, end: float, share: float, whole: float, expected: float, clocks: Clocks
+    device: int,
+    ready: float,
+    start: float,
+    end: float,
+    share: float,
+    whole: float,
+    expected: float,
+    estimates: Estimates,
 ) -> None:
     """Queue a share of a task that is ready at `ready` and runs from `start` to `end`.
 
     All of the task takes `whole` seconds, and is expected to take `expected`.
     """
-    entry = clocks.unused[0]
-    clocks.unused[0] = clocks.following[entry]
-    clocks.unused[1] -= 1
-    clocks.following[entry] = NO_ENTRY
+    entry = estimates.unused[0]
+    estimates.unused[0] = estimates.following[entry]
+    estimates.unused[1] -= 1
+    estimates.following[entry] = NO_ENTRY
     begin = start  # known exactly where the queue is empty
-    if clocks.oldest[device] == NO_ENTRY:
-        clocks.oldest[device] = entry
-        clocks.delay[device] = 0.0
+    if estimates.oldest[device] == NO_ENTRY:
+        estimates.oldest[device] = entry
+        estimates.delay[device] = 0.0
     else:
-        newest = clocks.newest[device]
-        clocks.following[newest] = entry
-        begin = max(ready - clocks.delay[device], clocks.spans[newest, 3])
-    clocks.newest[device] = entry
-    clocks.spans[entry, 0], clocks.spans[entry, 1] = start, end
-    clocks.spans[entry, 2], clocks.spans[entry, 3] = begin, begin + share * expected
-    clocks.spans[entry, 4], clocks.spans[entry, 5] = whole, expected
-    clocks.estimated[device] = begin + share * expected + clocks.delay[device]
+        newest = estimates.newest[device]
+        estimates.following[newest] = entry
+        begin = max(ready - estimates.delay[device], estimates.spans[newest, 3])
+    estimates.newest[device] = entry
+    estimates.spans[entry, 0], estimates.spans[entry, 1] = start, end
+    estimates.spans[entry, 2], estimates.spans[entry, 3] = begin, begin + share * expected
+    estimates.spans[entry, 4], estimates.spans[entry, 5] = whole, expected
+    estimates.end[device] = begin + share * expected + estimates.delay[device]

@@ -29,10 +29,11 @@ Function = Callable[..., Any]
 Methods = Mapping[str, Function]
 """A scheduler's methods by the names under which a loop calls them."""
 
-_COUNTED: dict[str, Any] = {"error_model": "numpy", "nogil": True}
+_COUNTED: dict[str, Any] = {"error_model": "numpy", "nogil": True, "forceinline": False}
 # Without Numba's reference counts: the loop owns all arrays and allocates none, and counting them for every
 # task took twenty times as long as the scheduling itself.
 _FAST = {**_COUNTED, "_nrt": False}
+_INLINED = {"forceinline": True}  # a view is some 150 machine words: passing them takes longer than most decisions
 # Entries that nobody uses: a loop is called from Python alone, a method from its loop alone.
 _FROM_PYTHON: dict[str, Any] = {"no_cfunc_wrapper": True}
 _FROM_LOOP: dict[str, Any] = {**_FROM_PYTHON, "no_cpython_wrapper": True}
@@ -60,7 +61,7 @@ def jitable(function: F) -> F:
     """Make a function that allocates nothing callable from compiled code, inlined; Python calls it as it is."""
     from numba.extending import register_jitable
 
-    registered: F = register_jitable(forceinline=True, **_FAST)(function)
+    registered: F = register_jitable(**(_FAST | _INLINED))(function)
     return registered
 
 
@@ -255,7 +256,7 @@ def _jit(loop: Function, methods: Methods, marker: Path, module: str, options: d
         # Wherever the method was defined (a notebook, exec), its copy has a module that can be imported.
         policy = FunctionType(method.__code__, method.__globals__, method.__name__, None, method.__closure__)
         policy.__module__ = module
-        jitted[method] = jitted.get(method) or njit(**options, **_FROM_LOOP)(policy)
+        jitted[method] = jitted.get(method) or njit(**(options | _INLINED | _FROM_LOOP))(policy)
     code = loop.__code__.replace(co_filename=str(marker))
     named = {name: jitted[method] for name, method in methods.items()}
     bound = FunctionType(code, {**loop.__globals__, **named}, loop.__name__)

@@ -29,11 +29,11 @@ class Lane:
     deaths: int = 0  # workers that died while executing a task for real
     stream: EndlessStream | None = None  # what waits, once a block of an endless stream had to be ordered
 
-    def run(self, tasks: Tasks, times: Floats | None = None) -> Placements:
-        """Place a block of tasks; a learning scheduler gets its placements every `learn_every` tasks."""
+    def run(self, tasks: Tasks, times: Floats | None = None, *, last: bool = True) -> Placements:
+        """Place the last block of tasks; a learning scheduler gets its placements every `learn_every` tasks."""
         every = self.scheduler.learn_every
         if not every or tasks.has_edges or len(tasks) <= every:
-            return self._step(tasks, times)
+            return self._step(tasks, times, last)
         if self.machine.queued and reorders(self.scheduler, tasks):
             return self._run_ordered(tasks, times)
         cuts = [*range(0, len(tasks), every), len(tasks)]
@@ -60,7 +60,7 @@ class Lane:
         """
         if not self._is_ordered(tasks):
             seen = tasks if ready is None else replace(tasks, arrival_time=np.full(len(tasks), ready))
-            placements = self.run(seen, times)
+            placements = self.run(seen, times, last=False)
             return Progress(placements if seen is tasks else replace(placements, tasks=tasks), None)
         if self.stream is None:
             self.stream = EndlessStream(self.machine, self.scheduler)
@@ -80,9 +80,9 @@ class Lane:
             return False
         return reorders(self.scheduler, tasks) or (self.stream is not None and self.stream.waiting > 0)
 
-    def _step(self, tasks: Tasks, times: Floats | None) -> Placements:
+    def _step(self, tasks: Tasks, times: Floats | None, last: bool = False) -> Placements:
         begin = time.perf_counter()
-        placements = self.machine.step(tasks, self.scheduler, times=times, interpreted=None)
+        placements = self.machine.step(tasks, self.scheduler, times=times, interpreted=None, last=last)
         self.seconds += time.perf_counter() - begin
         if self.scheduler.learn_every:
             cast("Learner", self.scheduler).learn(placements)

@@ -12,19 +12,21 @@ import numpy as np
 import numpy.typing as npt
 from numba.extending import register_jitable
 
-from hybrid_scheduler.core.clocks import Clocks, enqueue, note_end, update_estimates
+from hybrid_scheduler.core.clocks import (
+    Clocks,
+    Estimates,
+    enqueue,
+    note_end,
+    typical_seconds,
+    update_estimate,
+    update_estimates,
+)
 from hybrid_scheduler.core.cluster import GPU
 from hybrid_scheduler.core.compiler import inline, jitable
+from hybrid_scheduler.core.device_index import DeviceIndex, note_free, pass_time
 from hybrid_scheduler.core.placements import RAN, SPILLED
 from hybrid_scheduler.core.tasks import Floats, Ints
-from hybrid_scheduler.core.view import (
-    TaskView,
-    View,
-    data_ready_time,
-    least_loaded_node_cpu,
-    note_free,
-    typical_seconds,
-)
+from hybrid_scheduler.core.view import TaskView, View, data_ready_time, least_loaded_node_cpu
 
 
 def decide(policy: Any, task: Any, view: View) -> Any:
@@ -97,13 +99,11 @@ def simulate(
     policy: Any, tasks: TaskColumns, queue: Queue, steps: int, view: View, clocks: Clocks, out: PlacementColumns
 ) -> InvalidDecision:
     """Decide and place task by task, in the order in which they become ready."""
-    has_estimates = len(clocks.estimated) > 0
     has_edges = len(tasks.parents) > 0
     moves_data = len(view.arrives) > 0
     for step in range(steps):
         row = next_row(queue, step, out)
-        if has_estimates:
-            update_estimates(out.ready[row], clocks)
+        look_at_clocks(out.ready[row], view.device_index, view, clocks, clocks.estimates)
         if moves_data:
             find_data_arrivals(row, tasks, out, view)
         gpu_fraction, device = decide(policy, view_task(row, 0, tasks, out), view)
@@ -126,7 +126,6 @@ def simulate_batches(
     window: int,
 ) -> InvalidDecision:
     """Decide in batches of at most `window` tasks: all that are ready when a device runs out of work."""
-    has_estimates = len(clocks.estimated) > 0
     has_edges = len(tasks.parents) > 0
     moves_data = len(view.arrives) > 0
     rows = np.empty(min(window, steps), np.int64)
@@ -138,8 +137,7 @@ def simulate_batches(
         while count < len(rows) and step + count < steps and next_is_ready(queue, step + count, now, out):
             rows[count] = next_row(queue, step + count, out)
             count += 1
-        if has_estimates:
-            update_estimates(now, clocks)
+        look_at_clocks(now, view.device_index, view, clocks, clocks.estimates)
         order, fractions, devices = decide(policy, gather_batch(rows[:count], tasks, out), view)
         for position in order:
             row = rows[position]
@@ -198,7 +196,7 @@ def place(
     row: int, gpu_fraction: float, device: int, tasks: TaskColumns, view: View, clocks: Clocks, out: PlacementColumns
 ) -> None:
     """Run a task where the scheduler chose, or else where it fits."""
-    share, device, cpu = resolve(row, gpu_fraction, device, tasks, view, out)
+    share, device, cpu = resolve(row, gpu_fraction, device, tasks, view, clocks, out)
     if cpu == device:
         run_whole(row, device, tasks, view, clocks, out)
     else:
@@ -210,7 +208,7 @@ def place(
 
 @jitable
 def resolve(
-    row: int, gpu_fraction: float, device: int, tasks: TaskColumns, view: View, out: PlacementColumns
+    row: int, gpu_fraction: float, device: int, tasks: TaskColumns, view: View, clocks: Clocks, out: PlacementColumns
 ) -> tuple[float, int, int]:
     """Return the GPU share, the device and the CPU of the rest; device and CPU are the same for a whole task."""
     times = tasks.actual[row]
@@ -220,8 +218,11 @@ def resolve(
     whole = gpu_fraction == view.kind[device]  # all of it on the chosen device
     if whole and fits(1.0, device, times, memory, view):
         return gpu_fraction, device, device
-    share = gpu_fraction
-    cpu = device if view.kind[device] != GPU else least_loaded_node_cpu(view, device)
+    share, cpu = gpu_fraction, device
+    if view.kind[device] == GPU:
+        first = view.first_cpu[device]
+        catch_up(first, first + view.cpu_count[device], view.device_index, clocks, clocks.estimates)
+        cpu = least_loaded_node_cpu(view, device)
     if share > 0.0 and not fits(share, device, times, memory, view):
         share = 0.0
         out.status[row] = SPILLED
@@ -229,6 +230,7 @@ def resolve(
         return share, device, device
     if not fits(1.0 - share, cpu, times, memory, view):
         out.status[row] = SPILLED
+        catch_up(0, len(view.free), view.device_index, clocks, clocks.estimates)
         device = first_free_device(times, memory, view)
         return float(view.kind[device]), device, device
     if share == 0.0:
@@ -277,10 +279,51 @@ def occupy(
             clocks.running[device, 0] = tasks.actual[row, kind]
             clocks.running[device, 1] = expect_seconds(row, kind, tasks, clocks)
         clocks.free[device] = end
-        if len(clocks.estimated) > 0:
-            whole, expected = tasks.actual[row, kind], expect_seconds(row, kind, tasks, clocks)
-            enqueue(device, ready, start, end, share, whole, expected, clocks)
+        catch_up(device, device + 1, view.device_index, clocks, clocks.estimates)
+        estimate_end(row, device, kind, share, ready, start, end, tasks, clocks, clocks.estimates)
     return start, end
+
+
+@jitable
+def estimate_end(
+    row: int,
+    device: int,
+    kind: int,
+    share: float,
+    ready: float,
+    start: float,
+    end: float,
+    tasks: TaskColumns,
+    clocks: Clocks,
+    estimates: Estimates | None,
+) -> None:
+    """Estimate when a share of a task that a device gets will end, if ends are estimated.
+
+    The estimates are an argument of their own, here and elsewhere: Numba leaves out what follows from None.
+    """
+    if estimates is not None:
+        whole, expected = tasks.actual[row, kind], expect_seconds(row, kind, tasks, clocks)
+        enqueue(device, ready, start, end, share, whole, expected, estimates)
+
+
+@jitable
+def look_at_clocks(
+    now: float, index: DeviceIndex | None, view: View, clocks: Clocks, estimates: Estimates | None
+) -> None:
+    """Estimate the ends at the time of a decision: all of them, or with an index those that differ from the last."""
+    if estimates is not None:
+        if index is None:
+            update_estimates(now, clocks, estimates)
+        else:
+            pass_time(now, index, view, estimates)
+
+
+@jitable
+def catch_up(first: int, last: int, index: DeviceIndex | None, clocks: Clocks, estimates: Estimates | None) -> None:
+    """Estimate the ends of some devices, where an index leaves that until somebody asks."""
+    if estimates is not None and index is not None:
+        for device in range(first, last):
+            update_estimate(device, clocks, estimates)
 
 
 @jitable

@@ -13,6 +13,7 @@ import numpy as np
 from hybrid_scheduler.core.clocks import Clocks, end_after
 from hybrid_scheduler.core.cluster import GPU
 from hybrid_scheduler.core.compiler import jitable, no_inline
+from hybrid_scheduler.core.device_index import note_free
 from hybrid_scheduler.core.loop import (
     InvalidDecision,
     PlacementColumns,
@@ -35,7 +36,7 @@ from hybrid_scheduler.core.loop import (
     view_task,
 )
 from hybrid_scheduler.core.tasks import Floats, Ints
-from hybrid_scheduler.core.view import TaskView, View, bucket, data_ready_time, note_free
+from hybrid_scheduler.core.view import TaskView, View, bucket, data_ready_time
 
 NONE = -1
 ROOM = 16  # of a heap at first
@@ -162,7 +163,7 @@ def simulate_ordered(
         gpu_fraction, device = decide(policy, task, view)
         if not is_valid(gpu_fraction, device, view):
             return InvalidDecision(row, gpu_fraction, device)
-        share, device, cpu = resolve(row, gpu_fraction, device, tasks, view, out)
+        share, device, cpu = resolve(row, gpu_fraction, device, tasks, view, clocks, out)
         on_gpu = view.kind[device] == GPU
         out.gpu_fraction[row] = share
         out.gpu[row] = device if on_gpu else -1
@@ -400,7 +401,7 @@ def estimate_ends(now: float, view: View, clocks: Clocks, queues: OrderedQueues)
             if len(clocks.running) > 0:
                 note_last_end(device, clocks)
         else:
-            view.running_end[device] = end_after(max(queues.expected_end[device], now), now, clocks)
+            view.running_end[device] = end_after(max(queues.expected_end[device], now), now, clocks.ended)
         view.free[device] = view.running_end[device] + queues.backlog[device]
 
 

@@ -18,18 +18,19 @@ from hybrid_scheduler.core.clocks import (
     clear_queue,
     copy_clocks,
     count_ends,
+    estimate_at,
     remap_clocks,
     remap_ends,
     reserve_entries,
-    update_estimates,
 )
-from hybrid_scheduler.core.cluster import Cluster
+from hybrid_scheduler.core.cluster import GPU, Cluster
 from hybrid_scheduler.core.compiler import (
     compile_loop,
     interpret_loop,
     interpret_while_cheap,
     is_compiled,
 )
+from hybrid_scheduler.core.device_index import add_device_index
 from hybrid_scheduler.core.late_binding import PAUSE, Pool, build_pool, simulate_late_binding
 from hybrid_scheduler.core.loop import (
     InvalidDecision,
@@ -45,7 +46,7 @@ from hybrid_scheduler.core.physics import apply_expected_times, class_times, rej
 from hybrid_scheduler.core.placements import RAN, Placements
 from hybrid_scheduler.core.queues import Block, OrderedQueues, build_queues, simulate_ordered
 from hybrid_scheduler.core.tasks import Edges, Floats, Ints, Task, Tasks, no_edges
-from hybrid_scheduler.core.view import BUCKETS, View, add_device_index, build_view, with_clocks
+from hybrid_scheduler.core.view import BUCKETS, View, build_view, with_clocks
 from hybrid_scheduler.errors import InputError, PolicyError
 
 if TYPE_CHECKING:
@@ -105,10 +106,10 @@ class VirtualMultiGPU:
 
     def view_at(self, now: float) -> View:
         """Return what a scheduler can know of the devices at a time not before the last decision."""
-        if self._clocks is None:
+        if self._clocks is None or self._clocks.estimates is None:
             return self.view
-        update_estimates(now, self._clocks)
-        return with_clocks(self.view, self._clocks.estimated)._replace(ended=self._clocks.ended)
+        estimate_at(now, self._clocks, self._clocks.estimates)
+        return with_clocks(self.view, self._clocks.estimates.end)._replace(ended=self._clocks.ended)
 
     def fail(self, device: int) -> None:
         """Take a GPU out of service: nothing fits it any more. The caller reschedules its unfinished tasks."""
@@ -123,30 +124,41 @@ class VirtualMultiGPU:
             raise InputError(f"device {device} is no failed GPU")
         self.view.memory[device] = self.cluster.per_device("memory")[device]
         self.view.free[device] = now
-        if self._clocks is not None:
-            clear_queue(self._clocks, device)
+        if self._clocks is not None and self._clocks.estimates is not None:
+            clear_queue(self._clocks.estimates, device)
         self.view = self.view._replace(gpus=np.sort(np.append(self.view.gpus, device)))
 
     def run(self, tasks: Tasks | Iterable[Task], scheduler: Scheduler, *, interpreted: bool = False) -> Placements:
         """Reset, then simulate the tasks."""
         self.reset()
-        return self.step(Tasks.from_iterable(tasks), scheduler, interpreted=interpreted)
+        return self.step(Tasks.from_iterable(tasks), scheduler, interpreted=interpreted, last=True)
 
     def step(
-        self, tasks: Tasks, scheduler: Scheduler, *, times: Floats | None = None, interpreted: bool | None = False
+        self,
+        tasks: Tasks,
+        scheduler: Scheduler,
+        *,
+        times: Floats | None = None,
+        interpreted: bool | None = False,
+        last: bool = False,
     ) -> Placements:
         """Simulate the next block of tasks, which arrive after those of earlier blocks.
 
         `times` are the block's class times, computed if not given; `interpreted` runs the loop in plain Python even
-        for a compiled scheduler, None where that is cheaper.
+        for a compiled scheduler, None where that is cheaper. After the `last` block nobody asks for the queues any
+        more: for a scheduler that never looks at them they are not estimated.
         """
         if self.queued and reorders(scheduler, tasks):
             stream = OrderedStream(self, tasks, scheduler, times, interpreted=interpreted)
             stream.advance(len(tasks))
             return stream.placements
         actual = class_times(tasks, self.cluster) if times is None else times
-        blind = self.hides_backlog(scheduler)
-        expected = np.full(actual.shape, np.nan) if blind else apply_expected_times(tasks, self.cluster, actual)
+        unseen = last and self._clocks is None and self.hides_backlog(scheduler)
+        unseen = unseen and never_looks(scheduler, tasks, actual, self.view)
+        blind = self.hides_backlog(scheduler) and not unseen
+        expected = actual
+        if not unseen:
+            expected = np.full(actual.shape, np.nan) if blind else apply_expected_times(tasks, self.cluster, actual)
         visible = expected if scheduler.clairvoyant else np.full((1, actual.shape[1]), np.nan)
         out = _empty_placements(tasks, rejections(tasks, actual, self.cluster))
         hidden = self.hides_times(scheduler)
@@ -154,12 +166,14 @@ class VirtualMultiGPU:
         seen = tasks.without_times() if hidden else tasks
         clocks = self._prepare_clocks(len(tasks), expected is not actual, blind)
         known = self.view_at(float(tasks.arrival_time.min()) if self._clocks and len(tasks) else 0.0)
+        if unseen:
+            known = with_clocks(known, np.full(len(known.free), np.nan))
         queue, steps = build_queue(tasks, out, scheduler.prepare(seen, visible, known))
         if blind:
             write_predictions(scheduler, expected)
         arrives = np.zeros(len(known.free) if tasks.edges.megabytes.any() else 0)
         view = known._replace(arrives=arrives, ended=clocks.ended)
-        view = index_devices(view, scheduler, self._clocks is not None)
+        view = index_devices(view, scheduler, clocks)
         run, policy, *options = _bind_loop(scheduler, interpreted, steps * len(view.free))
         fault = run(policy, columns, queue, steps, view, clocks, out, *options)
         if fault[0] >= 0:
@@ -181,7 +195,8 @@ class VirtualMultiGPU:
         clocks = self._clocks or build_estimated_clocks(self.view.free)
         if blind:
             clocks = count_ends(clocks, self.view.device_class, len(self.cluster.classes))
-        self._clocks = reserve_entries(clocks, 2 * tasks)  # a split task takes two
+        estimates = clocks.estimates and reserve_entries(clocks.estimates, 2 * tasks)  # a split task takes two
+        self._clocks = clocks._replace(estimates=estimates)
         return self._clocks
 
     def evaluate_baseline_schedulers(
@@ -231,7 +246,7 @@ class OrderedStream:
         view = add_queues(machine.view, self._queues, has_estimates, indexed)
         arrives = np.zeros(count if tasks.edges.megabytes.any() else 0)
         view = view._replace(arrives=arrives, ended=self._clocks.ended)
-        self._view = index_devices(view, scheduler, has_estimates)
+        self._view = index_devices(view, scheduler, None if has_estimates else self._clocks)
         if watches_devices(scheduler):
             for device in range(count):
                 push(self._queues.events, self._queues.size, device, machine.view.free)
@@ -297,15 +312,29 @@ def match_classes(cluster: Cluster, other: Cluster) -> list[int]:
     return [places.get(each.name, NO_ENTRY) for each in cluster.classes]
 
 
-def index_devices(view: View, scheduler: Scheduler, has_estimates: bool) -> View:
+def never_looks(scheduler: Scheduler, tasks: Tasks, times: Floats, view: View) -> bool:
+    """Whether nobody asks when devices will be free: the scheduler says so, and each task finds its CPU.
+
+    The loop itself asks where a node has several CPUs to split a task with, or a task does not fit the one there is.
+    """
+    # Said by the very class that decides: one derived from it may look at what it likes.
+    deciding = next(each for each in type(scheduler).__mro__ if "choose" in vars(each))
+    if not vars(deciding).get("ignores_backlog", False) or view.cpu_count.max() > 1:
+        return False
+    cpus = view.kind != GPU
+    fits = bool(np.isfinite(times[:, np.unique(view.device_class[cpus])]).all())
+    return fits and float(tasks.memory_required.max(initial=0.0)) <= float(view.memory[cpus].min())
+
+
+def index_devices(view: View, scheduler: Scheduler, clocks: Clocks | None) -> View:
     """Return the view with an index of its devices, if the scheduler uses one, they are many, and it can answer.
 
-    It cannot where data arrives on each device at another time, and where time alone changes what is estimated.
+    It cannot where data arrives on each device at another time, and of ordered queues with estimates (no clocks).
     """
     used = getattr(scheduler, "indexes_devices", False) and not hasattr(scheduler, "pick")
-    if not used or len(view.free) < INDEXED_DEVICES or has_estimates or len(view.arrives) > 0:
+    if not used or len(view.free) < INDEXED_DEVICES or clocks is None or len(view.arrives) > 0:
         return view._replace(device_index=None)
-    return add_device_index(view)
+    return add_device_index(view, clocks)
 
 
 def add_queues(view: View, queues: OrderedQueues, has_estimates: bool, indexed: bool) -> View:

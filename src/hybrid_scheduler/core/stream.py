@@ -273,7 +273,7 @@ class EndlessStream:
                     seconds = part * expect_seconds(row, kind, self._task_columns(), self._clocks)
                     view.free[device] += seconds
                     enter_queue(entry, device, float(keys[entry]), seconds, view, queues)
-        self._view = index_devices(view, self._scheduler, self._has_estimates)
+        self._view = index_devices(view, self._scheduler, None if self._has_estimates else self._clocks)
         # One that has been idle was asked when it fell idle.
         watched = (view.free >= self._now) & watches_devices(self._scheduler)
         for device in np.flatnonzero((queues.length > 0) | watched).tolist():

@@ -5,12 +5,18 @@ All helpers work in compiled and in plain Python schedulers alike.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from hybrid_scheduler.core.clocks import typical_seconds as typical_seconds
 from hybrid_scheduler.core.cluster import CPU, GPU, KINDS, Cluster
-from hybrid_scheduler.core.compiler import jit, jitable
+from hybrid_scheduler.core.compiler import jitable
+from hybrid_scheduler.core.device_index import DeviceIndex as DeviceIndex
+from hybrid_scheduler.core.device_index import end_of as end_of
+from hybrid_scheduler.core.device_index import find_cheapest as find_cheapest
+from hybrid_scheduler.core.device_index import free_time as free_time
+from hybrid_scheduler.core.device_index import is_better as is_better
 from hybrid_scheduler.core.tasks import Floats, Ints
 
 BUCKETS, BUCKETS_PER_OCTAVE, SHORTEST = 511, 12, 1e-6
@@ -29,20 +35,6 @@ class TaskView(NamedTuple):
     ready_time: float  # when it has arrived and its parents have finished
     times: Floats  # whole-task seconds by device class; NaN for a non-clairvoyant scheduler
     divisible: bool = True  # False: it runs whole, and a share is rounded
-
-
-class DeviceIndex(NamedTuple):
-    """A tournament tree over the devices of every class: when the first of them is free.
-
-    The tree of a class begins at `first`: node 1 is its root, 2k and 2k + 1 are below k, the last `leaves` nodes are
-    its devices in order of their numbers. Devices that have failed, and leaves without a device, are never free.
-    """
-
-    least: Floats
-    device: Ints  # by node: the device of a leaf
-    first: Ints  # by class
-    leaves: Ints  # by class: a power of two
-    leaf: Ints  # by device: its node
 
 
 class View(NamedTuple):
@@ -69,18 +61,6 @@ class View(NamedTuple):
     device_index: DeviceIndex | None  # of the devices, if asked for and they are many
     ended: Floats  # what a non-clairvoyant scheduler knows of tasks that have ended, by class: how many (up to 1000),
     # their mean seconds, and the mean error of the logarithms of its predictions and of that mean; empty: no account
-
-
-@jitable
-def typical_seconds(kind: int, ended: Floats) -> float:
-    """Return the mean seconds of tasks that have ended on a class, on any if none has there; 1 if none has at all."""
-    if ended[kind, 0] > 0.0:
-        return ended[kind, 1]
-    number, total = 0.0, 0.0
-    for other in range(len(ended)):
-        number += ended[other, 0]
-        total += ended[other, 0] * ended[other, 1]
-    return total / number if number > 0.0 else 1.0  # any number counts queues
 
 
 def build_view(cluster: Cluster, queued: bool = True) -> View:
@@ -120,65 +100,6 @@ def with_clocks(view: View, free: Floats) -> View:
     return view._replace(free=free, running_end=free)
 
 
-def add_device_index(view: View) -> View:
-    """Return the view with an index of its devices as they are now."""
-    number = np.bincount(view.device_class)
-    leaves = 1 << np.ceil(np.log2(np.maximum(number, 1))).astype(np.int64)
-    first = 2 * (np.cumsum(leaves) - leaves)
-    order, before = np.argsort(view.device_class, kind="stable"), np.cumsum(number) - number
-    leaf = np.empty(len(order), np.int64)
-    leaf[order] = np.arange(len(order)) + (leaves - before)[view.device_class[order]]
-    device = np.zeros(2 * int(leaves.sum()), np.int64)
-    device[first[view.device_class] + leaf] = np.arange(len(leaf))
-    index = DeviceIndex(np.full(len(device), np.inf), device, first, leaves, leaf)
-    _fill_index(index, view.free, view.memory, view.device_class)
-    return view._replace(device_index=index)
-
-
-@jit
-def _fill_index(index: DeviceIndex, free: Floats, memory: Floats, device_class: Ints) -> None:
-    for device in range(len(free)):
-        place = index.first[device_class[device]] + index.leaf[device]
-        index.least[place] = free[device] if memory[device] >= 0.0 else np.inf
-    for kind in range(len(index.first)):
-        first = index.first[kind]
-        for node in range(index.leaves[kind] - 1, 0, -1):
-            index.least[first + node] = min(index.least[first + 2 * node], index.least[first + 2 * node + 1])
-
-
-@jitable
-def note_free(index: DeviceIndex | None, view: View, device: int) -> None:
-    """Note in the index, if there is one, when a device is free now.
-
-    The index is an argument of its own, here and elsewhere: Numba leaves out what follows from its being None.
-    """
-    if index is not None:
-        first, node, value = index.first[view.device_class[device]], index.leaf[device], view.free[device]
-        index.least[first + node] = value
-        while node > 1:
-            value = min(value, index.least[first + (node ^ 1)])
-            node >>= 1
-            index.least[first + node] = value
-
-
-@jitable
-def find_cheapest(index: DeviceIndex, kind: int, ready: float, cost: Any, arguments: Any) -> tuple[int, float]:
-    """Return the device of a class where a start costs least, the first of equals, and that cost.
-
-    `cost(start, *arguments)` must not fall as the start rises. A class without a device at work has the cost inf.
-    """
-    first, node = index.first[kind], 1
-    if index.least[first + 1] == np.inf:
-        return 0, np.inf
-    start = max(ready, index.least[first + 1])
-    least = cost(start, *arguments)
-    while node < index.leaves[kind]:
-        left = max(ready, index.least[first + 2 * node])
-        # A later start may cost the same, by rounding.
-        node = 2 * node if left == start or cost(left, *arguments) == least else 2 * node + 1
-    return index.device[first + node], least
-
-
 @jitable
 def find_least_loaded(index: DeviceIndex, view: View, wanted: int) -> int:
     """Return the device of a kind that is free first, the first of equals; -1 if none of that kind is at work."""
@@ -188,24 +109,6 @@ def find_least_loaded(index: DeviceIndex, view: View, wanted: int) -> int:
         if view.kind[device] == wanted and is_better(free, device, earliest, best):
             best, earliest = device, free
     return best
-
-
-@jitable
-def is_better(cost: float, device: int, least: float, best: int) -> bool:
-    """Whether a device is better than the best so far: it costs less, or as much and has the lower index."""
-    return cost < least or (cost == least and device < best)
-
-
-@jitable
-def end_of(start: float, seconds: float) -> float:
-    """Return when a task ends that starts then: the cost that makes `find_cheapest` find the earliest finish."""
-    return start + seconds
-
-
-@jitable
-def free_time(free: float) -> float:
-    """Return when a device is free: the cost that makes `find_cheapest` find the least loaded one."""
-    return free
 
 
 @jitable

@@ -242,10 +242,7 @@ def view_devices(state: Any, place_: int, pool: int) -> View:
 @inline
 def clocks_of(state: Any, place_: int) -> Clocks:
     """Return the clocks of an episode's devices, which are exact."""
-    none, nothing, spans = state.none, state.nothing, state.no_spans
-    return Clocks(
-        state.free[place_], none, none, nothing, nothing, nothing, spans, nothing, none, spans, spans, nothing
-    )
+    return Clocks(state.free[place_], None, state.no_spans, state.no_spans, state.nothing)
 
 
 @jitable

@@ -16,6 +16,7 @@ class Random(Scheduler):
 
     name = "random"
     clairvoyant = False
+    ignores_backlog = True
     stochastic = True
     splits = True
 

@@ -16,6 +16,7 @@ class RoundRobin(Scheduler):
 
     name = "round_robin"
     clairvoyant = False
+    ignores_backlog = True
 
     def __init__(self) -> None:
         self.turn = np.zeros(1, np.int64)

@@ -1,0 +1,245 @@
+"""An index of many devices: which of a class is free first, without a look at all of them.
+
+Where ends are estimated they change with time alone: what has ended becomes known, and the end of what is overdue
+moves on with every decision. The index keeps apart the ends that stand and those that move, all by as much, and knows
+when the next device will pass from one to the other. Its answers have the same bits as a look at all devices.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from hybrid_scheduler.core.clocks import NO_ENTRY, Clocks, Estimates, note_time, update_estimate
+from hybrid_scheduler.core.compiler import jit, jitable
+from hybrid_scheduler.core.tasks import Floats, Ints
+
+if TYPE_CHECKING:
+    from hybrid_scheduler.core.view import View
+
+NO_DEVICE = -1
+SLACK = 1e-15  # relative: more than the rounding of the few sums of which an estimated end is made
+
+
+class DeviceIndex(NamedTuple):
+    """Tournament trees over the devices of every class: when the first of them is free.
+
+    The tree of a class begins at `first`: node 1 is its root, 2k and 2k + 1 are below k, the last `leaves` nodes are
+    its devices in order of their numbers. Devices that have failed, and leaves without a device, are never free.
+    """
+
+    least: Floats  # by node: the earliest end that stands
+    offset: Floats  # by node: how far the earliest end that moves is behind the time of a decision, at least
+    due: Floats  # by node: when a device first passes from standing to moving or ends what it runs
+    device: Ints  # by node: the device of a leaf
+    first: Ints  # by class
+    leaves: Ints  # by class: a power of two
+    leaf: Ints  # by device: its node
+    clocks: Clocks
+    estimates: Estimates | None  # of the clocks; without, no end moves, and `offset` and `due` are empty
+
+
+def add_device_index(view: View, clocks: Clocks) -> View:
+    """Return the view with an index of its devices as they are now."""
+    number = np.bincount(view.device_class)
+    leaves = 1 << np.ceil(np.log2(np.maximum(number, 1))).astype(np.int64)
+    first = 2 * (np.cumsum(leaves) - leaves)
+    order, before = np.argsort(view.device_class, kind="stable"), np.cumsum(number) - number
+    leaf = np.empty(len(order), np.int64)
+    leaf[order] = np.arange(len(order)) + (leaves - before)[view.device_class[order]]
+    device = np.zeros(2 * int(leaves.sum()), np.int64)
+    device[first[view.device_class] + leaf] = np.arange(len(leaf))
+    least, none = np.full(len(device), np.inf), np.empty(0)
+    offset, due = (none, none) if clocks.estimates is None else (least.copy(), least.copy())
+    index = DeviceIndex(least, offset, due, device, first, leaves, leaf, clocks, clocks.estimates)
+    _fill_index(index, index.estimates, view.free, view.memory, view.device_class)
+    return view._replace(device_index=index)
+
+
+@jit
+def _fill_index(
+    index: DeviceIndex, estimates: Estimates | None, free: Floats, memory: Floats, device_class: Ints
+) -> None:
+    for device in range(len(free)):
+        place = index.first[device_class[device]] + index.leaf[device]
+        write_leaf(index, estimates, place, device, free[device], memory[device] >= 0.0)
+    for kind in range(len(index.first)):
+        for node in range(index.leaves[kind] - 1, 0, -1):
+            write_parent(index, estimates, index.first[kind], node)
+
+
+@jitable
+def write_leaf(
+    index: DeviceIndex, estimates: Estimates | None, place: int, device: int, free: float, works: bool
+) -> None:
+    """Write when a device will be free, and from when on that changes with time."""
+    if estimates is None:
+        index.least[place] = free if works else np.inf
+    else:
+        stands, offset, due = index.clocks.free[device], np.inf, np.inf
+        entry = estimates.oldest[device]
+        if entry != NO_ENTRY:
+            oldest, newest = estimates.spans[entry, 3], estimates.spans[estimates.newest[device], 3]
+            delay = estimates.delay[device]
+            stands, due = newest + delay, estimates.spans[entry, 1]
+            moves_at = min(oldest + delay, stands) - SLACK * (oldest + newest + abs(delay))
+            if estimates.now[0] < moves_at:
+                due = min(due, moves_at)
+            else:
+                stands, offset = np.inf, (newest - oldest) - SLACK * (oldest + newest)
+        index.least[place] = stands if works else np.inf
+        index.offset[place] = offset if works else np.inf
+        index.due[place] = due
+
+
+@jitable
+def write_parent(index: DeviceIndex, estimates: Estimates | None, first: int, node: int) -> bool:
+    """Write what is least below a node of the tree that begins at `first`; return whether that is new."""
+    here, left, right = first + node, first + 2 * node, first + 2 * node + 1
+    least = min(index.least[left], index.least[right])
+    changed: bool = least != index.least[here]
+    index.least[here] = least
+    if estimates is not None:
+        offset, due = min(index.offset[left], index.offset[right]), min(index.due[left], index.due[right])
+        changed |= (offset != index.offset[here]) | (due != index.due[here])
+        index.offset[here], index.due[here] = offset, due
+    return changed
+
+
+@jitable
+def note_free(index: DeviceIndex | None, view: View, device: int) -> None:
+    """Note in the index, if there is one, when a device is free now.
+
+    The index is an argument of its own, here and elsewhere: Numba leaves out what follows from its being None.
+    """
+    if index is not None:
+        first, node = index.first[view.device_class[device]], index.leaf[device]
+        write_leaf(index, index.estimates, first + node, device, view.free[device], view.memory[device] >= 0.0)
+        node >>= 1
+        while node > 0 and write_parent(index, index.estimates, first, node):
+            node >>= 1
+
+
+@jitable
+def pass_time(now: float, index: DeviceIndex, view: View, estimates: Estimates) -> None:
+    """Update what has changed by the time of a decision, in the order of the devices."""
+    note_time(now, index.clocks, estimates)
+    device = find_due(index, estimates.now[0])
+    while device != NO_DEVICE:
+        update_estimate(device, index.clocks, estimates)
+        note_free(index, view, device)
+        device = find_due(index, estimates.now[0])
+
+
+@jitable
+def find_due(index: DeviceIndex, now: float) -> int:
+    """Return the first device of which something changes until then, or NO_DEVICE."""
+    found = NO_DEVICE
+    for kind in range(len(index.first)):
+        first, node = index.first[kind], 1
+        if index.due[first + 1] <= now:
+            while node < index.leaves[kind]:
+                node = 2 * node if index.due[first + 2 * node] <= now else 2 * node + 1
+            device = index.device[first + node]
+            if found == NO_DEVICE or device < found:
+                found = device
+    return found
+
+
+@jitable
+def find_cheapest(index: DeviceIndex, kind: int, ready: float, cost: Any, arguments: Any) -> tuple[int, float]:
+    """Return the device of a class where a start costs least, the first of equals, and that cost.
+
+    `cost(start, *arguments)` must not fall as the start rises. A class without a device at work has the cost inf.
+    `view.free` of that device is up to date; that of others need not be, where ends are estimated.
+    """
+    first, node = index.first[kind], 1
+    earliest = bound_end(index, index.estimates, first + 1)
+    if earliest == np.inf:
+        return 0, np.inf
+    start = max(ready, earliest)
+    least = cost(start, *arguments)
+    while node < index.leaves[kind]:
+        left = max(ready, bound_end(index, index.estimates, first + 2 * node))
+        # A later start may cost the same, by rounding.
+        node = 2 * node if left == start or cost(left, *arguments) == least else 2 * node + 1
+    return confirm(index, index.estimates, kind, node, least, ready, cost, arguments)
+
+
+@jitable
+def bound_end(index: DeviceIndex, estimates: Estimates | None, place: int) -> float:
+    """Return a time before which no device below a node is free: when the first is, if no end moves."""
+    end: float = index.least[place]
+    if estimates is not None:
+        now = estimates.now[0]
+        end = min(end, max((now + index.offset[place]) - SLACK * now, estimates.now[1]))
+    return end
+
+
+@jitable
+def confirm(
+    index: DeviceIndex,
+    estimates: Estimates | None,
+    kind: int,
+    node: int,
+    least: float,
+    ready: float,
+    cost: Any,
+    arguments: Any,
+) -> tuple[int, float]:
+    """Return the device of a leaf and its cost, if that is least; else look at all that could cost less."""
+    first, best = index.first[kind], node
+    if estimates is not None:
+        found = weigh_leaf(index, estimates, first + node, ready, cost, arguments)
+        at = 1 if found > least else 0
+        while at > 0:
+            bound = cost(max(ready, bound_end(index, estimates, first + at)), *arguments)
+            if bound < found or (bound == found and first_leaf(at, index.leaves[kind]) < best):
+                if at < index.leaves[kind]:
+                    at = 2 * at
+                    continue
+                value = weigh_leaf(index, estimates, first + at, ready, cost, arguments)
+                if value < found or (value == found and at < best):
+                    best, found = at, value
+            while at & 1:
+                at >>= 1
+            at = at + 1 if at > 0 else 0
+        least = found
+    return index.device[first + best], least
+
+
+@jitable
+def weigh_leaf(
+    index: DeviceIndex, estimates: Estimates, place: int, ready: float, cost: Any, arguments: Any
+) -> float:
+    """Return what a start on the device of a leaf costs by its estimated end, which is brought up to date."""
+    device = index.device[place]
+    update_estimate(device, index.clocks, estimates)
+    return cost(max(ready, estimates.end[device]), *arguments)  # type: ignore[no-any-return]  # a cost is a float
+
+
+@jitable
+def first_leaf(node: int, leaves: int) -> int:
+    """Return the first leaf below a node."""
+    while node < leaves:
+        node *= 2
+    return node
+
+
+@jitable
+def is_better(cost: float, device: int, least: float, best: int) -> bool:
+    """Whether a device is better than the best so far: it costs less, or as much and has the lower index."""
+    return cost < least or (cost == least and device < best)
+
+
+@jitable
+def end_of(start: float, seconds: float) -> float:
+    """Return when a task ends that starts then: the cost that makes `find_cheapest` find the earliest finish."""
+    return start + seconds
+
+
+@jitable
+def free_time(free: float) -> float:
+    """Return when a device is free: the cost that makes `find_cheapest` find the least loaded one."""
+    return free
