@@ -81,6 +81,24 @@ def test_the_verifier_refuses_what_its_certificate_does_not_show(whole: bool) ->
     assert not verify_turnaround_bound(bound, tasks.part(0, 100), cluster)
 
 
+@pytest.mark.parametrize("load", [0.5, 0.9])
+def test_the_value_is_that_of_its_prices_although_most_starts_are_passed_over(load: float) -> None:
+    tasks, cluster = workload("mixed", 700, load=load), Cluster.default()
+    bound = turnaround_bound(tasks, cluster, iterations=20)
+    assert bound.kind == "prices"
+    assert verify_turnaround_bound(bound, tasks, cluster)
+    assert not verify_turnaround_bound(replace(bound, mean=bound.mean * (1 + 1e-7)), tasks, cluster)
+
+
+def test_tasks_that_wait_for_hours_are_bounded_as_if_on_one_machine() -> None:
+    tasks, cluster = workload("mixed", 8000, load=50.0), Cluster.default()
+    bound = turnaround_bound(tasks, cluster)
+    assert bound.kind == "srpt"
+    assert bound.mean == turnaround_bound(tasks, cluster, whole=False).mean
+    least = class_times(tasks, cluster).min(axis=1).mean()
+    assert bound.mean > 100 * least  # what prices could add is within a hundredth of it
+
+
 @quick
 @given(energy=st.floats(0.0, 1.0), cost=st.floats(0.0, 1000.0))
 def test_any_mix_of_turnaround_energy_and_cost_is_bounded(energy: float, cost: float) -> None:

@@ -23,17 +23,20 @@ import numpy as np
 from hybrid_scheduler.bounds.graph import Bools, compute_heads_and_tails
 from hybrid_scheduler.bounds.makespan import available_times, find_prices
 from hybrid_scheduler.core.cluster import Cluster
-from hybrid_scheduler.core.compiler import jit
+from hybrid_scheduler.core.compiler import jit, kernel
 from hybrid_scheduler.core.physics import rejections, shortest_times, whole_times
 from hybrid_scheduler.core.placements import RAN
 from hybrid_scheduler.core.tasks import Floats, Ints, Tasks
 from hybrid_scheduler.errors import unknown_name
 
 CELLS_PER_TASK, MOST_CELLS = 2, 2_000_000
-ITERATIONS, FEWEST_ITERATIONS = 400, 60
-STEP = 0.2  # of the first iteration, relative to the mean price
-PATIENCE = 15  # iterations without a gain before the step is halved
+ITERATIONS, FEWEST_ITERATIONS = 400, 15
+STEP, LAST_STEP = 0.4, 0.28  # of the first iteration on a grid and on the finest, relative to the prices
+MOMENTUM, MEMORY = 0.7, 0.99  # of the means of the gradient and of its square
+PATIENCE = 15  # iterations without a gain before the ascent goes on from the best prices with half the step
+BLOCK, SUPERBLOCK = 8, 1024  # cells that are passed over at once if no start in them can be the cheapest
 FRONT_WEIGHTS = (1 / 32, 64.0)  # of the smallest and largest weight, relative to turnaround / joules at their least
+OVERLOAD = 100.0  # times a task's seconds that SRPT has it wait: prices add no more than about those seconds to that
 COARSEST, REFINEMENT = 250, 4  # cells of the first grid, and into how many each is cut for the next one
 
 
@@ -83,7 +86,7 @@ def turnaround_bound(
     charge = _charges(seconds, cluster, energy, cost)
     bound = _srpt_bound(arrival, release, seconds, charge, cluster)
     bound = replace(bound, energy=energy, cost=cost)
-    if not whole:
+    if not whole or bound.mean > OVERLOAD * float((unsplit + charge).min(axis=1).mean()):
         return bound
     charge = _charges(unsplit, cluster, energy, cost)
     priced = _price_bound(arrival, release, unsplit, charge, cluster, iterations)
@@ -297,16 +300,19 @@ def _price_bound(
     cells = min(finest, max(COARSEST, finest // 16))
     steps = iterations or int(np.clip(ITERATIONS * 2000 / count, FEWEST_ITERATIONS, ITERATIONS))
     grid = np.linspace(float(release.min()), float(ends.max()), cells + 1)
-    value, prices = _ascend(
-        release, seconds, charge, counts, grid, _waiting_per_device(kinds, release, starts, grid, counts), steps
-    )
-    while cells * REFINEMENT <= finest:
+    ascent = _Ascent(release - grid[0], seconds, charge, counts, float(grid[-1] - grid[0]))
+    ascent.start(_waiting_per_device(kinds, release, starts, grid, counts))
+    while True:
+        last = cells * REFINEMENT > finest
+        value = ascent.climb(steps, LAST_STEP if last else STEP)
+        if last:
+            break
         cells *= REFINEMENT
-        steps = max(steps // 2, 20)
-        grid = np.linspace(grid[0], grid[-1], cells + 1)
-        value, prices = _ascend(release, seconds, charge, counts, grid, np.repeat(prices, REFINEMENT, axis=1), steps)
+        steps = max(steps // 2, FEWEST_ITERATIONS)
+        ascent.refine(REFINEMENT)
+    grid = np.linspace(grid[0], grid[-1], cells + 1)
     mean = (value + float((release - arrival).sum())) / count
-    return TurnaroundBound(mean, "prices", count, grid, prices)
+    return TurnaroundBound(mean, "prices", count, grid, ascent.prices)
 
 
 @jit
@@ -380,92 +386,174 @@ def _waiting_per_device(kinds: Ints, release: Floats, starts: Floats, grid: Floa
     return prices
 
 
-def _ascend(
-    release: Floats, seconds: Floats, charge: Floats, counts: Floats, grid: Floats, prices: Floats, steps: int
-) -> tuple[float, Floats]:
-    """Maximise the concave bound by projected subgradient steps (Adam with a falling step).
+class _Ascent:
+    """Maximises the concave bound by projected subgradient steps (Adam with a falling step) on finer and finer grids.
 
-    Prices that start near the optimum, as those of a coarser grid do, are thrown off it by steps that are too long:
-    after some steps without a gain the ascent goes on from the best prices with half the step.
+    A price moves by a part of itself and of the mean: those of busy hours are many times those of idle ones. A finer
+    grid goes on with the means of the coarser one, else its first steps would throw the prices off.
     """
-    gradient, mean, square = (np.zeros_like(prices) for _ in range(3))
-    best, found, since = -np.inf, prices, 0
-    scale = STEP * max(float(prices[counts > 0].mean()), 0.1)
-    for step in range(1, steps + 1):
-        value = _evaluate(release, seconds, charge, counts, grid, prices, gradient)
-        best, found, since = (value, prices, 0) if value > best else (best, found, since + 1)
-        mean = 0.9 * mean + 0.1 * gradient
-        square = 0.99 * square + 0.01 * gradient**2
-        if since == PATIENCE:
-            prices, scale, since, mean = found, scale / 2, 0, np.zeros_like(mean)
-            continue
-        change = mean / (1 - 0.9**step) / (np.sqrt(square / (1 - 0.99**step)) + 1e-300)
-        prices = np.maximum(prices + scale * (1 - step / (steps + 1)) * change, 0.0)
-    return best, found
+
+    def __init__(self, release: Floats, seconds: Floats, charge: Floats, counts: Floats, span: float) -> None:
+        self.prices = np.zeros((len(counts), 0))
+        self._tasks = (release, seconds, charge, counts)
+        self._counts, self._span = counts, span
+        self._steps = 0
+
+    def start(self, prices: Floats) -> None:
+        """Set the first prices, by class and cell."""
+        self.prices = prices
+        self._mean, self._square = np.zeros_like(prices), np.zeros_like(prices)
+
+    def refine(self, parts: int) -> None:
+        """Cut every cell into equal parts, which share its seconds of overload."""
+        self.prices = np.repeat(self.prices, parts, axis=1)
+        self._mean = np.repeat(self._mean / parts, parts, axis=1)
+        self._square = np.repeat(self._square / parts**2, parts, axis=1)
+
+    def climb(self, steps: int, length: float) -> float:
+        """Make some steps and return the best value on this grid; its prices stay."""
+        classes, cells = self.prices.shape
+        width = self._span / cells
+        gradient, paid = np.empty_like(self.prices), np.empty((classes, cells + 1))
+        low, lowest = (np.empty((classes, cells // size + 1)) for size in (BLOCK, SUPERBLOCK))
+        typical = max(float(self.prices[self._counts > 0].mean()), 0.1)
+        prices, best, since = self.prices, -np.inf, 0
+        for step in range(1, steps + 1):
+            value = _integrate(self._counts, width, prices, gradient, paid, low, lowest)
+            value += _evaluate(*self._tasks[:3], width, prices, gradient, paid, low, lowest)
+            since += 1
+            if value > best:
+                best, self.prices, since = value, prices, 0
+            self._steps += 1
+            scale = length * (1 - step / (steps + 1)) / (1 - MOMENTUM**self._steps)
+            scale *= (1 - MEMORY**self._steps) ** 0.5
+            moved = np.empty_like(prices)
+            _move(prices, gradient, self._mean, self._square, scale, typical, moved)
+            prices = moved
+            if since == PATIENCE:
+                prices, length, since = self.prices, length / 2, 0
+                self._mean[:] = 0.0
+        return best
 
 
-@jit
-def _evaluate(
-    release: Floats, seconds: Floats, charge: Floats, counts: Floats, grid: Floats, prices: Floats, gradient: Floats
+@kernel
+def _move(
+    prices: Floats, gradient: Floats, mean: Floats, square: Floats, scale: float, typical: float, moved: Floats
+) -> None:
+    """Take one step from some prices to others, none below 0."""
+    for kind in range(prices.shape[0]):
+        for cell in range(prices.shape[1]):
+            slope, price = gradient[kind, cell], prices[kind, cell]
+            mean[kind, cell] = MOMENTUM * mean[kind, cell] + (1 - MOMENTUM) * slope
+            square[kind, cell] = MEMORY * square[kind, cell] + (1 - MEMORY) * slope * slope
+            change = mean[kind, cell] / (np.sqrt(square[kind, cell]) + 1e-300)
+            moved[kind, cell] = max(price + scale * 0.5 * (typical + price) * change, 0.0)
+
+
+@kernel
+def _integrate(
+    counts: Floats, width: float, prices: Floats, gradient: Floats, paid: Floats, low: Floats, lowest: Floats
 ) -> float:
-    """Return the bound at some prices, and a subgradient: every task takes its cheapest class and start."""
+    """Return what all devices cost, negative, and prepare the grid for `_evaluate`.
+
+    `paid` is the integral of the prices up to each edge, `low` and `lowest` the least of edge − paid in a block and
+    its edge before: no start s there has a smaller s − paid(s), and what is paid until a run ends only grows with s.
+    """
     classes, cells = prices.shape
-    origin, width = grid[0], (grid[cells] - grid[0]) / cells
-    paid = np.empty((classes, cells + 1))  # integral of the prices up to each edge
     value = 0.0
     for kind in range(classes):
+        total, least = 0.0, 0.0
         paid[kind, 0] = 0.0
-        for cell in range(cells):
-            paid[kind, cell + 1] = paid[kind, cell] + prices[kind, cell] * width
-            gradient[kind, cell] = -counts[kind] * width
-        value -= counts[kind] * paid[kind, cells]
-    for row in range(len(release)):
-        least, taken, start = np.inf, 0, release[row]
-        for kind in range(classes):
-            length = seconds[row, kind]
-            fixed = length + charge[row, kind] - release[row]
-            if not np.isfinite(length) or release[row] + fixed >= least:
-                continue
-            until, price = paid[kind], prices[kind]
-            whole = int(length / width)
-            rest = length - whole * width  # a run is `whole` cells and this long
-            here = int((release[row] - origin) / width)
-            begin = release[row]
-            cost = fixed + begin + _paid_until(begin + length - origin, width, until, price)
-            cost -= _paid_until(begin - origin, width, until, price)
-            if cost < least:
-                least, taken, start = cost, kind, begin
-            # Starts at an edge, and starts at which the run ends at an edge, which lie before it.
-            for cell in range(here + 1, cells + 1):
-                begin = origin + cell * width
-                end = cell + whole
-                last = begin - rest
-                if fixed + last >= least:
-                    break
-                if last > release[row]:
-                    since = until[cell] - price[cell - 1] * rest
-                    cost = fixed + last + (until[end] if end < cells else until[cells]) - since
-                    if cost < least:
-                        least, taken, start = cost, kind, last
-                cost = fixed + begin - until[cell]
-                cost += until[end] + price[end] * rest if end < cells else until[cells]
-                if cost < least:
-                    least, taken, start = cost, kind, begin
-        value += least
-        _add_overlap(start - origin, start - origin + seconds[row, taken], width, gradient[taken])
+        lowest[kind, :] = np.inf
+        for first in range(0, cells + 1, BLOCK):  # the edge before it was the last of the block before
+            for edge in range(max(first, 1), min(first + BLOCK, cells + 1)):
+                total += prices[kind, edge - 1] * width
+                paid[kind, edge] = total
+                least = min(least, edge * width - total)
+            low[kind, first // BLOCK] = least
+            lowest[kind, first // SUPERBLOCK] = min(lowest[kind, first // SUPERBLOCK], least)
+            least = min(first + BLOCK - 1, cells) * width - total
+        gradient[kind, :] = -counts[kind] * width
+        value -= counts[kind] * total
     return value
 
 
-@jit
-def _paid_until(moment: float, width: float, until: Floats, price: Floats) -> float:
-    """Return the integral of a class's prices from the grid's origin; beyond the grid they are 0."""
-    cell = int(moment / width)
-    if cell >= len(price):
-        return float(until[len(price)])
-    return float(until[cell] + price[cell] * (moment - cell * width))
+@kernel
+def _evaluate(
+    release: Floats,
+    seconds: Floats,
+    charge: Floats,
+    width: float,
+    prices: Floats,
+    gradient: Floats,
+    paid: Floats,
+    low: Floats,
+    lowest: Floats,
+) -> float:
+    """Return what all tasks pay, each on its cheapest class from its cheapest start; add their runs to the gradient.
+
+    Only where a second costs more than 1 does it pay to start later: the edge after such a cell, or a start in it at
+    which the run ends at an edge. Times count from the grid's origin.
+    """
+    classes, cells = prices.shape
+    per_second = 1.0 / width
+    value = 0.0
+    for row in range(len(release)):
+        now = release[row]
+        here = int(now * per_second)
+        part = now - here * width
+        least, taken, start = np.inf, 0, now
+        for kind in range(classes):  # at once
+            length = seconds[row, kind]
+            cost = length + charge[row, kind]
+            if cost < least:
+                end = now + length
+                last = int(end * per_second)
+                cost += (
+                    paid[kind, last] + prices[kind, last] * (end - last * width)
+                    if last < cells
+                    else paid[kind, cells]
+                )
+                cost -= paid[kind, here] + prices[kind, here] * part if here < cells else paid[kind, cells]
+                if cost < least:
+                    least, taken = cost, kind
+        for kind in range(classes):  # later
+            length = seconds[row, kind]
+            fixed = length + charge[row, kind] - now
+            if not fixed + now < least:
+                continue
+            until, price = paid[kind], prices[kind]
+            whole = int(length * per_second)
+            rest = length - whole * width  # a run is `whole` cells and this long
+            cell = here + 1
+            while cell <= cells:
+                begin = cell * width
+                if fixed + begin - rest >= least:
+                    break
+                if cell % BLOCK == 0:
+                    paid_then = until[min(cell - 1 + whole, cells)]
+                    if cell % SUPERBLOCK == 0 and fixed + lowest[kind, cell // SUPERBLOCK] + paid_then >= least:
+                        cell += SUPERBLOCK
+                        continue
+                    if fixed + low[kind, cell // BLOCK] + paid_then >= least:
+                        cell += BLOCK
+                        continue
+                saved = price[cell - 1] - 1.0  # by each second of this cell that is waited
+                if saved > 0.0:
+                    end = cell + whole
+                    cost = fixed + begin - until[cell] + (until[end] if end < cells else until[cells])
+                    if cost + saved * rest < least and begin - rest > now:
+                        least, taken, start = cost + saved * rest, kind, begin - rest
+                    cost += price[end] * rest if end < cells else 0.0
+                    if cost < least:
+                        least, taken, start = cost, kind, begin
+                cell += 1
+        value += least
+        _add_overlap(start, start + seconds[row, taken], width, gradient[taken])
+    return value
 
 
-@jit
+@kernel
 def _add_overlap(begin: float, end: float, width: float, gradient: Floats) -> None:
     """Add to every cell the seconds that a run covers of it."""
     first, last = int(begin / width), int(end / width)
