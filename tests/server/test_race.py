@@ -12,7 +12,8 @@ import pytest
 from hybrid_scheduler.core.tasks import Task
 from hybrid_scheduler.live.race import LiveRace
 from hybrid_scheduler.live.settings import LiveSettings
-from hybrid_scheduler.live.simulation import Replay
+from hybrid_scheduler.live.simulation import ContinuousSimulation, Replay
+from hybrid_scheduler.live.snapshot import Snapshot
 from hybrid_scheduler.schedulers.hybrid_ml import HybridML
 from hybrid_scheduler.server import race
 from hybrid_scheduler.server.problems import ConflictError
@@ -246,6 +247,25 @@ async def test_a_resumed_run_goes_on_from_its_last_checkpoint_and_says_how_far_i
         await resuming
         assert len(replayed) == 1
         assert replayed[0] < newest  # what came between the checkpoint and the end, not all of it
+
+
+async def test_requests_are_answered_while_the_first_figures_of_a_race_are_computed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    snapshot, begun, release = ContinuousSimulation.snapshot, threading.Event(), threading.Event()
+
+    def compute_slowly(self: ContinuousSimulation, certify: bool = True) -> Snapshot:
+        begun.set()
+        release.wait(DEADLINE)
+        return snapshot(self, certify)
+
+    async with live(f"sqlite:///{tmp_path}/hms.db", data_dir=tmp_path) as served:
+        monkeypatch.setattr(ContinuousSimulation, "snapshot", compute_slowly)  # as where loops are compiled first
+        starting = asyncio.create_task(served.post("/api/simulation/start"))
+        await until(begun.is_set)
+        assert (await served.get("/api/health"))["state"] == "ok"
+        release.set()
+        assert (await starting)["state"] == "running"
 
 
 async def test_what_a_kill_leaves_to_be_replayed_does_not_grow_with_the_run(

@@ -61,7 +61,8 @@ from hybrid_scheduler.workloads.library import Entry, Library, is_upload
 T = TypeVar("T")
 ANALYSIS_SECONDS = 1.0
 FRESH_SECONDS = 0.5  # age of a snapshot that a request is answered with
-CHECKPOINT_BUSY, CHECKPOINT_SECONDS = 3.0, 300.0  # of work of the race, which a replay repeats; of wall time
+CHECKPOINT_BUSY, CHECKPOINT_SECONDS = 1.5, 300.0  # of work of the race, which a replay repeats; of wall time
+CHECKPOINT_LOOK_SECONDS = 0.5  # between two looks at how much work a replay would repeat
 WATCHED_SECONDS = 30.0  # after the last client has left, or the last request, the race counts as watched
 UNWATCHED_FRAME_SECONDS = 10.0  # between two frames that nobody sees, for the history of who comes later
 CHECK_SECONDS = 900.0  # between two looks through the whole database
@@ -186,13 +187,11 @@ class RaceManager:
             settings = settings.with_changes(schedulers=ready)
             simulation = await self._claim(lambda: ContinuousSimulation(settings, library=self.library))
             first, owner = simulation.initial_settings, self.ownership.owner
-            self.run_id = await self.store.begin_run(
-                LIVE, first.seed, first.cluster.to_dict(), first.to_dict(), owner
-            )
-            self._adopt(simulation, Recording(self.run_id, self.recorder, self._export), Feed(), paused)
+            run_id = await self.store.begin_run(LIVE, first.seed, first.cluster.to_dict(), first.to_dict(), owner)
+            await self._adopt(simulation, Recording(run_id, self.recorder, self._export), Feed(), paused)
             if ready != wanted:
                 self.supervisor.run(self._train_and_join(simulation, wanted), "the training of learners")
-            return self.run_id
+            return run_id
 
     async def _train_and_join(self, simulation: ContinuousSimulation, wanted: tuple[str, ...]) -> None:
         """Train the learners that have no model for this cluster, once; each joins the race when it is ready."""
@@ -219,12 +218,11 @@ class RaceManager:
             self.resuming = f"run {run_id} is being resumed"
             try:
                 simulation, recording, feed = await self._replay(run)
+                await self.store.resume_run(run_id, self.ownership.owner)
+                feed.news()  # discarded: replayed tasks are not new
+                await self._adopt(simulation, recording, feed, paused)
             finally:
                 self.resuming = ""
-            await self.store.resume_run(run_id, self.ownership.owner)
-            self.run_id = run_id
-            feed.news()  # discarded: replayed tasks are not new
-            self._adopt(simulation, recording, feed, paused)
             return run_id
 
     async def _replay(self, run: Run) -> tuple[ContinuousSimulation, Recording, Feed]:
@@ -311,7 +309,7 @@ class RaceManager:
         """Store the state of the race whenever a replay would take some seconds."""
         last: tuple[ContinuousSimulation | None, float, float] = None, 0.0, 0.0
         while True:
-            await asyncio.sleep(1.0)
+            await asyncio.sleep(CHECKPOINT_LOOK_SECONDS)
             simulation, recording = self.simulation, self._recording
             if simulation is None or recording is None or not self.active or not simulation.settings.can_replay:
                 continue
@@ -545,11 +543,12 @@ class RaceManager:
 
     # --- events ------------------------------------------------------------------------------------------------
 
-    def _adopt(self, simulation: ContinuousSimulation, recording: Recording, feed: Feed, paused: bool) -> None:
-        recording.simulation = simulation
+    async def _adopt(self, simulation: ContinuousSimulation, recording: Recording, feed: Feed, paused: bool) -> None:
+        snapshot = await asyncio.to_thread(simulation.snapshot)  # its certificate may have to be compiled first
+        recording.simulation, self.run_id = simulation, recording.run_id
         self._recording, self.simulation, self.feed = recording, simulation, feed
         self._announcer = Announcer()
-        self._halted, self._analysis, self._snapshot = False, (0.0, None), simulation.snapshot()
+        self._halted, self._analysis, self._snapshot = False, (0.0, None), snapshot
         self._note_watched()  # whoever has started it
         self.hub.notice = ""
         # The feed observes, so that every task that a snapshot counts can be found; the recorder may block the race.
