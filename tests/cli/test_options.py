@@ -195,3 +195,49 @@ def test_the_schedulers_of_the_folders_config_are_the_default_everywhere(
     Path("config.yaml").write_text("schedulers: 3\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"schedulers is 3, expected names"):
         options.parse_schedulers("")
+
+
+def test_the_preset_of_the_folders_config_is_the_default_everywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert options.choose_workload("") == "mixed"
+    Path("config.yaml").write_text("preset: bursty\n", encoding="utf-8")
+    assert options.choose_workload("heavy") == "heavy"
+    assert capsys.readouterr().err == ""
+    assert options.choose_workload("") == "bursty"
+    assert capsys.readouterr().err == "config.yaml of this folder: bursty (name another workload to take that)\n"
+    Path("config.yaml").write_text("preset: 'upload:lab.csv'\n", encoding="utf-8")
+    assert options.choose_workload("") == "mixed"
+    assert "upload:lab.csv is for the service, mixed is taken here" in capsys.readouterr().err
+    Path("config.yaml").write_text("preset: 3\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"preset is 3, expected a name"):
+        options.choose_workload("")
+
+
+def test_the_load_of_the_folders_config_is_the_default_for_presets_whose_tasks_arrive(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert options.choose_load("mixed", None, None) is None
+    Path("config.yaml").write_text("load: 0.5\n", encoding="utf-8")
+    assert options.choose_load("mixed", 0.7, None) == 0.7
+    for workload, rate in (("mixed", 3.0), ("cholesky", None), ("lab.csv", None)):
+        assert options.choose_load(workload, None, rate) is None
+    assert capsys.readouterr().err == ""
+    assert options.choose_load("mixed", None, None) == 0.5
+    assert capsys.readouterr().err == "config.yaml of this folder: load 0.5 (--load and --rate take others)\n"
+    for wrong in ("load: many\n", "load: 0\n", "load: .nan\n"):
+        Path("config.yaml").write_text(wrong, encoding="utf-8")
+        with pytest.raises(InputError, match=r"load is .*, expected a number above 0"):
+            options.choose_load("mixed", None, None)
+
+
+def test_commands_take_preset_and_load_of_the_folders_config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("config.yaml").write_text("preset: long_tail\nload: 0.5\nnum_gpus: 2\n", encoding="utf-8")
+    by_config = hms("generate", "-n", "20", "-o", "config.csv")
+    assert "config.yaml of this folder: long_tail" in by_config.err
+    Path("config.yaml").unlink()
+    hms("generate", "long_tail", "-n", "20", "--load", "0.5", "--gpus", "2", "-o", "options.csv")
+    assert Path("config.csv").read_bytes() == Path("options.csv").read_bytes()

@@ -13,7 +13,7 @@ GAP = 1e-3  # relative gap of the proof: identical GPUs make a smaller one take 
 
 
 def bound(
-    workload: options.Workload = "mixed",
+    workload: options.Workload = "",
     tasks: options.Tasks = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed of a preset.")] = 0,
     load: options.Load = None,
@@ -34,6 +34,8 @@ def bound(
     from hybrid_scheduler.bounds.makespan import lower_bound, verify_bound
     from hybrid_scheduler.workloads.source import Source, describe_assumptions
 
+    workload = options.choose_workload(workload)
+    load = options.choose_load(workload, load, rate)
     source = Source.of(workload, tasks, rate, load, assume=assume, serialise=serialise)
     machine = options.build_cluster(cluster, gpus, source=source)
     columns = source.tasks(seed, machine)

@@ -10,7 +10,7 @@ from hybrid_scheduler.cli import options, output
 
 
 def capacity(
-    workload: options.Workload = "mixed",
+    workload: options.Workload = "",
     schedulers: options.Schedulers = "",
     tasks: options.Tasks = None,
     seeds: options.Seeds = "3",
@@ -27,6 +27,7 @@ def capacity(
     from hybrid_scheduler.workloads.source import Source
 
     machine, numbers = options.build_cluster(cluster, gpus), options.parse_seeds(seeds)
+    workload = options.choose_workload(workload)
     source = Source.of(workload, tasks, None, None)
     source = source if source.is_file or tasks is not None else Source.of(workload, NUM_TASKS)
     specs = options.parse_schedulers(schedulers)

@@ -72,7 +72,8 @@ def compare(
     from hybrid_scheduler.studies import compare, results
     from hybrid_scheduler.workloads.source import Source, describe_assumptions
 
-    name = ",".join(workload or ["profile" if profile else "mixed"])
+    name = ",".join(workload or ["profile" if profile else options.choose_workload("")])
+    load = options.choose_load(name, load, rate)
     source = Source.of(name, tasks, rate, load, profile, noise, assume, serialise)
     comparison = compare.Comparison(
         source=source,

@@ -15,9 +15,10 @@ def generate(
         str,
         typer.Argument(
             help="mixed, long_tail, pareto, gpu_friendly, cpu_friendly, bursty, heavy, layered, fork_join, "
-            "cholesky, or cholesky@FOLDER:MACHINE:TILES[:TILE_SIZE] (lu, qr) with kernel times of StarPU."
+            "cholesky, or cholesky@FOLDER:MACHINE:TILES[:TILE_SIZE] (lu, qr) with kernel times of StarPU; mixed if "
+            "absent."
         ),
-    ] = "mixed",
+    ] = "",
     out: Annotated[Path, typer.Option("--out", "-o", help="The CSV file to write.")] = Path("tasks.csv"),
     tasks: options.Tasks = None,
     seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same tasks.")] = 42,
@@ -31,6 +32,8 @@ def generate(
     from hybrid_scheduler.workloads.factorisations import FactorisationSpec
     from hybrid_scheduler.workloads.source import Source
 
+    preset = options.choose_workload(preset)
+    load = options.choose_load(preset, load, rate)
     generator = WorkloadGenerator(seed)
     spec = FactorisationSpec.parse(preset)
     if spec:

@@ -18,7 +18,8 @@ Workload = Annotated[
     str,
     typer.Argument(
         help="A preset (mixed, long_tail, pareto, gpu_friendly, cpu_friendly, bursty, heavy, layered, fork_join, "
-        "cholesky), a file that hms import can read, or cholesky@FOLDER:MACHINE:TILES (lu, qr) with StarPU's times."
+        "cholesky), a file that hms import can read, or cholesky@FOLDER:MACHINE:TILES (lu, qr) with StarPU's times; "
+        "mixed if absent."
     ),
 ]
 Schedulers = Annotated[
@@ -73,6 +74,7 @@ Processes = Annotated[
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 MOST_COUNTED_SEEDS = 100
+DEFAULT_PRESET = "mixed"
 """A larger number alone is more likely one seed than so many: it must be written as a range."""
 DEFAULT_GPUS = 4
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
@@ -175,6 +177,41 @@ def configured_schedulers() -> tuple[str, ...]:
     if specs:
         typer.echo(f"config.yaml of this folder: {', '.join(specs)} (--schedulers takes others)", err=True)
     return specs or tuple(registry.schedulers.featured)
+
+
+def choose_workload(given: str) -> str:
+    """Return the workload that was given, else the preset of `config.yaml` in this folder, which a line names."""
+    if given:
+        return given
+    found = _read_config().get("preset", DEFAULT_PRESET)
+    if not isinstance(found, str) or not found:
+        raise InputError(f"config.yaml: preset is {found!r}, expected a name such as {DEFAULT_PRESET}")
+    if found == DEFAULT_PRESET:
+        return found
+    from hybrid_scheduler.workloads.library import is_upload
+
+    if is_upload(found):
+        typer.echo(
+            f"config.yaml of this folder: {found} is for the service, {DEFAULT_PRESET} is taken here", err=True
+        )
+        return DEFAULT_PRESET
+    typer.echo(f"config.yaml of this folder: {found} (name another workload to take that)", err=True)
+    return found
+
+
+def choose_load(workload: str, load: float | None, rate: float | None) -> float | None:
+    """Return the load that was given, else that of `config.yaml` in this folder for a preset whose tasks arrive."""
+    from hybrid_scheduler.workloads.generator import DEFAULT_LOAD, PRESETS
+
+    if load is not None or rate is not None or workload not in PRESETS or PRESETS[workload].graph:
+        return load
+    found = _read_config().get("load", DEFAULT_LOAD)
+    if not isinstance(found, int | float) or isinstance(found, bool) or not found > 0:
+        raise InputError(f"config.yaml: load is {found!r}, expected a number above 0")
+    if found == DEFAULT_LOAD:
+        return None
+    typer.echo(f"config.yaml of this folder: load {found:g} (--load and --rate take others)", err=True)
+    return float(found)
 
 
 def _read_config() -> dict[str, Any]:

@@ -18,7 +18,7 @@ DEFAULT = "round_robin,greedy,hybrid_ml,eft"
 
 
 def run(
-    workload: Annotated[str, typer.Argument(help="A preset or a file of tasks; mixed if absent.")] = "mixed",
+    workload: Annotated[str, typer.Argument(help="A preset or a file of tasks; mixed if absent.")] = "",
     backend: options.Backend = "local",
     scheduler: Annotated[
         str, typer.Option("--scheduler", "--schedulers", "-s", help="Comma-separated names, 'all' is all.")
@@ -62,7 +62,7 @@ def run(
     specs, load = parse_devices(devices), describe_load()
     names = options.parse_schedulers(scheduler)
     comparison = compare.Comparison(
-        source=Source.of(workload, tasks, rate, serialise=serialise),
+        source=Source.of(options.choose_workload(workload), tasks, rate, serialise=serialise),
         schedulers=names,
         cluster=build_cluster(specs),
         seeds=options.parse_seeds(seeds),

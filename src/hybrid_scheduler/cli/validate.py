@@ -20,7 +20,7 @@ CSV, PNG, SUMMARY = "tasks.csv", "validation.png", "summary.json"
 
 
 def validate(
-    workload: Annotated[str, typer.Argument(help="A preset or a file of tasks.")] = "mixed",
+    workload: Annotated[str, typer.Argument(help="A preset or a file of tasks; mixed if absent.")] = "",
     scheduler: Annotated[
         str, typer.Option("--scheduler", "--schedulers", "-s", help="Comma-separated names.")
     ] = "eft,greedy,hybrid_ml",
@@ -49,7 +49,8 @@ def validate(
     if out:
         require_new(out)
     specs, names, load = parse_devices(devices), options.parse_schedulers(scheduler), describe_load()
-    cluster, source, pace = build_cluster(specs), Source.of(workload, tasks), Pace(at_once=at_once, scale=scale)
+    source = Source.of(options.choose_workload(workload), tasks)
+    cluster, pace = build_cluster(specs), Pace(at_once=at_once, scale=scale)
     columns = {seed: source.tasks(seed, cluster) for seed in options.parse_seeds(seeds)}
     output.pretrain_missing(names, cluster, "queued", quiet=json)
     meter, no_meter = find_cpu_meter()
