@@ -14,7 +14,7 @@ import { describeWidth, type ClusterRun } from './clusters/lanes';
 import { NodeLanes } from './clusters/NodeLanes';
 
 type Options = Schemas['ClusterOptions'];
-const DEFAULTS = { workload: 'training_jobs', order: 'fcfs', backfill: 'easy', fit: 'best', jobs: '60', seed: '0', spot: '0', kept: '', policy: '', window: '0', page: '0' };
+const DEFAULTS = { workload: 'training_jobs', order: 'fcfs', backfill: 'easy', fit: 'best', jobs: '200', seed: '0', spot: '0', kept: '', policy: '', window: '0', page: '0' };
 type Choice = typeof DEFAULTS;
 const MOST_ZOOM = 16;
 /** Nodes that are drawn at once. */
@@ -175,7 +175,7 @@ function JobTable({ run, picked, pick }: { run: ClusterRun; picked: number | nul
   return (
     <Panel title="Jobs" icon={<ListOrdered size={15} />} subtitle={run.pages > 1 ? `${run.jobs.length} of ${run.total_jobs}: those of this page, in order of arrival` : 'in order of arrival'}>
       <div role="group" aria-label="Jobs in order of arrival" tabIndex={0} className="max-h-80 overflow-auto">
-        <table className="w-full text-sm">
+        <table className="w-full text-sm whitespace-nowrap">
           <thead className="text-left text-xs text-quiet">
             <tr>{['job', 'user', 'asks for', 'arrives', 'waits', 'ends', 'interrupted'].map((each) => <th key={each} className="px-2 py-1 font-normal">{each}</th>)}</tr>
           </thead>

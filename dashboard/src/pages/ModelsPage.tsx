@@ -45,7 +45,7 @@ function TrainCommands() {
     <Panel title="Train one yourself" icon={<GraduationCap size={15} />} subtitle="in a terminal on the machine of the server">
       <div className="space-y-3">
         {TRAIN_COMMANDS.map(([about, command]) => <CommandLine key={command} about={about} text={command} />)}
-        <p className="text-xs text-quiet">Beside each model stands a manifest with its SHA-256. A file that does not match it is not read, for reading a model can run code.</p>
+        <p className="text-xs text-quiet">Beside each model stands a manifest with its SHA-256. A file that does not match it is not read, and nothing in one that is read can run code: models are arrays.</p>
       </div>
     </Panel>
   );

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { contrastRatio, mixColours, parseHex, textColourOn } from '@/utils/colour';
-import { invertScale, linearAxis, logAxis, logTicks, makeScale, overlapArea, trimZeros } from './scale';
+import { invertScale, linearAxis, logAxis, logTicks, makeScale, overlapArea, timeUnit, trimZeros } from './scale';
 
 describe('scales', () => {
   test('go from values to pixels and back', () => {
@@ -26,6 +26,14 @@ describe('axes', () => {
 
   test('times above a minute are round in minutes', () => {
     expect(linearAxis(50, 280, 3, 60).ticks).toEqual([0, 120, 240, 360]);
+    expect(linearAxis(0, 7200, 5, 60).ticks).toEqual([0, 1800, 3600, 5400, 7200]);
+  });
+
+  test('times of hours and days are cut as clocks cut them', () => {
+    const hours = (high: number) => linearAxis(0, high * 3600, 8, timeUnit(high * 900)).ticks.map((tick) => tick / 3600);
+    expect(hours(45)).toEqual([0, 6, 12, 18, 24, 30, 36, 42, 48]);
+    expect(hours(90)).toEqual([0, 12, 24, 36, 48, 60, 72, 84, 96]);
+    expect(hours(24 * 12)).toEqual([0, 48, 96, 144, 192, 240, 288]);
   });
 
   test('logarithmic ones have decades, finer ticks where these are few, and minutes for long times', () => {

@@ -30,13 +30,22 @@ export interface Axis {
   log: boolean;
 }
 
-/** Round steps of 1, 2 or 5 around the values. `unit`: what the steps are round in, as 60 for minutes. */
+/** Round steps of 1, 2 or 5 around the values. `unit`: what the steps are round in, as 60 for minutes and all beyond. */
 export function linearAxis(low: number, high: number, most: number, unit = 1): Axis {
-  const step = roundStep((high - low || Math.abs(high) || 1) / unit / Math.max(1, most)) * unit;
+  const least = (high - low || Math.abs(high) || 1) / Math.max(1, most);
+  const step = unit < 60 ? roundStep(least / unit) * unit : roundTimeStep(least);
   const first = Math.floor(low / step + 1e-9);
   const last = Math.max(first + 1, Math.ceil(high / step - 1e-9));
   const ticks = Array.from({ length: last - first + 1 }, (_, i) => Number(((first + i) * step).toPrecision(12)));
   return { range: [ticks[0]!, ticks.at(-1)!], ticks, log: false };
+}
+
+const MINUTE = 60, HOUR = 3600, DAY = 86400;
+const TIME_STEPS = [...[1, 2, 5, 10, 15, 30].map((each) => each * MINUTE), ...[1, 2, 3, 6, 12].map((each) => each * HOUR), DAY];
+
+/** Parts of an hour and of a day as clocks have them, then days. */
+function roundTimeStep(least: number): number {
+  return TIME_STEPS.find((each) => each >= least * (1 - 1e-9)) ?? roundStep(least / DAY) * DAY;
 }
 
 function roundStep(least: number): number {

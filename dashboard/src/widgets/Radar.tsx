@@ -23,14 +23,21 @@ export function Radar() {
   const found = compareToReference(schedulers, name, [execution ? 'execution' : 'turnaround', 'energy', 'cost']);
   const saturated = schedulers.some((each) => each.name === name && each.saturated);
   return (
-    <Tile title="Trade-off" icon={<Icon size={15} />} subtitle={`against ${found?.against ?? 'the oracle'}, smaller is better`} actions={<SchedulerSelect />}>
+    <Tile
+      title="Trade-off"
+      icon={<Icon size={15} />}
+      subtitle={`against ${found?.against ?? 'the oracle'}, smaller is better`}
+      actions={
+        <>
+          <ToggleButton on={execution} set={setExecution} title="Time on the device, without waiting for it">Execution time</ToggleButton>
+          <SchedulerSelect />
+        </>
+      }
+    >
       {found ? (
         <div className="relative h-full" {...pauseHandlers}>
           <Triangle name={name} {...found} />
           <Legend name={name} against={found.against} log={radarScale(found.corners).log} saturated={saturated} />
-          <div className="absolute top-0 right-0">
-            <ToggleButton on={execution} set={setExecution} title="Time on the device, without waiting for it">Execution time</ToggleButton>
-          </div>
         </div>
       ) : (
         <EmptyState title="No tasks yet" />

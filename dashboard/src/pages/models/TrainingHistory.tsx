@@ -77,7 +77,7 @@ function FitTable({ points }: { points: Retrain[] }) {
           {points.toReversed().map((each) => (
             <tr key={each.task} className="border-t border-edge/60">
               <td className="py-0.5 text-left">{formatCount(each.task)}</td><td className="px-2">{formatCount(each.samples)}</td><td className="px-2">{formatNumber(each.mae)}</td><td className="px-2">{formatNumber(each.r2, 2)}</td><td className="px-2 whitespace-nowrap">{formatSeconds(each.seconds)}</td>
-              <td className="font-sans whitespace-nowrap">{REASONS[each.reason]}</td>
+              <td className="font-sans sm:whitespace-nowrap">{REASONS[each.reason]}</td>
             </tr>
           ))}
         </tbody>

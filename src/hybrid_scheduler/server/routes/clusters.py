@@ -103,7 +103,7 @@ async def simulate(
     order: Annotated[str, Query(description="How the queue is sorted.", examples=["fcfs"])] = "fcfs",
     backfill: Annotated[str, Query(description="Who may pass the head: none or easy.")] = "easy",
     fit: Annotated[str, Query(description="How nodes are chosen.")] = "best",
-    jobs: Annotated[int, Query(ge=2, le=MOST_JOBS, description="How many jobs.")] = 60,
+    jobs: Annotated[int, Query(ge=2, le=MOST_JOBS, description="How many jobs.")] = 200,
     seed: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
     spot: Annotated[float, Query(ge=0.0, le=1.0, description="Share of the nodes that leave and return.")] = 0.0,
     kept: Annotated[str, Query(description="Name of a kept run, in place of all these.", max_length=200)] = "",
