@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from hybrid_scheduler.core.physics import class_times
 from hybrid_scheduler.errors import InputError, SchedulerError
 from hybrid_scheduler.learning.compiled_forest import compile_forest
 from hybrid_scheduler.learning.features import FEATURES, task_features
+from hybrid_scheduler.learning.forest import ForestTrainer, ShareObservation
 from hybrid_scheduler.learning.labels import label_isolated, label_queued
 from hybrid_scheduler.learning.predictors import OfflineTrainer, Predictor, RandomForestPredictor, XGBoostPredictor
 from hybrid_scheduler.workloads import WorkloadGenerator
@@ -180,3 +182,28 @@ def test_the_trainer_beats_the_accuracy_of_the_guide() -> None:
 def test_an_unknown_model_type_is_refused() -> None:
     with pytest.raises(SchedulerError, match="did you mean 'random_forest'"):
         OfflineTrainer(model_type="random_florist")
+
+
+def test_shares_of_a_window_are_predicted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    trainer = ForestTrainer(50, 1000, 5, 5, 0.1, 0)
+    tasks = WorkloadGenerator(1).generate_preset("mixed", 600, cluster=Cluster.default())
+    times = class_times(tasks, Cluster.default())
+    predicted = 0
+    predict = RandomForestPredictor.predict
+
+    def count(model: RandomForestPredictor, rows: Any) -> Any:
+        nonlocal predicted
+        predicted += len(rows)
+        return predict(model, rows)
+
+    monkeypatch.setattr(RandomForestPredictor, "predict", count)
+    rows = task_features(tasks)
+    for first in range(0, 600, 10):
+        part = slice(first, first + 10)
+        trainer.train(ShareObservation(rows[part], times[part], Cluster.default(), queued=True))
+    assert trainer.models is not None
+    assert 0 < predicted <= 600
+    labels = label_queued(times, Cluster.default())
+    since = trainer._since_fit
+    error = trainer._share_error(trainer.models, rows, labels, since)
+    assert error == np.abs(predict(trainer.models.share, rows[-since:]) - labels[-since:]).mean()

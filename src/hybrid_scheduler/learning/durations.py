@@ -22,6 +22,7 @@ from hybrid_scheduler.core.placements import RAN, Placements
 from hybrid_scheduler.core.tasks import Floats, Tasks
 from hybrid_scheduler.learning.compiled_forest import CompiledForest, check_forest, compile_forest
 from hybrid_scheduler.learning.features import FeatureTable
+from hybrid_scheduler.learning.trees import fit_extra_trees
 
 Bools = npt.NDArray[np.bool_]
 
@@ -65,21 +66,18 @@ class DurationModel:
         trees: int = TREES,
     ) -> DurationModel:
         """Fit to tasks whose times are known."""
-        from sklearn.ensemble import ExtraTreesRegressor
-
         values = np.nan_to_num(features.rows, nan=-1e9)
         varying = np.flatnonzero(values.max(axis=0) > values.min(axis=0))
         varying = varying if len(varying) else np.zeros(1, np.int64)  # the first column stands in if none varies
         rows, names = features.rows[:, varying], tuple(features.names[number] for number in varying)
         unknown = np.nanmin(rows, axis=0) - 1.0
         seconds = np.where(np.isfinite(times), times, UNRUNNABLE * times[np.isfinite(times)].max())
-        regressor = ExtraTreesRegressor(trees, random_state=seed % 2**32, n_jobs=1)
         inputs, target = np.where(np.isnan(rows), unknown, rows), np.log(seconds)
         # Trees that split down to single tasks learn nothing more from repeated ones.
         unique = np.sort(np.unique(np.hstack([inputs, target]), axis=0, return_index=True)[1])
         inputs, target = inputs[unique], target[unique]
-        regressor.fit(inputs, target.ravel() if target.shape[1] == 1 else target)  # one class: a plain column
-        forest = compile_forest(regressor)
+        grown = fit_extra_trees(inputs, target, trees, seed % 2**32)
+        forest = compile_forest(grown)
         # Leaves answer in seconds and squares of seconds, so that the mean over trees gives both moments.
         leaves = np.exp(forest.values)
         forest = forest._replace(values=np.ascontiguousarray(np.hstack([leaves, leaves**2])))
@@ -88,7 +86,7 @@ class DurationModel:
             names=names,
             forest=forest,
             unknown=unknown,
-            importances=np.asarray(regressor.feature_importances_, np.float64),
+            importances=grown.feature_importances_,
             classes=tuple(each.name for each in cluster.classes),
             shape=cluster.shape,
             share=share,

@@ -109,6 +109,9 @@ class ForestTrainer:
     _unchecked: int = 0
     _rows: Floats | None = None
     _times: Floats | None = None
+    _predicted: Floats = field(default_factory=lambda: np.empty(0))  # shares of the last tasks, …
+    _predictor: Predictor | None = None  # … by whom, …
+    _unpredicted: int = 0  # … and how many have come since
 
     def __post_init__(self) -> None:
         self.durations = DurationTrainer(max(1, self.interval // 2), self.seed)  # for tasks with custom features
@@ -133,7 +136,7 @@ class ForestTrainer:
         mae, r2, tested = NAN, NAN, 0
         if self.models is not None:  # tested on the tasks since the last fit, which the models have not seen
             unseen = rows[-self._since_fit :]
-            mae, r2 = mae_and_r2(self.models.share.predict(unseen), labels[-len(unseen) :])
+            mae, r2 = mae_and_r2(self._predict_last(self.models, unseen), labels[-len(unseen) :])
             tested = len(unseen)
         begin = time.perf_counter()
         models = self.fit(rows, times, labels, observation.cluster)
@@ -149,6 +152,7 @@ class ForestTrainer:
         self._rows, self._times = rows[-self.window :], times[-self.window :]
         self._since_fit += len(new.rows)
         self._unchecked += len(new.rows)
+        self._unpredicted += len(new.rows)
         return self._rows, self._times
 
     def _retrain_reason(self, rows: Floats, labels: Floats, new: int, tolerance: float) -> Reason | None:
@@ -166,7 +170,18 @@ class ForestTrainer:
     def _share_error(self, models: ForestModels, rows: Floats, labels: Floats, last: int) -> float:
         """Return the mean error of the shares on the last tasks."""
         rows = rows[-last:]
-        return float(np.abs(models.share.predict(rows) - labels[-len(rows) :]).mean())
+        return float(np.abs(self._predict_last(models, rows) - labels[-len(rows) :]).mean())
+
+    def _predict_last(self, models: ForestModels, rows: Floats) -> Floats:
+        """Return the predicted shares of the last tasks: a task is predicted once by a model, not at every check."""
+        known = len(rows) - self._unpredicted
+        if self._predictor is models.share and 0 <= known <= len(self._predicted):
+            new = [models.share.predict(rows[known:])] if known < len(rows) else []
+            self._predicted = np.concatenate([self._predicted, *new])[-self.window :]
+        else:
+            self._predicted = models.share.predict(rows)
+        self._predictor, self._unpredicted = models.share, 0
+        return self._predicted[-len(rows) :]
 
     def fit(self, rows: Floats, times: Floats, labels: Floats, cluster: Cluster) -> ForestModels:
         """Fit both forests on features, times by class and labels."""

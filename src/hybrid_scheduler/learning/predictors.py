@@ -25,6 +25,7 @@ from hybrid_scheduler.learning.features import FEATURES, task_features
 from hybrid_scheduler.learning.labels import label_isolated, label_queued
 from hybrid_scheduler.learning.model_arrays import is_plain
 from hybrid_scheduler.learning.model_files import load_model, save_model
+from hybrid_scheduler.learning.trees import fit_random_forest
 from hybrid_scheduler.registry import how_to_install, is_installed
 
 if TYPE_CHECKING:
@@ -102,14 +103,19 @@ class Predictor:
         return self
 
     def _fit_rows(self, rows: Floats, target: Floats) -> None:
+        scaled = self._scale(rows)
+        self.model_ = self._new_estimator().fit(scaled, target)
+        known = getattr(self.model_, "feature_importances_", None)
+        self.importances_ = np.asarray(self._shuffle(scaled, target) if known is None else known, np.float64)
+
+    def _scale(self, rows: Floats) -> Floats:
+        """Fit the scaler to rows and return them scaled."""
         from sklearn.preprocessing import StandardScaler
 
         scaler = StandardScaler().fit(rows)
         self.mean_, self.scale_ = scaler.mean_, scaler.scale_
-        scaled = (rows - self.mean_) / self.scale_
-        self.model_ = self._new_estimator().fit(scaled, target)
-        known = getattr(self.model_, "feature_importances_", None)
-        self.importances_ = np.asarray(self._shuffle(scaled, target) if known is None else known, np.float64)
+        scaled: Floats = (rows - self.mean_) / self.scale_
+        return scaled
 
     def _shuffle(self, scaled: Floats, target: Floats) -> Floats:
         """Return how much worse the fit gets if a feature is shuffled, for models that count no importances."""
@@ -212,8 +218,11 @@ class RandomForestPredictor(Predictor):
 
     def fit_all(self, rows: Floats, target: Floats, names: tuple[str, ...]) -> Self:
         """Fit on all rows without testing; keeps the flat arrays only, which is all that predicting takes."""
-        super().fit_all(rows, target, names)
-        self.model_ = None
+        self.feature_names_, self.model_ = names, None
+        scaled = self._scale(rows)
+        trees = fit_random_forest(scaled, target, self.n_estimators, self.max_depth, self.random_state)
+        self.compiled_ = compile_forest(trees, self.mean_, self.scale_)
+        self.importances_ = trees.feature_importances_
         return self
 
     def __getstate__(self) -> dict[str, Any]:
