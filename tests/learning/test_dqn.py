@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from hybrid_scheduler.learning.dqn import (
+    MAX_ROWS,
     DQNTrainer,
     Float32s,
     ReplayBuffer,
@@ -172,3 +173,13 @@ def test_no_step_changes_nothing() -> None:
     before = trainer.weights
     assert trainer.train(fill_replay(), np.random.default_rng(0), 0, mean_reward=0.0) is before
     assert (trainer.steps, trainer.losses) == (0, [])
+
+
+def test_a_step_takes_fewer_decisions_where_each_has_many_candidates() -> None:
+    replay = fill_replay()
+    trainer = new_trainer(batch=2 * MAX_ROWS)
+    trainer.train(replay, np.random.default_rng(0), 1, 0.0)
+    limited = new_trainer(batch=MAX_ROWS // CANDIDATES)
+    limited.train(replay, np.random.default_rng(0), 1, 0.0)
+    for own, other in zip(trainer.weights, limited.weights, strict=True):
+        np.testing.assert_array_equal(own, other)

@@ -65,16 +65,19 @@ def test_the_rule_goes_by_the_means_of_each_class_and_by_what_waits() -> None:
 
 
 def test_a_proven_learner_steals_where_all_gain_more_than_those_lose_who_come_later() -> None:
-    view, arrivals = view_with([[20, 1.0, 0, 1], [20, 1.0, 0, 1]]), np.zeros(3)
+    view, arrivals = view_with([[20, 1.0, 0.5, 1], [20, 1.0, 0.5, 1]]), np.zeros(3)
     view.waiting[1], view.free[1], view.running_end[1] = 3, 6.0, 1.0
     task = TASK._replace(times=np.array([2.0, 1.0]))  # it would start after 1 s there: 2 s as here, and 3 s of others
     for now in np.arange(-99.0, 1.0):
         note_arrival(arrivals, now)
     assert weigh_theft(arrivals, task, view, 0, 1) == pytest.approx(3.0 - 0.5 * 2.0**2 * 1.0 / 2)
     slow = TASK._replace(times=np.array([5.0, 1.0]))
-    assert weigh_theft(arrivals, slow, view, 0, 1) == 0.0  # it might end last
-    view.free[1] = 20.0
-    assert weigh_theft(arrivals, slow, view, 0, 1) == pytest.approx(0.0 - 0.5 * 5.0**2 * 1.0 / 2)
+    assert weigh_theft(arrivals, slow, view, 0, 1) == 0.0  # it might end last: predictions err half as much as means
+    loss = pytest.approx(0.0 - 0.5 * 5.0**2 * 1.0 / 2)
+    view.ended[:, 2] = 0.1
+    assert weigh_theft(arrivals, slow, view, 0, 1) == loss  # the surer they are, the less caution
+    view.ended[:, 2], view.free[1] = 0.5, 20.0
+    assert weigh_theft(arrivals, slow, view, 0, 1) == loss
 
 
 def test_tasks_of_which_nothing_is_known_are_served_as_they_come_and_the_very_first_before_others() -> None:

@@ -20,7 +20,7 @@ from hybrid_scheduler.learning.dqn import ReplayBuffer, Transitions, init_weight
 from hybrid_scheduler.learning.model_files import manifest_path
 from hybrid_scheduler.learning.q_network import DQN
 from hybrid_scheduler.schedulers.explain import explain
-from hybrid_scheduler.schedulers.rl_agent import FEATURES, RLAgent, score
+from hybrid_scheduler.schedulers.rl_agent import FEATURES, QUEUE_SLOPE, RLAgent, add_costs, score
 from instances import TWO_NODES, workload
 
 
@@ -202,3 +202,24 @@ def test_a_failed_class_keeps_its_place_in_what_is_learnt() -> None:
         machine.fail(device)
     placements = lane.run(workload("mixed", 100, seed=3))
     assert (placements.gpu_fraction == 0).all()
+
+
+def test_advantages_are_corrected_by_waits_and_by_what_learnt_durations_cost() -> None:
+    agent = RLAgent(model="none")
+    agent.classes, agent.time_scale = 2, 2.0
+    agent._allocate(1)
+    agent.possible[:], agent.wait[:] = True, [0.0, 10.0]
+    assert add_costs(agent, 0, 0, 1.0, False) == pytest.approx(1.0 + QUEUE_SLOPE * 2.5)
+    assert add_costs(agent, 0, 1, 1.0, False) == pytest.approx(1.0 - QUEUE_SLOPE * 2.5)
+    agent.prices, agent.seconds = np.array([0.5, 2.0]), np.array([[8.0, 1.0]])
+    assert add_costs(agent, 0, 0, 1.0, True) == pytest.approx(0.5 * (1.0 + QUEUE_SLOPE * 2.5 - 2.0))
+    assert add_costs(agent, 0, 1, 1.0, True) == pytest.approx(0.5 * (1.0 - QUEUE_SLOPE * 2.5 - 1.0))
+
+
+def test_prices_come_with_the_updates_of_the_trainer_and_pretraining_goes_without_them() -> None:
+    tasks = workload("mixed", 200, load=2.0)
+    agent = RLAgent(model="none")
+    agent.pretrain(tasks, Cluster.default())
+    assert agent.adds_costs
+    assert len(agent.prices) == 2
+    assert (agent.prices > 0).all()

@@ -42,6 +42,7 @@ HIDDEN = 256
 REWARDS = ("price", "turnaround", "execution")
 QUEUE_PENALTY = 0.02  # how much dearer a second gets per mean task that its queue is longer than the mean
 PRICE_WINDOW, PRICE_INTERVAL = 1000, 10  # tasks that prices are computed from, and between two computations
+MAX_ROWS = 512  # candidates of all decisions of a gradient step: with many classes fewer decisions tell as much
 MIN_STEPS = 8.0  # gradient steps taken together: a long run of steps takes less time than many short ones
 DRIFT_FACTOR, DRIFT_FLOOR = 8.0, 0.5  # relative errors above factor × their mean, and above the floor, are drift
 DRIFT_TASKS = 100  # tasks for which the agent reacts to drift: it explores more, and …
@@ -171,7 +172,8 @@ class DQNTrainer:
             self._learning = DoubleQLearning(self.weights, self.gamma, self.learning_rate, self.target_update)
             if self._state is not None:
                 self._learning.state, self._state = self._state, None
-        now, after = replay.sample(generator, steps * self.batch)  # at once: many small draws take longer
+        batch = self._limit_batch(replay)
+        now, after = replay.sample(generator, steps * batch)  # at once: many small draws take longer
         columns = (
             now.state,
             q_gradients(now.possible, now.action),
@@ -179,10 +181,15 @@ class DQNTrainer:
             after.state,
             after.possible,
         )
-        self.losses.append(self._learning.take_steps(columns, self.batch, self.steps))
+        self.losses.append(self._learning.take_steps(columns, batch, self.steps))
         self.steps += steps
         self.weights = Weights(*self._learning.network.copy_weights())
         return self.weights
+
+    def _limit_batch(self, replay: ReplayBuffer) -> int:
+        """Return how many decisions a step takes: each has a row for every candidate."""
+        candidates = 1 if replay.stored is None else replay.stored.possible.shape[1]
+        return max(1, min(self.batch, MAX_ROWS // candidates))
 
 
 @cache
@@ -226,6 +233,7 @@ class AgentUpdate(NamedTuple):
     loss: float  # of the last gradient steps; NaN if there were none
     reward: float  # running mean, in units of time_scale
     durations: DurationModel | None = None  # None: unchanged
+    prices: Floats | None = None  # of a second of every class by the last tasks; None: unknown
 
 
 @dataclass
@@ -269,6 +277,7 @@ class AgentTrainer:
             steps=self.network.steps,
             loss=self._loss,
             reward=self._mean_reward,
+            prices=self._prices,
         )
 
     def train(self, decisions: Decisions) -> AgentUpdate | None:

@@ -24,7 +24,6 @@ from hybrid_scheduler.core.view import TaskView, View, data_ready_time, start_on
 EVIDENCE = 10.0  # tasks that have ended before errors count
 MARGIN = 0.9  # errors of predictions that are worth something, over those of the means
 TOLERANCE = 1.05  # by which the imagined turnaround of a learner may exceed that of the rule
-CAUTION = 2.0  # how many times the predicted seconds a theft may take
 SILENCE, TINY = 10.0, 1e-12  # mean gaps without an arrival from which on none is expected, and the least gap
 MEMORY, RESTART = 0.02, 500.0  # weight of a task in the imagined turnarounds, and tasks until both start level again
 
@@ -131,8 +130,9 @@ def weigh_theft(arrivals: Floats, task: TaskView, view: View, thief: int, victim
 
     A device of the same class always helps. While predictions are not proven, one of another class steals if it ends
     one task, by the means, before its victim ends all its work: what moves gives its seconds to all behind it. Later
-    it steals if that ends before, though it took twice as long as predicted, and if the task and those behind it gain
-    more than a thief that is busy for x seconds costs those that come to it: λx²/2.
+    it steals if that ends before, though it took longer than predicted by the errors of predictions over those of the
+    means, and if the task and those behind it gain more than a thief that is busy for x seconds costs those that come
+    to it: λx²/2.
     """
     there, here = view.device_class[victim], view.device_class[thief]
     now, left = view.running_end[thief], end_by_means(view, victim) - view.running_end[thief]
@@ -143,7 +143,8 @@ def weigh_theft(arrivals: Floats, task: TaskView, view: View, thief: int, victim
     saved, needed = task.times[there], task.times[here]
     gain = view.running_end[victim] + saved - (now + needed) + view.waiting[victim] * saved
     gain -= 0.5 * needed * needed * estimate_rate(arrivals, now) / len(view.free)
-    return gain if now + CAUTION * needed < view.free[victim] else 0.0
+    _, own, mean = sum_errors(view)
+    return gain if now + (1.0 + own / max(mean, TINY)) * needed < view.free[victim] else 0.0
 
 
 def imagine_queues(devices: int) -> tuple[Floats, Floats]:

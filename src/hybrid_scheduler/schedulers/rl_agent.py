@@ -53,6 +53,7 @@ from hybrid_scheduler.schedulers.fallback import (
     find_earliest,
     imagine_queues,
     is_doubted,
+    is_proven,
     loses_to_rule,
     note_arrival,
     rank_task,
@@ -84,10 +85,12 @@ AUTO, NONE = (
 )  # start from the pretrained model of the cluster (`studies/pretraining.py`), or from nothing
 STATES = ("queues", "task")
 DURATIONS_PREFIX = "times_"  # of the names of the duration model's arrays in a file of version 1.0
-BLOCK = 2  # decisions between two training steps
+BLOCK, PRETRAIN_BLOCK = 8, 2  # decisions between two training steps, online and in pretraining
+QUEUE_SLOPE = 0.02  # by which a class is worth less per mean task that its shortest wait is beyond the mean
 LOW_EPSILON = 0.1  # below it the agent trusts its scores …
 MAX_TRIAL_COST = 2.0  # … and skips trials that it expects to cost so many mean tasks more than the best
-PRETRAIN_DECISIONS = 4000  # decisions, at least, on workloads with custom features
+PRETRAIN_DECISIONS = 4000  # decisions, at least, on workloads with custom features …
+PRETRAIN_STEPS = 0.25  # … and gradient steps for each
 DURATION_TREES, DURATION_WINDOW = 20, 1000  # of the model of durations that orders queues
 DURATION_INTERVAL, DURATION_TOLERANCE = 50, 0.1  # tasks between two checks, and the error up to which it stays
 ORDER_PREFIX = "order_"  # of the names of its arrays in a file of version 1.0
@@ -172,6 +175,30 @@ def observe_durations(agent: Any, task: TaskView, view: View) -> None:
 
 
 @jitable
+def knows_costs(agent: Any, view: View) -> bool:
+    """Whether learnt durations and prices tell what a decision costs; an extended network reads durations itself."""
+    known = agent.has_durations and len(agent.prices) == agent.state.shape[1]
+    return known and not agent.extended and is_proven(view)
+
+
+@jitable
+def add_costs(agent: Any, row: int, candidate: int, advantage: float, priced: bool) -> float:
+    """Return the advantage corrected by what is known: the waits of the queues, and what learnt durations cost.
+
+    The network sees long waits coarsely, and errs most where classes cost nearly the same.
+    """
+    if agent.sees_queues:
+        total, number = 0.0, 0
+        for each in range(agent.state.shape[1]):
+            if agent.possible[row, each]:
+                total, number = total + agent.wait[row, each], number + 1
+        advantage -= QUEUE_SLOPE * (agent.wait[row, candidate] - total / number) / agent.time_scale
+    if priced:
+        advantage = 0.5 * (advantage - agent.prices[candidate] * agent.seconds[row, candidate] / agent.time_scale)
+    return advantage
+
+
+@jitable
 def score(agent: Any, seen: Float32s) -> float:
     """Return the advantage of a candidate; the state's value is the same for all."""
     dense(seen, agent.w1, agent.b1, agent.first, True)
@@ -245,7 +272,7 @@ class RLAgent(Learner):
         batch: Annotated[int, "decisions of one gradient step"] = 128,
         target_update: Annotated[int, "gradient steps between two copies of the target network"] = 100,
         learning_rate: Annotated[float, "step size of Adam"] = 5e-4,
-        steps_per_task: Annotated[float, "gradient steps per task"] = 0.25,
+        steps_per_task: Annotated[float, "gradient steps per task"] = 0.125,
         energy_weight: Annotated[float, "weight of energy against time, 0 (time only) to 1"] = 0.0,
         order: Annotated[str, "queues: shortest expected duration first, or fifo"] = SHORTEST,
         reward: Annotated[str, "price, turnaround or execution"] = "price",
@@ -275,6 +302,8 @@ class RLAgent(Learner):
         self.imagined, self.account = imagine_queues(1)
         self.arrivals = np.zeros(3)  # tasks so far, and when the first and the last of them were ready
         self.learn_every = BLOCK if online else 0
+        self.prices = np.empty(0)  # of a second of every class; none before the first are known
+        self.adds_costs = True  # but for pretraining, where the network has to find out by itself
         self.sees_queues = state == "queues"
         self._seed = seed
         self._generator = np.random.default_rng([seed, 0xA6E])
@@ -378,10 +407,13 @@ class RLAgent(Learner):
         demonstrated = self.demonstrated[row]
         skip = int(self.draws[row, 1] * number) if self.draws[row, 0] < self.epsilon else -1
         taken, best, tried, trial = -1, -np.inf, -1, 0.0
+        priced = knows_costs(self, view)
         for candidate in range(self.state.shape[1]):
             if not self.possible[row, candidate]:
                 continue
             advantage = score(self, self.state[row, candidate])
+            if self.adds_costs:
+                advantage = add_costs(self, row, candidate, advantage, priced)
             if self.energy_weight > 0.0:
                 joules = view.watts[self.device[candidate]] * self.seconds[row, candidate] / self.time_scale
                 advantage = -weigh(-advantage, joules, self.energy_weight)
@@ -472,6 +504,7 @@ class RLAgent(Learner):
             self.extended = len(update.weights.w1) > len(FEATURES)
             self.w1, self.b1, self.w2, self.b2, self.w3, self.b3 = update.weights
         self._order_model = update.durations or self._order_model
+        self.prices = self.prices if update.prices is None else update.prices
         if np.isfinite(update.loss):
             self.curve.append(CurvePoint(self._decisions, update.steps, update.loss, update.epsilon, update.reward))
 
@@ -527,17 +560,19 @@ class RLAgent(Learner):
         machine, trainer = VirtualMultiGPU(cluster=cluster, mode=mode), self._trainer
         # What it learns of queues depends neither on their order nor on a rule that decides in its place.
         before, self._shortest, self.falls_back = (self._shortest, self.falls_back), False, False
+        self.adds_costs = False
         self._demonstrate(tasks, machine, demonstrator, share)
         online_steps, trainer.steps_per_task, trainer.epsilon = trainer.steps_per_task, steps_per_task, 1.0
         self._apply(trainer.state)
         machine.reset()
-        for first in range(0, len(tasks), BLOCK):
-            placements = machine.step(tasks.part(first, first + BLOCK), self)
+        for first in range(0, len(tasks), PRETRAIN_BLOCK):
+            placements = machine.step(tasks.part(first, first + PRETRAIN_BLOCK), self)
             self._apply(trainer.train(self._collect(placements)))
         trainer.steps_per_task, trainer.epsilon = online_steps, trainer.epsilon_min
         self._apply(trainer.state)
         self._demonstration = np.empty(0, np.int64)
         self._shortest, self.falls_back = before
+        self.adds_costs = True
         self._order_model = trainer.durations.pretrain([DurationObservation.from_tasks(tasks, cluster)])
 
     def _pretrain_extended(self, workloads: Sequence[Tasks], cluster: Cluster) -> None:
@@ -549,7 +584,8 @@ class RLAgent(Learner):
         inputs = len(FEATURES) + len(EXTENDED_FEATURES)
         self._set_weights(init_weights(inputs, self._seed), self._duration_model.typical)
         trainer, falls_back = self._trainer, self.falls_back
-        trainer.epsilon, self.falls_back = 1.0, False
+        online_steps, trainer.steps_per_task = trainer.steps_per_task, PRETRAIN_STEPS
+        trainer.epsilon, self.falls_back, self.adds_costs = 1.0, False, False
         self._apply(trainer.state)
         machine = VirtualMultiGPU(cluster=cluster)
         for _ in range(max(2, -(-PRETRAIN_DECISIONS // sum(map(len, workloads))))):
@@ -558,7 +594,8 @@ class RLAgent(Learner):
                 machine.reset()
                 self._apply(trainer.train(self._collect(machine.step(tasks, self))))
                 self._demonstration = np.empty(0, np.int64)
-        trainer.epsilon, self.falls_back = trainer.epsilon_min, falls_back
+        trainer.epsilon, self.falls_back, trainer.steps_per_task = trainer.epsilon_min, falls_back, online_steps
+        self.adds_costs = True
         self._apply(trainer.state)
 
     def _demonstrate(self, tasks: Tasks, machine: VirtualMultiGPU, demonstrator: str, share: float) -> None:
