@@ -60,6 +60,11 @@ def test_one_worker_is_enough() -> None:
         assert scheduler.submit(fibonacci, 7).result(DEADLINE) == 13
 
 
+def test_calls_inside_calls_wait_for_no_trial_of_their_own_task() -> None:
+    with HybridScheduler(devices="cpu*2,gpu=emulated:slowdown=1") as scheduler:
+        assert scheduler.submit(fibonacci, 8).result(DEADLINE) == 21
+
+
 def test_large_results_of_nested_calls_are_mapped(scheduler: HybridScheduler) -> None:
     assert scheduler.submit(sum_of_large, 5).result(DEADLINE) == 500_000
 

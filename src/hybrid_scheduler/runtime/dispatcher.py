@@ -254,8 +254,8 @@ class Decider:
         The others go where it was timed, or wait until it was: a call that was sent does not come back.
         """
         unknown = [self.class_index[each] for each, _ in choice.parts if not job.is_measured[self.class_index[each]]]
-        if not unknown or sum(map(math.isfinite, choice.seconds)) == 1:
-            return choice
+        if not unknown or job.options.nested or sum(map(math.isfinite, choice.seconds)) == 1:
+            return choice  # a nested call cannot wait for the trials of its task: one of them may wait for it
         under_way = self._trials.setdefault((job.task.name, unknown[0]), set())
         if len(under_way) < self._max_trials[unknown[0]]:
             under_way.add(job.number)
@@ -423,11 +423,11 @@ class Dispatcher:
             if self._is_closed:
                 self._fail(job, self._abandonment(job.task.name))
                 return
-            if job.task.name in self._held:
-                self._held[job.task.name].append(job)
-                return
             if job.options.nested:  # who waits for it keeps a place among those that may be dispatched
                 self._dispatch([job], 1)
+                return
+            if job.task.name in self._held:
+                self._held[job.task.name].append(job)
                 return
             self._insert(job)
             idle = self._queues.idle
@@ -767,7 +767,11 @@ class Dispatcher:
             if job.trial >= 0:
                 self.decider.end_trial(job)
             jobs.append(job)
-        self._waiting.extendleft(sorted(jobs, key=lambda job: -job.number))
+        jobs.sort(key=lambda job: -job.number)
+        self._waiting.extendleft(job for job in jobs if not job.options.nested)
+        for job in jobs:
+            if job.options.nested:  # all that is dispatched may wait for it
+                self._dispatch([job], 1)
 
     def _release_held(self, *names: str) -> None:
         """Let jobs wait again that were held because nothing was known of their task; all if no task is named."""
