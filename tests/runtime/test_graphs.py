@@ -13,7 +13,7 @@ import pytest
 
 import real_tasks
 from hybrid_scheduler import HybridScheduler
-from hybrid_scheduler.errors import InputError
+from hybrid_scheduler.errors import InputError, SchedulerError
 from hybrid_scheduler.runtime.graphs import GraphCall, plan_graph
 from hybrid_scheduler.runtime.jobs import DEFAULT_OPTIONS, TaskFunction
 
@@ -34,6 +34,14 @@ def test_calls_of_a_graph_start_at_the_end_of_its_block(scheduler: HybridSchedul
         assert not one.running()
     assert both.result(DEADLINE) == 6
     assert scheduler.submit(real_tasks.double, both).result(DEADLINE) == 12
+
+
+def test_a_result_that_cannot_come_before_the_end_of_the_block_is_not_waited_for(scheduler: HybridScheduler) -> None:
+    with scheduler.graph():
+        one = scheduler.submit(real_tasks.double, 1)
+        with pytest.raises(SchedulerError, match="end of its graph's block"):
+            one.result(DEADLINE)
+    assert one.result(DEADLINE) == 2
 
 
 def test_after_an_exception_nothing_of_a_graph_runs(scheduler: HybridScheduler, tmp_path: Path) -> None:
@@ -80,3 +88,8 @@ def test_dask_computes_with_it_and_tasks_are_typed_by_their_function(scheduler: 
     assert "dask:double" in names
     assert len(names) >= 2
     assert np.array_equal(array.compute(scheduler=scheduler.get), np.ones((400, 400)))
+
+
+def test_dask_takes_the_scheduler_itself_and_its_tasks_keep_their_types(scheduler: HybridScheduler) -> None:
+    assert dask.compute(dask.delayed(real_tasks.double)(5), scheduler=scheduler) == (10,)
+    assert not any(name.startswith("dask.local") for name, _ in scheduler.times.histories)

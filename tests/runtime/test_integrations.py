@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import joblib
@@ -72,6 +74,29 @@ def test_asyncio_runs_calls_in_it(scheduler: HybridScheduler) -> None:
         return await asyncio.get_running_loop().run_in_executor(scheduler, process_number, 0)
 
     assert asyncio.run(run()) in scheduler.backend.pids
+
+
+def test_asyncio_takes_it_as_its_default_executor_which_leaves_it_open(scheduler: HybridScheduler) -> None:
+    async def run() -> list[int]:
+        loop = asyncio.get_running_loop()
+        loop.set_default_executor(scheduler.as_thread_pool())
+        return [await loop.run_in_executor(None, process_number, 0), await asyncio.to_thread(process_number, 0)]
+
+    assert set(asyncio.run(run())) <= set(scheduler.backend.pids)
+    assert scheduler.submit(process_number, 0).result(DEADLINE) in scheduler.backend.pids
+
+
+def test_a_scheduler_is_known_to_joblib_without_an_import_of_its_backend() -> None:
+    program = (
+        "import joblib; from hybrid_scheduler import HybridScheduler\n"
+        "with HybridScheduler(devices='cpu') as scheduler, "
+        "joblib.parallel_config(backend='hybrid_scheduler', scheduler=scheduler):\n"
+        "    print(joblib.Parallel(n_jobs=1)(joblib.delayed(abs)(-each) for each in range(3)))"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=DEADLINE
+    )
+    assert run.stdout == "[0, 1, 2]\n", run.stderr
 
 
 def test_scipy_takes_its_map_as_workers(scheduler: HybridScheduler) -> None:

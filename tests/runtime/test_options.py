@@ -156,6 +156,14 @@ def test_an_actor_that_cannot_be_created_says_why(scheduler: HybridScheduler) ->
         scheduler.actor(Account, 1.0, on="tpu")
 
 
+def test_what_waits_for_one_device_holds_up_no_other(scheduler: HybridScheduler, tmp_path: Path) -> None:
+    path = tmp_path / "go"
+    for_gpu = [scheduler.submit_with(real_tasks.wait_for, [str(path)], gpu_share=1) for _ in range(100)]
+    assert scheduler.submit_with(abs, [-1], gpu_share=0).result(DEADLINE) == 1, "while all places are taken"
+    path.touch()
+    assert len([each.result(DEADLINE) for each in for_gpu]) == 100
+
+
 def test_warming_up_runs_a_call_on_every_device(scheduler: HybridScheduler, tmp_path: Path) -> None:
     path = str(tmp_path / "runs")
     scheduler.warm(append, path, "x")
@@ -167,6 +175,7 @@ def test_sizes_are_guessed_from_bytes_and_lengths() -> None:
     assert guess_size((array, [1, 2], "mode", 3)) == 82.0
     assert guess_size(("mode", 3)) == 1.0
     assert TaskFunction(abs).create_job(0, (array,), {}, 0.0).size == 80.0
+    assert TaskFunction(abs).create_job(0, (), {"named": array}, 0.0).size == 80.0
     assert TaskFunction(abs, size=3.0).create_job(0, (array,), {}, 0.0).size == 3.0
 
 

@@ -35,6 +35,7 @@ def test_data_is_found_where_it_is_also_inside_containers() -> None:
     assert find_data((array, [array, 1], "word")) == {"driver": 320_000}
     assert find_data((made, np.ones(3))) == {}, "small"
     assert TaskFunction(abs).create_job(0, (array,), {}, 0.0).data == {"driver": 160_000}
+    assert TaskFunction(abs).create_job(0, (), {"named": array}, 0.0).data == {"driver": 160_000}
 
 
 def test_a_policy_sees_what_it_takes_to_bring_the_data() -> None:
@@ -50,7 +51,8 @@ def test_a_policy_sees_what_it_takes_to_bring_the_data() -> None:
             decider.transfers.observe({"driver": 800_000}, cpu, 5.0)
         explained = scheduler.explain(np.mean, np.ones(100_000))
         assert explained.device == 1, "bringing the data to the CPU would take five seconds"
-        assert math.isclose(decider.transfers.predict({"driver": 800_000}, cpu), 5.0)
+        assert math.isclose(explained.candidates[0].transfer, 5.0)
+        assert explained.candidates[1].transfer == 0.0, "never seen"
 
 
 def test_writing_a_large_result_counts_as_time_of_the_task() -> None:

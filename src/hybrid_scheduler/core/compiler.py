@@ -14,11 +14,11 @@ import time
 from collections import namedtuple
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
+from functools import lru_cache, wraps
 from importlib.metadata import version
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -57,43 +57,76 @@ def compiled(function: F) -> F:
     return function
 
 
-def jitable(function: F) -> F:
-    """Make a function that allocates nothing callable from compiled code, inlined; Python calls it as it is."""
+_unregistered: list[tuple[Function, dict[str, Any]]] = []
+_numba: list[ModuleType] = []  # once it is loaded
+
+
+def load_numba() -> Any:
+    """Return Numba, which knows all functions that compiled code may call.
+
+    Loading it takes as long as everything else that a short program needs, so it is left until something is compiled.
+    """
+    import numba
     from numba.extending import register_jitable
 
-    registered: F = register_jitable(**(_FAST | _INLINED))(function)
-    return registered
+    _numba[:] = [numba]
+    while _unregistered:
+        function, options = _unregistered.pop()
+        register_jitable(**options)(function)
+    return numba
+
+
+def _register(function: F, **options: Any) -> F:
+    _unregistered.append((function, options))
+    if _numba:
+        load_numba()
+    return function
+
+
+def jitable(function: F) -> F:
+    """Make a function that allocates nothing callable from compiled code, inlined; Python calls it as it is."""
+    return _register(function, **(_FAST | _INLINED))
 
 
 def no_inline(function: F) -> F:
     """Do the same without inlining, for rarely executed code that would bloat the hot path."""
-    from numba.extending import register_jitable
-
-    registered: F = register_jitable(**_FAST)(function)
-    return registered
+    return _register(function, **_FAST)
 
 
 def inline(function: F) -> F:
     """Inline before compiling: what returns arrays must count references as its caller does, or not at all."""
-    from numba.extending import register_jitable
+    return _register(function, inline="always")
 
-    registered: F = register_jitable(inline="always")(function)
-    return registered
+
+def counted(function: F) -> F:
+    """Make a function that allocates arrays callable from compiled code."""
+    return _register(function, error_model="numpy")
 
 
 def jit(function: F) -> F:
     """Compile a numeric kernel for good; cached on disk beside its module, runs without the GIL."""
-    from numba import njit
-
-    kernel: F = njit(cache=True, **_COUNTED)(function)
+    kernel: F = load_numba().njit(cache=True, **_COUNTED)(function)
     return kernel
+
+
+def jit_late(function: F) -> F:
+    """Do the same for one that Python alone calls; until a long input comes, short ones are left to plain Python."""
+    kernels: list[Function] = []
+
+    @wraps(function)
+    def run(*arguments: Any) -> Any:
+        if not kernels:
+            if len(arguments[0]) <= SMALL_BLOCK:
+                return function(*arguments)
+            kernels.append(jit(function))
+        return kernels[0](*arguments)
+
+    return cast("F", run)
 
 
 def kernel(function: F) -> F:
     """Do the same for one that allocates nothing: compiled loops and plain Python call the same machine code."""
-    from numba import njit
-
-    machine_code: F = njit(cache=True, **_FAST)(function)
+    machine_code: F = load_numba().njit(cache=True, **_FAST)(function)
     return machine_code
 
 
@@ -248,8 +281,7 @@ def _specialise(
 
 
 def _jit(loop: Function, methods: Methods, marker: Path, module: str, options: dict[str, Any]) -> Function:
-    from numba import njit
-
+    njit = load_numba().njit
     marker.touch()
     jitted: dict[Function, Function] = {}  # one may have two names, and is compiled once
     for method in methods.values():

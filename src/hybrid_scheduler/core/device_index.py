@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hybrid_scheduler.core.clocks import NO_ENTRY, Clocks, Estimates, note_time, update_estimate
-from hybrid_scheduler.core.compiler import jit, jitable
+from hybrid_scheduler.core.compiler import jit_late, jitable
 from hybrid_scheduler.core.tasks import Floats, Ints
 
 if TYPE_CHECKING:
@@ -53,13 +53,13 @@ def add_device_index(view: View, clocks: Clocks) -> View:
     least, none = np.full(len(device), np.inf), np.empty(0)
     offset, due = (none, none) if clocks.estimates is None else (least.copy(), least.copy())
     index = DeviceIndex(least, offset, due, device, first, leaves, leaf, clocks, clocks.estimates)
-    _fill_index(index, index.estimates, view.free, view.memory, view.device_class)
+    _fill_index(view.free, index, index.estimates, view.memory, view.device_class)
     return view._replace(device_index=index)
 
 
-@jit
+@jit_late
 def _fill_index(
-    index: DeviceIndex, estimates: Estimates | None, free: Floats, memory: Floats, device_class: Ints
+    free: Floats, index: DeviceIndex, estimates: Estimates | None, memory: Floats, device_class: Ints
 ) -> None:
     for device in range(len(free)):
         place = index.first[device_class[device]] + index.leaf[device]

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba.extending import register_jitable
 
 from hybrid_scheduler.core.clocks import (
     Clocks,
@@ -22,7 +21,7 @@ from hybrid_scheduler.core.clocks import (
     update_estimates,
 )
 from hybrid_scheduler.core.cluster import GPU
-from hybrid_scheduler.core.compiler import inline, jitable
+from hybrid_scheduler.core.compiler import counted, inline, jitable
 from hybrid_scheduler.core.device_index import DeviceIndex, note_free, pass_time
 from hybrid_scheduler.core.placements import RAN, SPILLED
 from hybrid_scheduler.core.tasks import Floats, Ints
@@ -168,7 +167,7 @@ def view_task(row: int, first: int, tasks: TaskColumns, out: PlacementColumns) -
     )
 
 
-@register_jitable
+@counted
 def gather_batch(rows: Ints, tasks: TaskColumns, out: PlacementColumns) -> Batch:
     """Collect the columns of a batch."""
     return Batch(

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from hybrid_scheduler.core.clocks import copy_clocks, remap_ends
 from hybrid_scheduler.core.cluster import GPU
-from hybrid_scheduler.core.compiler import jit
+from hybrid_scheduler.core.compiler import jit_late
 from hybrid_scheduler.core.late_binding import FIRST, LAST, build_pool
 from hybrid_scheduler.core.loop import (
     InvalidDecision,
@@ -415,7 +415,7 @@ def _copy_view(view: View, running_end: Floats | None = None) -> View:
     return view._replace(running_end=end, device_index=index, **own)
 
 
-@jit
+@jit_late
 def _finish_in_order(
     rows: Ints,
     tasks: TaskColumns,

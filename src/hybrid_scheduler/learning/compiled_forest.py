@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from hybrid_scheduler.core.compiler import jit
 from hybrid_scheduler.core.tasks import Floats, Ints
 
 INTERLEAVE = 8
@@ -135,7 +135,7 @@ def _flatten(tree: Any) -> _Tree:
     )
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@jit
 def _evaluate(
     roots: Ints,
     depth: Ints,

@@ -8,8 +8,8 @@ from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from hybrid_scheduler.core.compiler import jit
 from hybrid_scheduler.core.tasks import FEATURE, Floats, Ints, Tasks
 from hybrid_scheduler.errors import InputError, unknown_name
 
@@ -102,7 +102,7 @@ def longest_path(tasks: Tasks, seconds: Floats, backwards: bool = False) -> Floa
     return longest
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@jit
 def _chain_lengths(rows: Ints, start: Ints, others: Ints) -> Ints:
     """Count the tasks of the longest chain that leads to each row; `rows` come after all their `others`."""
     length = np.zeros(len(rows), np.int64)
@@ -112,7 +112,7 @@ def _chain_lengths(rows: Ints, start: Ints, others: Ints) -> Ints:
     return length
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@jit
 def _chain_seconds(rows: Ints, seconds: Floats, start: Ints, others: Ints) -> Floats:
     length = seconds.copy()
     for row in rows:

@@ -48,7 +48,7 @@ MAX_CALLS = 64  # with one worker at once
 MAX_BYTES = 32_768  # with one worker beyond its first call: they fit a socket's buffer, so that no send blocks
 MAX_FUNCTIONS = 256  # that a worker keeps
 MAX_FUNCTION_BYTES = 1 << 28  # that they take together, pickled
-TICK = 0.5  # seconds between two looks for devices that stay down
+TICK = 0.5  # seconds between two looks for devices that stay down, and for calls that nothing else has moved
 OnEnded = Callable[[Sequence[tuple[Call, Answer]]], None]
 
 
@@ -168,6 +168,8 @@ class Backend:
         self._on_ended: OnEnded
         self._on_stranded: Callable[[list[Call]], None]
         self._on_new_worker: Callable[[int], None]
+        self._on_tick: Callable[[], None]
+        self._ticked = 0.0
         self.on_nested: Callable[[bytes], Future[Any]] | None = None  # submits a call that a task has made
 
     def listen(
@@ -175,14 +177,16 @@ class Backend:
         on_ended: OnEnded,
         on_stranded: Callable[[list[Call]], None] | None = None,
         on_new_worker: Callable[[int], None] | None = None,
+        on_tick: Callable[[], None] | None = None,
     ) -> None:
-        """Register who is told of ended calls, of calls whose device is gone, and of a device with a new worker.
+        """Register who is told of ended calls, of calls whose device is gone, of a new worker, and that time goes by.
 
         The first listener starts the workers; another may follow when the calls of the one before have ended.
         """
         self._on_ended = on_ended
         self._on_stranded = on_stranded or (lambda calls: self._report([(call, Answer(LOST)) for call in calls]))
         self._on_new_worker = on_new_worker or (lambda _device: None)
+        self._on_tick = on_tick or (lambda: None)
         if not self._is_open:
             self._is_open = True
             self._open()
@@ -328,9 +332,12 @@ class Backend:
         return not (self._is_closing or queue.is_gone)
 
     def _hand_back_stranded(self) -> None:
-        """Hand back the calls of devices that have been down for too long."""
+        """Hand back the calls of devices that have been down for too long; now and then tell that time goes by."""
         stranded = list[Call]()
         now = time.monotonic()
+        if now - self._ticked >= TICK:
+            self._ticked = now
+            self._on_tick()
         with self._lock:
             for queue in self.queues:
                 is_down = queue.down_since is not None and now - queue.down_since >= self.grace_period

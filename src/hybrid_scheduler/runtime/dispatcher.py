@@ -49,6 +49,7 @@ from hybrid_scheduler.runtime.jobs import (
     create_job_again,
     note_number,
 )
+from hybrid_scheduler.runtime.loops import LoopLoader
 from hybrid_scheduler.runtime.measured_times import MeasuredTimes, TransferTimes
 from hybrid_scheduler.runtime.objects import ObjectLostError, ObjectStore, StoredObject
 from hybrid_scheduler.schedulers.eft import EarliestFinish
@@ -94,6 +95,10 @@ class EstimatedQueues:
             self._seconds[device] -= self._calls[device].pop(number)
         if ended is not None:
             self._since[device] = ended
+
+    def find_idle(self) -> set[int]:
+        """Return the devices with fewer than BUSY_CALLS."""
+        return {device for device, calls in enumerate(self._calls) if len(calls) < BUSY_CALLS}
 
     @property
     def mean_seconds(self) -> float:
@@ -143,6 +148,7 @@ class Decider:
         self._trials: dict[tuple[str, int], set[int]] = {}
         self._untrained = EarliestFinish()
         self.transfers = TransferTimes()
+        self._loop = LoopLoader()
 
     @property
     def _deciding(self) -> Scheduler:
@@ -158,7 +164,8 @@ class Decider:
         begin = time.perf_counter()
         predicted = self.predict(jobs)
         self.queues.write_free_times(self.machine.view.free, now)
-        placed = self.machine.step(self._build_block(jobs, predicted, now), self._deciding, times=predicted)
+        block = self._build_block(jobs, predicted, now)
+        placed = self._loop.step(self.machine, self._deciding, block, predicted)
         # As lists, because reading an item of an array costs more than the rest of a choice.
         columns = (placed.status, placed.gpu, placed.cpu, placed.gpu_fraction, predicted)
         rows = list(zip(*(column.tolist() for column in columns), strict=True))
@@ -309,10 +316,13 @@ class Decider:
         cast("Learner", self.policy).learn(build_placements(jobs, self.cluster, self.predict(jobs)))
 
     def explain(self, job: Job, now: float) -> Explanation:
-        """Explain where a job would run now; nothing is changed."""
+        """Explain where a job would run now; nothing is changed. The seconds of a candidate contain its transfer."""
         predicted = self.predict([job])
         self.queues.write_free_times(self.machine.view.free, now)
-        return explain_next(Lane(self._deciding, self.machine), self._build_block([job], predicted, now), predicted)
+        found = explain_next(Lane(self._deciding, self.machine), self._build_block([job], predicted, now), predicted)
+        moving = [self.transfers.predict(job.data or {}, each) for each in self._signatures]
+        candidates = [replace(each, transfer=moving[self.class_index[each.device]]) for each in found.candidates]
+        return replace(found, candidates=tuple(candidates))
 
 
 class _Draining(threading.local):
@@ -350,6 +360,7 @@ class Dispatcher:
         self._dispatched: dict[int, Job] = {}  # decided on, not ended
         self._ended: deque[Job] = deque()  # whose futures are not resolved yet
         self._submitted = 0
+        self._has_bound = False  # whether a job came that not every device may run
         self.context: dict[str, ContextVar[Any]] = {}  # variables that calls take along
         self._unresolved = 0  # jobs in `_ended` or being resolved by some thread
         self._deferred: set[DeferredCall] = set()  # that wait for arguments
@@ -370,7 +381,7 @@ class Dispatcher:
         """Start the workers."""
         if self.backend.objects is not None:
             self.backend.objects.restore = self._restore_now
-        self.backend.listen(self._receive, self._reassign, self._reset_warm_up)
+        self.backend.listen(self._receive, self._reassign, self._reset_warm_up, self._decide_overdue)
 
     def create_job(
         self,
@@ -429,6 +440,7 @@ class Dispatcher:
             if job.task.name in self._held:
                 self._held[job.task.name].append(job)
                 return
+            self._has_bound = self._has_bound or job.is_bound
             self._insert(job)
             idle = self._queues.idle
             # Where jobs are small, an answer that triggers the next decision is about to come.
@@ -555,6 +567,25 @@ class Dispatcher:
                     jobs.append(job)
             if jobs:
                 self._dispatch(jobs, room)
+        if self._waiting and self._queues.idle and self._has_bound:
+            self._feed_idle()
+
+    def _decide_overdue(self) -> None:
+        """Decide on jobs that wait beside idle devices: the answer that was to trigger it is late."""
+        with self._lock:
+            if self._waiting and self._queues.idle:
+                self._decide_waiting()
+        self._drain()
+
+    def _feed_idle(self) -> None:
+        """Dispatch jobs that are bound to idle devices: all that was dispatched before may be bound to others."""
+        idle = self._queues.find_idle()
+        kinds = {self.backend.devices[each].kind for each in idle}
+        able = (job for job in self._waiting if job.is_bound and job.task.name not in self._held)
+        jobs = [job for job in able if (job.options.device in idle if job.options.device >= 0 else job.kinds & kinds)]
+        for job in jobs[: BUSY_CALLS * len(idle)]:
+            self._waiting.remove(job)
+            self._dispatch([job], 1)
 
     def _dispatch(self, jobs: list[Job], room: int) -> None:
         """Let the policy decide and send the calls; jobs that it keeps for later wait again."""

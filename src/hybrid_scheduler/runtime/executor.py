@@ -9,8 +9,10 @@ import threading
 import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextvars import Context
 from functools import partial
+from importlib import import_module
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, overload
@@ -84,6 +86,8 @@ class HybridScheduler(Executor):
         self._dispatcher.start()
         self._lifetime = Lifetime(self._dispatcher, partial(_note_end, self.policy, times, path))
         weakref.finalize(self, self._lifetime.finish_later).atexit = False
+        if "joblib" in sys.modules:
+            import_module("hybrid_scheduler.runtime.joblib_backend")  # which registers it there
         if progress:
             self._record.listeners.append(ProgressLine(self._dispatcher))
         if dashboard:
@@ -210,6 +214,14 @@ class HybridScheduler(Executor):
             found = submit_dask_graph(dsk, self.submit)
         return collect_dask(keys, found)
 
+    def __call__(self, dsk: Any, keys: Any, **options: Any) -> Any:
+        """Do the same; Dask calls what it is given: `dask.compute(x, scheduler=scheduler)`."""
+        return self.get(dsk, keys, **options)
+
+    def as_thread_pool(self) -> ThreadPoolExecutor:
+        """Return what asyncio takes for a thread pool: `loop.set_default_executor(scheduler.as_thread_pool())`."""
+        return _ThreadPoolInName(self.submit)
+
     def cancel(self, future: Future[Any]) -> bool:
         """Cancel a call, also one that runs: its worker is replaced, and `result()` raises `CancelledError`."""
         return future.cancel() or self._dispatcher.cancel_running(future)
@@ -303,6 +315,20 @@ class HybridScheduler(Executor):
         self.shutdown(cancel_futures=kind is not None and issubclass(kind, KeyboardInterrupt))
 
 
+class _ThreadPoolInName(ThreadPoolExecutor):
+    """Hands calls to a scheduler, has no threads, and leaves the scheduler open when it is shut down."""
+
+    def __init__(self, submit: Callable[..., Future[Any]]) -> None:
+        super().__init__(max_workers=1)
+        self._submit_elsewhere = submit
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Submit a call; one of `asyncio.to_thread` without its context, which cannot leave this process."""
+        if isinstance(fn, partial) and isinstance(getattr(fn.func, "__self__", None), Context):
+            fn, args, kwargs = fn.args[0], (*fn.args[1:], *args), {**fn.keywords, **kwargs}
+        return self._submit_elsewhere(fn, *args, **kwargs)
+
+
 class _OpenGraph(threading.local):
     """The graph whose calls a thread is collecting."""
 
@@ -337,9 +363,11 @@ def create_backend(backend: str | Backend, devices: Sequence[DeviceSpec], addres
 
 def create_policy(policy: str | Scheduler, backend: Backend, seed: int) -> Scheduler:
     """Create a policy for a backend's devices; a learner trains in the background, so that no decision waits."""
-    from hybrid_scheduler.studies.pretraining import load_or_train
+    created: Scheduler = registry.schedulers.create(policy, seed=seed) if isinstance(policy, str) else policy
+    if isinstance(policy, str) and is_learner(created):
+        from hybrid_scheduler.studies.pretraining import load_or_train  # which loads Numba
 
-    created = load_or_train(policy, build_cluster(backend.devices), seed) if isinstance(policy, str) else policy
+        created = load_or_train(policy, build_cluster(backend.devices), seed)
     if is_learner(created) and created.learn_every:
         os.environ.setdefault("HMS_LEARNER_NICE", LEARNER_NICE)
         created.train_in_background(WHEN_READY)

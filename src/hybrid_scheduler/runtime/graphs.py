@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from statistics import median
+from threading import get_ident
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,6 @@ from hybrid_scheduler.runtime.deferred import find_futures
 from hybrid_scheduler.runtime.dispatcher import Decider
 from hybrid_scheduler.runtime.jobs import CallOptions, TaskFunction, TaskFuture, guess_size
 from hybrid_scheduler.runtime.measured_times import MeasuredTimes
-from hybrid_scheduler.schedulers.heft import Heft
 
 Submit = Callable[[TaskFunction, tuple[Any, ...], dict[str, Any], CallOptions, TaskFuture], object]
 
@@ -52,6 +52,8 @@ def plan_graph(calls: Sequence[GraphCall], decider: Decider) -> list[CallOptions
 
     Devices are those of the plan where all times are known; else the policy places a call when it is ready.
     """
+    from hybrid_scheduler.schedulers.heft import Heft  # which loads Numba
+
     sizes = [call.estimate_size(decider.times) for call in calls]
     seconds, known = decider.predict_sizes([call.task for call in calls], sizes)
     rows = {id(call.future): row for row, call in enumerate(calls)}
@@ -88,6 +90,7 @@ class Graph:
     ) -> TaskFuture:
         """Note a call; return the future of its result."""
         self.calls.append(GraphCall(task, args, kwargs, options))
+        self.calls[-1].future.collected_by = get_ident()
         return self.calls[-1].future
 
     def __enter__(self) -> Graph:
@@ -95,6 +98,8 @@ class Graph:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._on_end()
+        for call in self.calls:
+            call.future.collected_by = 0
         if kind is not None:
             for call in self.calls:
                 call.future.cancel()

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from itertools import chain
 from numbers import Real
+from threading import get_ident
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType
 from typing import Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary, ref
@@ -103,17 +104,19 @@ class TaskFunction:
 
     def create_job(self, number: int, args: tuple[Any, ...], kwargs: dict[str, Any], arrival: float) -> Job:
         """Return the job of a call with these arguments."""
-        is_plain = are_plain(args)
+        given = (*args, *kwargs.values()) if kwargs else args
+        is_plain = are_plain(given)
         size, intensity, memory = PLAIN if is_plain and self._is_plain else self._evaluate_features(args, kwargs)
         job = Job(number, self, args, kwargs, size, intensity, memory, arrival, arrival)
         if not is_plain:
-            job.data = find_data(args)
+            job.data = find_data(given)
         return job
 
     def _evaluate_features(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[float]:
         """Return size, intensity and memory of a call."""
         if self._constant is not None:
-            return [guess_size(args), *self._constant[1:]] if self._is_plain else self._constant
+            size = guess_size((*args, *kwargs.values()))
+            return [size, *self._constant[1:]] if self._is_plain else self._constant
         values = []
         if any(map(callable, self._features.values())):
             args, kwargs = load_stored(args), load_stored(kwargs)
@@ -371,6 +374,11 @@ class Job:
         )
 
     @property
+    def is_bound(self) -> bool:
+        """Whether it may run on some devices only."""
+        return self.options.device >= 0 or len(self.kinds) < len(KINDS)
+
+    @property
     def inputs(self) -> Sequence[StoredObject]:
         """The stored values among its arguments."""
         return self.pickled.inputs if self.pickled else ()
@@ -479,9 +487,14 @@ class TaskFuture(Future[Any]):
 
     _loaded: Any = None
     number = -1  # of its job
+    collected_by = 0  # the thread that is collecting the graph of its call, which is not submitted yet
 
     def result(self, timeout: float | None = None) -> Any:
         """Return the result; the same object every time."""
+        if self.collected_by and self.collected_by == get_ident():
+            raise SchedulerError(
+                "this call is submitted at the end of its graph's block: ask for its result after that"
+            )
         value = super().result(timeout)
         if type(value) is not StoredObject:
             return value

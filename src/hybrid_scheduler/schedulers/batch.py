@@ -7,9 +7,8 @@ soon as a device is idle, from the tasks that wait then. No look into the future
 from __future__ import annotations
 
 import numpy as np
-from numba.extending import register_jitable
 
-from hybrid_scheduler.core.compiler import compiled, jitable
+from hybrid_scheduler.core.compiler import compiled, counted, jitable
 from hybrid_scheduler.core.loop import Batch
 from hybrid_scheduler.core.tasks import Floats, Ints
 from hybrid_scheduler.core.view import View
@@ -51,7 +50,7 @@ class Sufferage(BatchScheduler):
         return map_batch(batch, view, SUFFER)
 
 
-@register_jitable(error_model="numpy")
+@counted
 def map_batch(batch: Batch, view: View, rule: int) -> tuple[Ints, Floats, Ints]:
     """Map task after task; after each one only the tasks that preferred its device are rated again."""
     ready, seconds = batch.ready_time, seconds_by_device(batch, view)
@@ -81,7 +80,7 @@ def map_batch(batch: Batch, view: View, rule: int) -> tuple[Ints, Floats, Ints]:
     return order, view.kind[device].astype(np.float64), device
 
 
-@register_jitable(error_model="numpy")
+@counted
 def seconds_by_device(batch: Batch, view: View) -> Floats:
     """Return seconds by task and device; inf where the task does not fit."""
     seconds = np.empty((len(batch.row), len(view.free)))

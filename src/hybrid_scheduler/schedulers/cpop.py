@@ -8,8 +8,8 @@ are taken by priority, and the others go where they end first.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from hybrid_scheduler.core.compiler import jit
 from hybrid_scheduler.core.tasks import Floats, Ints, Tasks
 from hybrid_scheduler.core.view import View
 from hybrid_scheduler.schedulers.heft import StaticPlan, finite_mean, mean_transfers, upward_rank
@@ -41,7 +41,7 @@ def _best_devices(seconds: Floats) -> Ints:
     return device
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@jit
 def _downward_rank(topological: Ints, mean: Floats, transfers: Floats, child_start: Ints, children: Ints) -> Floats:
     rank = np.zeros(len(mean))
     for row in topological:
@@ -51,7 +51,7 @@ def _downward_rank(topological: Ints, mean: Floats, transfers: Floats, child_sta
     return rank
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@jit
 def _critical_path(priority: Floats, parents: Ints, child_start: Ints, children: Ints) -> Ints:
     """Return the rows of a longest path: from the first of the highest priority down, always to the highest child."""
     row, path = -1, np.zeros(len(priority), np.int64)

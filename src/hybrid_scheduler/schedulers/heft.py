@@ -14,10 +14,8 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
-from numba.extending import register_jitable
 
-from hybrid_scheduler.core.compiler import compiled
+from hybrid_scheduler.core.compiler import compiled, counted, jit
 from hybrid_scheduler.core.loop import transfer_time
 from hybrid_scheduler.core.tasks import Floats, Ints, Tasks
 from hybrid_scheduler.core.view import TaskView, View
@@ -103,7 +101,7 @@ def mean_transfers(tasks: Tasks, view: View) -> Floats:
     return transfers
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@jit
 def upward_rank(topological: Ints, mean: Floats, transfers: Floats, child_start: Ints, children: Ints) -> Floats:
     """Return the longest path from every row to the end, in mean times and mean transfers."""
     rank = mean.copy()
@@ -115,7 +113,7 @@ def upward_rank(topological: Ints, mean: Floats, transfers: Floats, child_start:
     return rank
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@jit
 def _optimistic_costs(
     topological: Ints, seconds: Floats, transfers: Floats, child_start: Ints, children: Ints
 ) -> Floats:
@@ -133,7 +131,7 @@ def _optimistic_costs(
     return table
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@jit
 def _list_order(priority: Floats, missing: Ints, child_start: Ints, children: Ints) -> Ints:
     """Rows by priority, highest first, but never before their parents."""
     count = len(priority)
@@ -151,7 +149,7 @@ def _list_order(priority: Floats, missing: Ints, child_start: Ints, children: In
     return order
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@jit
 def _insert(
     rows: Ints,
     seconds: Floats,
@@ -201,7 +199,7 @@ def _insert(
     return placed_on, starts
 
 
-@register_jitable
+@counted
 def find_gap(begins: Floats, ends: Floats, used: int, ready: float, seconds: float) -> float:
     """Return the earliest start at or after `ready` at which the device is idle long enough."""
     start = ready
@@ -212,7 +210,7 @@ def find_gap(begins: Floats, ends: Floats, used: int, ready: float, seconds: flo
     return start
 
 
-@register_jitable
+@counted
 def occupy(begins: Floats, ends: Floats, used: int, start: float, end: float) -> None:
     """Note that a device is busy from `start` to `end`, keeping its spans in order."""
     k = np.searchsorted(begins[:used], start, side="right")
@@ -301,7 +299,7 @@ def _plan_earliest_finish(tasks: Tasks, seconds: Floats, view: View) -> tuple[Pl
     return Plan(device, order), end
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@jit
 def _plan_end(
     device: Ints,
     order: Ints,
@@ -325,7 +323,7 @@ def _plan_end(
     return finish.max()
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@jit
 def _list_schedule(
     seconds: Floats,
     arrival: Floats,
