@@ -75,6 +75,32 @@ def test_a_kept_run_is_repeated_bit_for_bit_from_the_same_files() -> None:
     refused(hms("repeat", "kept"), "log.swf", "SHA-256 differs")
 
 
+def test_a_kept_filling_is_repeated_bit_for_bit_but_for_its_wall_times() -> None:
+    words = [
+        "jobs",
+        "pods.csv",
+        "nodes.csv",
+        "--fill",
+        "1.1",
+        "--fit",
+        "best,random",
+        "--seeds",
+        "3",
+        "--out",
+        "kept",
+    ]
+    assert hms(*words).out.endswith("wrote kept\n")
+    assert Path("kept/measures.csv").read_text(encoding="utf-8").startswith("fit,seed,allocated_gpus,")
+    assert "repeated bit for bit: 3 seeds, 2 fit rules\n" in hms("repeat", "kept").out
+    refused(hms(*words), "kept")
+    refused(hms("report", "kept"), "kept", "filling")
+    manifest = Path("kept/manifest.json")
+    manifest.write_text(manifest.read_text(encoding="utf-8").replace("1.1", "1.2"), encoding="utf-8")
+    refused(hms("repeat", "kept"), "not repeated bit for bit")
+    Path("pods.csv").write_text(PODS.replace("4000", "5000"), encoding="utf-8")
+    refused(hms("repeat", "kept"), "pods.csv", "SHA-256 differs")
+
+
 def test_a_kept_run_is_reported_and_drawn() -> None:
     words = ("jobs", "log.swf", "-s", "fcfs,sjf", "--backfill", "easy", "--windows", "3", "-n", "20", "--out", "kept")
     assert hms(*words).out.endswith("wrote kept\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -72,7 +73,7 @@ def jobs(
         typer.Option("--plot", help="Draw use, queue, slowdown by width and user of the first window."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Keep the run in this folder, for hms report and hms plot.")
+        Path | None, typer.Option("--out", "-o", help="Keep the run in this folder, for hms repeat, report and plot.")
     ] = None,
     list_policies: Annotated[bool, typer.Option("--list", help="List orders and fit rules, and stop.")] = False,
     json: options.Json = False,
@@ -102,18 +103,20 @@ def jobs(
         keep_head=not overtake,
         spot=None if spot is None else Spot(spot, stay, away, notice),
     )
+    if out:
+        require_new(out)
     result: JobResult | PackingResult
     if fill is not None:
-        if plot or out or spot:
-            raise InputError("--plot, --out and --spot are for queues, and with --fill nobody waits: leave them out")
+        if plot or spot:
+            raise InputError("--plot and --spot are for queues, and with --fill nobody waits: leave them out")
         if study.jobs is None or study.machines is None:
             raise InputError(f"--fill needs a list of pods and one of nodes, got {study.name}: give both files")
         fits = _parse(fit, registry.fits, tuple(registry.fits.featured))
         with output.progress("filling", quiet=json) as progress:
             result = studies.fill_machines(study.name, study.jobs, study.machines, fits, fill, study.seeds, progress)
-    else:
         if out:
-            require_new(out)
+            studies.save_filling(result, replace(study, fits=fits), out, output.command_line())
+    else:
         with output.progress("running", quiet=json) as progress:
             result = studies.run_jobs(study, progress)
         if out:

@@ -21,6 +21,9 @@ def repeat(
         if jobs.is_jobs(directory):
             found, same = jobs.repeat_jobs(directory, progress)
             ran = f"{len(found.outcomes)} {found.noun}s, {len(found.study.policies)} policies"
+        elif jobs.is_jobs(directory, jobs.FILLING):
+            filled, same = jobs.repeat_filling(directory, progress)
+            ran = f"{len(filled.seeds)} seeds, {len(filled.measures)} fit rules"
         else:
             result = results.repeat(results.load_manifest(directory), progress)
             same = results.repeats_bit_for_bit(result, directory)

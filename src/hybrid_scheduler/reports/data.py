@@ -24,7 +24,7 @@ from hybrid_scheduler.runtime.lane import DEVICES_FILE, PLACEMENT_COLUMNS, PLACE
 from hybrid_scheduler.studies import results
 from hybrid_scheduler.studies.compare import Comparison, Result, run_lanes
 from hybrid_scheduler.studies.experiments import ExperimentResult
-from hybrid_scheduler.studies.jobs import JobResult, Window, is_jobs, load_jobs
+from hybrid_scheduler.studies.jobs import FILLING, JobResult, Window, is_jobs, load_jobs
 from hybrid_scheduler.studies.pretraining import SEED
 
 MAX_REPLAY_TASKS = 4000
@@ -253,6 +253,8 @@ def load_report_data(directory: str | Path) -> ReportData:
     """Read a folder of `hms compare`, `run`, `experiment`, `capacity` or `jobs`, each with `--out`."""
     if is_jobs(directory):
         return JobsData(*load_jobs(directory))
+    if is_jobs(directory, FILLING):
+        raise InputError(f"{directory} keeps a filling, in which nobody waits: read its table {results.MEASURES}")
     if results.is_experiment(directory):
         return ExperimentData(*results.load_experiment(directory))
     result = results.load_result(directory)

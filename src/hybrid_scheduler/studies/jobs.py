@@ -53,8 +53,8 @@ PACKING_MEASURES: dict[str, Measure] = {
 }
 PAST = 4096
 """Jobs before a window from which learners learn."""
-KIND = "jobs"
-"""The kind of a manifest."""
+KIND, FILLING = "jobs", "filling"
+"""The kinds of a manifest: queues of jobs, machines filled with pods."""
 SHOWN = ("bounded_slowdown", "mean_waiting", "utilisation", "makespan_over_bound")
 
 
@@ -399,13 +399,29 @@ def run_policy(
 
 def save_jobs(result: JobResult, directory: str | Path, command: Sequence[str]) -> None:
     """Keep a study in a new folder: what was run, and every measure."""
-    study = result.study
+    texts = {RESULT: to_json(result.to_document()), MEASURES: result.to_csv()}
+    _keep(directory, command, texts, result.study, {}, KIND)
+
+
+def save_filling(result: PackingResult, study: JobStudy, directory: str | Path, command: Sequence[str]) -> None:
+    """Keep a filling in a new folder: what was run, and every measure; the table leaves out wall times."""
+    texts = {RESULT: to_json(result.to_document()), MEASURES: result.to_csv(wall=False)}
+    _keep(directory, command, texts, study, {"fill": result.fill}, FILLING)
+
+
+def _keep(
+    directory: str | Path,
+    command: Sequence[str],
+    texts: Mapping[str, str],
+    study: JobStudy,
+    more: Mapping[str, float],
+    kind: str,
+) -> None:
     with new_directory(directory) as folder:
-        texts = {RESULT: to_json(result.to_document()), MEASURES: result.to_csv()}
         for name, text in texts.items():
             (folder / name).write_text(text, encoding="utf-8")
         digests = {name: sha256(path) for name, path in _list_files(study, folder).items()}
-        write_manifest(folder, command, {"study": study.to_dict(), "sha256": digests}, KIND)
+        write_manifest(folder, command, {"study": study.to_dict(), "sha256": digests, **more}, kind)
 
 
 def _list_files(study: JobStudy, folder: Path) -> dict[str, Path]:
@@ -416,21 +432,29 @@ def _list_files(study: JobStudy, folder: Path) -> dict[str, Path]:
     return own | {name: Path(name) for name in (*files, *policies) if name in files or name.endswith(".py")}
 
 
-def is_jobs(directory: str | Path) -> bool:
-    """Whether a folder keeps a study of jobs."""
-    return (Path(directory) / MANIFEST).is_file() and read_manifest(directory).get("kind") == KIND
+def is_jobs(directory: str | Path, kind: str = KIND) -> bool:
+    """Whether a folder keeps a study of jobs, or another kind."""
+    return (Path(directory) / MANIFEST).is_file() and read_manifest(directory).get("kind") == kind
 
 
 def load_jobs(directory: str | Path) -> tuple[JobResult, dict[str, Any]]:
     """Read a kept study and its manifest; files whose jobs were run must still be the same."""
+    study, manifest = _load_study(directory)
+    path = Path(directory) / RESULT
+    try:
+        return JobResult.from_document(study, json.loads(path.read_text(encoding="utf-8"))), manifest
+    except (KeyError, TypeError, AttributeError, IndexError):
+        raise corrupt_file(path.with_name(MANIFEST)) from None
+
+
+def _load_study(directory: str | Path) -> tuple[JobStudy, dict[str, Any]]:
     manifest, path = read_manifest(directory), Path(directory) / RESULT
     require_intact(path, manifest)
     for name, digest in manifest["sha256"].items():
         if name not in (RESULT, MEASURES) and (not Path(name).is_file() or sha256(name) != digest):
             raise InputError(f"{name} is not the file that was run (its SHA-256 differs): restore it")
     try:
-        study = JobStudy.from_dict(manifest["study"])
-        return JobResult.from_document(study, json.loads(path.read_text(encoding="utf-8"))), manifest
+        return JobStudy.from_dict(manifest["study"]), manifest
     except (KeyError, TypeError, AttributeError, IndexError):
         raise corrupt_file(path.with_name(MANIFEST)) from None
 
@@ -438,10 +462,23 @@ def load_jobs(directory: str | Path) -> tuple[JobResult, dict[str, Any]]:
 def repeat_jobs(directory: str | Path, progress: Progress | None = None) -> tuple[JobResult, bool]:
     """Run a kept study again; return what came out, and whether every measure is the same, bit for bit."""
     kept, manifest = load_jobs(directory)
+    again = run_jobs(kept.study, progress)
+    return again, again.to_csv() == _read_measures(directory, manifest)
+
+
+def repeat_filling(directory: str | Path, progress: Progress | None = None) -> tuple[PackingResult, bool]:
+    """Fill machines again; return what came out, and whether all but wall times is the same, bit for bit."""
+    study, manifest = _load_study(directory)
+    if study.jobs is None or study.machines is None or not isinstance(manifest.get("fill"), float):
+        raise corrupt_file(Path(directory) / MANIFEST)
+    again = fill_machines(study.name, study.jobs, study.machines, study.fits, manifest["fill"], study.seeds, progress)
+    return again, again.to_csv(wall=False) == _read_measures(directory, manifest)
+
+
+def _read_measures(directory: str | Path, manifest: dict[str, Any]) -> str:
     path = Path(directory) / MEASURES
     require_intact(path, manifest)
-    again = run_jobs(kept.study, progress)
-    return again, again.to_csv() == path.read_text(encoding="utf-8")
+    return path.read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True)
@@ -504,14 +541,15 @@ class PackingResult:
             },
         }
 
-    def to_csv(self) -> str:
-        """Return a table with a line for every rule and seed."""
+    def to_csv(self, *, wall: bool = True) -> str:
+        """Return a table with a line for every rule and seed, with wall times or without."""
+        names = [name for name in PACKING_MEASURES if wall or name != "seconds"]
         rows = [
-            [rule, seed, *(each[name] for name in PACKING_MEASURES)]
+            [rule, seed, *(each[name] for name in names)]
             for rule, found in self.measures.items()
             for seed, each in zip(self.seeds, found, strict=True)
         ]
-        return _write_csv(["fit", "seed", *PACKING_MEASURES], rows)
+        return _write_csv(["fit", "seed", *names], rows)
 
 
 def fill_machines(
