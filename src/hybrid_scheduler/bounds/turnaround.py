@@ -30,7 +30,7 @@ from hybrid_scheduler.core.tasks import Floats, Ints, Tasks
 from hybrid_scheduler.errors import unknown_name
 
 CELLS_PER_TASK, MOST_CELLS = 2, 2_000_000
-ITERATIONS, FEWEST_ITERATIONS = 400, 15
+ITERATIONS, FEWEST_ITERATIONS = 400, 16
 STEP, LAST_STEP = 0.4, 0.28  # of the first iteration on a grid and on the finest, relative to the prices
 MOMENTUM, MEMORY = 0.7, 0.99  # of the means of the gradient and of its square
 PATIENCE = 15  # iterations without a gain before the ascent goes on from the best prices with half the step
