@@ -65,15 +65,13 @@ def test_ties_are_broken_alike_however_they_come_about(name: str, seed: int, nod
 
 @pytest.mark.parametrize("name", ["eft", "greedy", "oracle", "price", "rl_agent:order=fifo:online=false"])
 @pytest.mark.parametrize("backlog", simulator.BACKLOGS)
-@pytest.mark.parametrize(("load", "gpus"), [(0.7, 30), (1.5, 30), (1.0, 3)])
-def test_ends_that_are_estimated_are_the_same_with_and_without_it(
-    name: str, backlog: str, load: float, gpus: int
-) -> None:
+@pytest.mark.parametrize("load", [0.7, 1.5])
+def test_ends_that_are_estimated_are_the_same_with_and_without_it(name: str, backlog: str, load: float) -> None:
     """Estimates that are wrong by half: many devices are overdue at every decision, with long and short queues."""
     classes = TWO_NODES.classes
-    node = Node({each.name: 2 if each.kind == "cpu" else gpus for each in classes})
+    node = Node({each.name: 2 if each.kind == "cpu" else 9 for each in classes})
     cluster = Cluster(classes, (node, node))
-    tasks = workload("mixed", 400, load=load * len(cluster.devices) / len(TWO_NODES.devices))
+    tasks = workload("mixed", 200, load=load * len(cluster.devices) / len(TWO_NODES.devices))
     noisy = Noise({"ratio": np.array([0.7])}, "assumed").apply(tasks, cluster, 5)
     for each in (tasks, noisy):
         assert_same_with_and_without(name, each, cluster, backlog=backlog)
