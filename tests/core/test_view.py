@@ -70,7 +70,7 @@ def test_ends_that_are_estimated_are_the_same_with_and_without_it(name: str, bac
     """Estimates that are wrong by half: many devices are overdue at every decision, with long and short queues."""
     classes = TWO_NODES.classes
     node = Node({each.name: 2 if each.kind == "cpu" else 9 for each in classes})
-    cluster = Cluster(classes, (node, node))
+    cluster = Cluster(classes, (node,))
     tasks = workload("mixed", 200, load=load * len(cluster.devices) / len(TWO_NODES.devices))
     noisy = Noise({"ratio": np.array([0.7])}, "assumed").apply(tasks, cluster, 5)
     for each in (tasks, noisy):

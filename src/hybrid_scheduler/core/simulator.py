@@ -334,6 +334,8 @@ def index_devices(view: View, scheduler: Scheduler, clocks: Clocks | None) -> Vi
     used = getattr(scheduler, "indexes_devices", False) and not hasattr(scheduler, "pick")
     if not used or len(view.free) < INDEXED_DEVICES or clocks is None or len(view.arrives) > 0:
         return view._replace(device_index=None)
+    if clocks.estimates is not None and view.node[-1] > 0:
+        return view._replace(device_index=None)  # `oracle` then looks at all devices, and not all are up to date
     return add_device_index(view, clocks)
 
 
