@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import sqlite3
 from collections.abc import Callable, Coroutine
 from pathlib import Path
@@ -103,6 +104,23 @@ async def test_what_is_damaged_is_named(
         assert check.state == "fail", check
         assert found in f"{check.found}: {check.advice}"
         assert advice in check.advice
+
+
+async def test_what_is_wrong_ends_at_the_last_colon_outside_of_parentheses() -> None:
+    check = doctor._describe_fault("store", "it is damaged (Main freelist: leaf count too big): restore a copy")
+    assert (check.found, check.advice) == ("it is damaged (Main freelist: leaf count too big)", "restore a copy")
+    check = doctor._describe_fault("race", "40 rows wait: the disk is full: make room")
+    assert (check.found, check.advice) == ("40 rows wait: the disk is full", "make room")
+    assert doctor._describe_fault("engine", "nothing moves").advice == ""
+
+
+async def test_parts_that_are_well_say_how_they_are(tmp_path: Path) -> None:
+    async with live(f"sqlite:///{tmp_path}/hms.db", data_dir=tmp_path) as served:
+        await until(lambda: served.manager.disk)
+        checks = await examine(served)
+    assert re.fullmatch(r"the database takes \d+ MB, [\d,]+ MB are left", checks["disk"].found)
+    assert checks["tasks"].found == "all work in the background goes on"
+    assert checks["store"].found == "sqlite"
 
 
 async def test_a_request_that_is_refused_is_told_with_its_reason(tmp_path: Path) -> None:

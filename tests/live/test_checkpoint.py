@@ -116,3 +116,14 @@ def test_the_key_of_a_server_is_made_once_and_for_its_user_alone(tmp_path: Path)
     assert len(key) == 32
     assert (tmp_path / "data" / KEY_FILE).stat().st_mode & 0o077 == 0
     assert [each.name for each in (tmp_path / "data").iterdir()] == [KEY_FILE]
+
+
+def test_a_race_that_cannot_be_stored_goes_on_without_a_checkpoint() -> None:
+    simulation = ContinuousSimulation(LiveSettings(schedulers=("eft",), pace=None))
+    simulation.race.lanes["eft"].scheduler.note = lambda: None  # type: ignore[attr-defined]  # as a plug-in may have
+    simulation.start()
+    with pytest.raises(InputError, match="the race holds what cannot be stored"):
+        simulation.checkpoint(KEY)
+    simulation.change(load=0.5)  # it is still there to take commands
+    assert simulation.state == "running"
+    simulation.stop()

@@ -36,6 +36,7 @@ LEAST_MEMORY_MB, LEAST_DISK_MB = 2000, 2000  # a server and its learners hold 1.
 TASKS, FEW_TASKS = 500_000, 500
 SLOW = 1e6  # tasks a second below which something is wrong with the compiled loop
 CONNECT_TIMEOUT, SERVICE_TIMEOUT = 5.0, 30.0  # seconds
+IN_PARENTHESES = re.compile(r"\([^()]*\)")
 NODE_ADVICE = f"only needed to work on the dashboard: install Node {OLDEST_NODE} or newer"
 EXTRAS = {
     "notebooks": "running the notebooks",
@@ -136,8 +137,9 @@ def check_service(url: str) -> Iterator[Check]:
     yield Check("service", "ok", up)
     states: dict[str, Literal["ok", "note", "fail"]] = {"ok": "ok", "none": "note"}
     for name, part in parts.items():
-        fault = _describe_fault(name, str(part.get("message") or part.get("kind")))
-        yield replace(fault, state=states.get(part["state"], "fail"))
+        state = states.get(part["state"], "fail")
+        message = str(part.get("message") or "")
+        yield replace(_describe_fault(name, message or _describe_part(name, health)), state=state)
     yield run_check("race", partial(_check_race, url))
 
 
@@ -156,8 +158,18 @@ def _check_race(url: str) -> Check:
 
 def _describe_fault(name: str, message: str) -> Check:
     """Return a failed check; a message of the service says what is wrong and then, after a colon, what to do."""
-    found, _, advice = message.partition(": ")
+    bare = IN_PARENTHESES.sub(lambda match: "·" * len(match[0]), message)  # where a library's own colons stand
+    colon = bare.rfind(": ")
+    found, advice = (message[:colon], message[colon + 2 :]) if colon >= 0 else (message, "")
     return Check(name, "fail", found, advice)
+
+
+def _describe_part(name: str, health: dict[str, Any]) -> str:
+    """Say how a part is that complains of nothing."""
+    size, free = health.get("database_bytes"), health.get("disk_free_bytes")
+    if name == "disk" and size is not None and free is not None:
+        return f"the database takes {size / 1e6:,.0f} MB, {free / 1e6:,.0f} MB are left"
+    return "all work in the background goes on" if name == "tasks" else str(health[name].get("kind"))
 
 
 def _describe_error(error: Exception) -> str:

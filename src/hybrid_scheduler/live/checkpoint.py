@@ -37,7 +37,10 @@ _LIBRARY, _EXECUTOR, _TRACE = "library", "executor", "trace"
 def save_race(race: LiveRace, key: bytes, extra: object = None) -> bytes:
     """Return the signed state of a race; waits until its learners have trained on all that they were given."""
     written = io.BytesIO()
-    _Pickler(written, protocol=5).dump((race, extra))
+    try:
+        _Pickler(written, protocol=5).dump((race, extra))
+    except (pickle.PicklingError, AttributeError, TypeError, RecursionError) as error:  # as of a plug-in's own state
+        raise InputError(f"the race holds what cannot be stored ({type(error).__name__}: {error})") from error
     body = _compress(written.getvalue())
     return hmac.digest(key, body, "sha256") + body
 

@@ -104,6 +104,7 @@ class RaceManager:
         self.damage = ""  # of the database
         self.disk: DiskUse | None = None  # as measured by the process that runs the simulation
         self._key = b""  # that signs checkpoints
+        self._unsaved = ""  # why the last one was not stored, told once
         self._recovered: tuple[int, int] | None = None  # run and task at which it went on after a failure
         self.supervisor = Supervisor(lambda message: self.notify(message, "error"))
         self._halted = False  # paused because of the database, not by a person
@@ -327,7 +328,9 @@ class RaceManager:
                 await recording.flush()  # it is of use only with all tasks before it
                 await self.store.add_checkpoint(recording.run_id, saved.at_task, saved.changes, saved.state)
         except (SchedulerError, TimeoutError) as error:
-            logger.warning(f"no checkpoint of run {recording.run_id} was stored: {error or 'no answer in time'}")
+            line = f"no checkpoint of run {recording.run_id} was stored: {error or 'no answer in time'}"
+            logger.log("DEBUG" if line == self._unsaved else "WARNING", line)
+            self._unsaved = line
 
     async def stop(self) -> None:
         """End the run and store its summary."""
