@@ -164,6 +164,17 @@ def test_tasks_that_only_one_class_can_run_go_there() -> None:
     assert (placements.gpu == -1).all()
 
 
+def test_within_a_graph_it_goes_by_the_means_of_what_has_ended() -> None:
+    """Sizes say that both classes are alike; one device finds out that they are not."""
+    slow = {"slow": {"kind": "cpu", "speed": 0.01}}
+    cluster = Cluster.from_dict({"classes": slow, "nodes": [{"cpu": 2, "slow": 8}]})
+    chain = [Task(n, 500.0, 0.2, 10.0, 0.0, (n - 4,) if n >= 4 else ()) for n in range(80)]
+    placements = VirtualMultiGPU(cluster=cluster).run(Tasks.from_iterable(chain), AttentionAgent())
+    check_schedule(placements)
+    begun = placements.cpu_start[placements.cpu >= 2]
+    assert 0 < len(begun) <= 10, "those that ran there while nothing was known, and hardly any later"
+
+
 def test_it_decides_without_torch() -> None:
     code = (
         "import sys; sys.modules['torch'] = None\n"

@@ -6,8 +6,9 @@ rather leave them to faster devices that are busy. By construction a device take
 faster, and never waits while something waits that no device runs faster: devices of one kind are never idle then.
 
 The weights are the same for every cluster: what is particular to one, how long tasks take on its devices, the agent
-learns while it runs, from tasks that have ended (`learning/durations.py`). Until twenty have, it takes size for time.
-Graphs, and devices that are always free, are decided task by task: where each should end first.
+learns while it runs, from tasks that have ended (`learning/durations.py`). Until some have, it takes size for time;
+where nothing can be learnt, as within a graph, it goes by the mean seconds of what has ended on each class. Devices
+that are always free are decided task by task: where each should end first.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ from typing import Annotated, Any
 import numpy as np
 
 from hybrid_scheduler import learning
-from hybrid_scheduler.core import Placements, Tasks
+from hybrid_scheduler.core import Cluster, Placements, Tasks
 from hybrid_scheduler.core.cluster import GPU
 from hybrid_scheduler.core.compiler import compiled, jitable
 from hybrid_scheduler.core.late_binding import Waiting, find_idle
 from hybrid_scheduler.core.tasks import Floats
-from hybrid_scheduler.core.view import TaskView, View, start_on
+from hybrid_scheduler.core.view import TaskView, View, start_on, typical_seconds
 from hybrid_scheduler.errors import InputError, check_number
 from hybrid_scheduler.learning.durations import DurationModel, DurationTrainer, UnfinishedTasks
 from hybrid_scheduler.learning.features import FeatureTable
@@ -43,6 +44,7 @@ from hybrid_scheduler.learning.waiting_set import (
     weight_shapes,
 )
 from hybrid_scheduler.registry import how_to_install, is_installed
+from hybrid_scheduler.schedulers.fallback import EVIDENCE, sum_errors
 from hybrid_scheduler.schedulers.learner import Learner
 from hybrid_scheduler.schedulers.scheduler import Evidence
 
@@ -55,6 +57,9 @@ BLOCK = 10  # tasks between two looks at what has ended
 TREES, DURATION_WINDOW, INTERVAL, TOLERANCE = 20, 1000, 50, 0.05  # of the model of durations
 RECENT = 100  # blocks whose durations are predicted again with every new model
 ROOM = 1024  # rows of the table of expected seconds at first
+BY_MEANS = -2  # instead of a row of that table
+ALIKE = 3.0  # times that the mean seconds of two classes may differ by chance
+PATIENCE = 40.0  # tasks that have ended without a model of durations, from which on the means count
 MOST = 1 << 17  # rows that it keeps at most: what has waited longer counts as unknown
 
 
@@ -87,6 +92,7 @@ class AttentionAgent(Learner):
         self.known = np.zeros(2, np.int64)  # rows of the table that are in use, from one to another
         self.table, self.table_seconds = np.zeros((0, 4)), np.zeros((0, 1))  # ready, size, intensity, memory
         self.moment = np.full(1, -np.inf)  # of the last question
+        self.by_row, self.has_model = np.zeros((2, 1), np.bool_)  # whether the table has rows of one block, a graph
         self._recent = deque[FeatureTable](maxlen=RECENT)
         self.window = window
         self.length = np.zeros(0)
@@ -100,6 +106,7 @@ class AttentionAgent(Learner):
         self.expected = np.zeros((window, classes))
         self.left, self.load_ahead = np.zeros((2, devices))
         self.idle, self.assigned, self.members = np.zeros((3, classes))
+        self.busy = np.zeros(classes, np.bool_)
         self.length = self.length if len(self.length) == classes else np.zeros(classes)
         self.tasks, self.devices = np.zeros((window, TASK_FIGURES)), np.zeros((devices, DEVICE_FIGURES))
         self.pairs, self.allowed = np.zeros((window, devices, PAIR_FIGURES)), np.zeros(window + 1, np.bool_)
@@ -118,7 +125,10 @@ class AttentionAgent(Learner):
         self.members[:] = np.maximum(np.bincount(view.device_class, minlength=classes), 1)
         features = FeatureTable.from_tasks(tasks)
         self.seconds = self._predict(tasks, features, view, classes)
-        if view.queued and self.reorders(tasks):
+        self.by_row[0], self.has_model[0] = tasks.has_edges, self._model is not None
+        if tasks.has_edges:
+            self.table_seconds, self.known[:] = self.seconds, 0
+        elif view.queued:
             self._note(tasks, features)
 
     def predict_seconds(self) -> Floats | None:
@@ -166,14 +176,10 @@ class AttentionAgent(Learner):
             expected = model.predict(FeatureTable(same[0].names, rows)).mean[:, :classes]
             self.table_seconds[last - len(rows) : last] = expected
 
-    def reorders(self, tasks: Tasks) -> bool:
-        """Whether tasks wait in common; those of a graph are placed as they become ready."""
-        return not tasks.has_edges
-
     @compiled
     def pick(self, waiting: Waiting, device: int, view: View) -> int:
         """Take the task with the best score, or none."""
-        count = gather(self, waiting)
+        count = gather(self, waiting, view)
         find_idle(waiting, view, self.idle)
         for each in range(len(self.left)):
             self.left[each] = max(view.running_end[each] - waiting.now, 0.0)
@@ -222,14 +228,18 @@ class AttentionAgent(Learner):
             self._predict_again(update)
 
     def train_on_clusters(
-        self, seed: int, checkpoint: Path | None = None, progress: Callable[[int, int], None] | None = None
+        self,
+        seed: int,
+        checkpoint: Path | None = None,
+        progress: Callable[[int, int], None] | None = None,
+        cluster: Cluster | None = None,
     ) -> None:
-        """Train the network on random clusters, from the checkpoint on if there is one."""
+        """Train the network on random clusters, or on one alone; from the checkpoint on if there is one."""
         if not is_installed("torch"):
             raise InputError(f"training {self.name} needs torch, which is not installed: {how_to_install('rl')}")
         from hybrid_scheduler.learning.attention import AttentionTrainer
 
-        trainer = AttentionTrainer(seed)
+        trainer = AttentionTrainer(seed, cluster=cluster)
         self.set_weights(trainer.train(checkpoint, progress), trainer.decisions)
         self.curve = trainer.curve
 
@@ -276,15 +286,16 @@ class AttentionAgent(Learner):
 
 
 @jitable
-def gather(agent: Any, waiting: Waiting) -> int:
+def gather(agent: Any, waiting: Waiting, view: View) -> int:
     """Collect the shortest of the tasks that wait, with what is known of them; return how many they are."""
-    count, room = 0, agent.window
+    count, room, by_means = 0, agent.window, knows_only_means(agent, view)
+    find_busy(waiting, view, agent.busy)
     for position in range(waiting.length):
         row = waiting.row[position]
-        known = look_up(agent, waiting, row)
+        known = BY_MEANS if by_means else look_up(agent, waiting, row)
         least = np.inf
         for kind in range(len(agent.idle)):
-            least = min(least, expect(agent, waiting, row, known, kind))
+            least = min(least, expect(agent, waiting, row, known, kind, view))
         if count == room and least >= agent.best[count - 1]:
             continue
         place = count if count < room else room - 1
@@ -295,25 +306,55 @@ def gather(agent: Any, waiting: Waiting) -> int:
         count = min(count + 1, room)
     for place in range(count):
         row = waiting.row[agent.position[place]]
-        known = look_up(agent, waiting, row)
+        known = BY_MEANS if by_means else look_up(agent, waiting, row)
         agent.need[place] = waiting.memory_required[row]
         agent.age[place] = waiting.now - waiting.ready_time[row]
         for kind in range(len(agent.idle)):
-            agent.expected[place, kind] = expect(agent, waiting, row, known, kind)
+            agent.expected[place, kind] = expect(agent, waiting, row, known, kind, view)
     return count
 
 
 @jitable
-def expect(agent: Any, waiting: Waiting, row: int, known: int, kind: int) -> float:
-    """Return the expected seconds of a task on a class; inf where it is known to be impossible."""
+def knows_only_means(agent: Any, view: View) -> bool:
+    """Whether the means of what has ended are all there is to go by: nothing is learnt within a graph or a batch."""
+    if len(view.ended) == 0 or agent.has_model[0]:
+        return False
+    return sum_errors(view)[0] >= (EVIDENCE if agent.by_row[0] else PATIENCE)
+
+
+@jitable
+def find_busy(waiting: Waiting, view: View, busy: Any) -> None:
+    """Find the classes of which a device is at work."""
+    busy[:] = False
+    for device in range(len(view.free)):
+        busy[view.device_class[device]] |= waiting.running[device] >= 0
+
+
+@jitable
+def expect(agent: Any, waiting: Waiting, row: int, known: int, kind: int, view: View) -> float:
+    """Return the expected seconds of a task on a class; inf where it is known to be impossible, or being tried."""
     if waiting.times[min(row, len(waiting.times) - 1), kind] == np.inf:
         return np.inf
+    if known == BY_MEANS:
+        tries = view.ended[kind, 0] == 0.0 and agent.busy[kind]  # one device finds out how slow its class is, not all
+        return np.inf if tries else expect_mean(kind, view.ended)
     return agent.table_seconds[known, kind] if known >= 0 else 1.0
+
+
+@jitable
+def expect_mean(kind: int, ended: Floats) -> float:
+    """Return the mean seconds of a class, or of the fastest if the difference may be chance."""
+    own = least = typical_seconds(kind, ended)
+    for other in range(len(ended)):
+        least = min(least, typical_seconds(other, ended))
+    return own if own > ALIKE * least else least
 
 
 @jitable
 def look_up(agent: Any, waiting: Waiting, row: int) -> int:
     """Return where the table has a task, found by its time and told from its contemporaries by its figures; or -1."""
+    if agent.by_row[0]:
+        return row
     ready, low, high = waiting.ready_time[row], agent.known[0], agent.known[1]
     while low < high:
         middle = (low + high) // 2
