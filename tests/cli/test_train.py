@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+from functools import partial
 from pathlib import Path
+
+import pytest
 
 from helpers_cli import hms, refused
 from hybrid_scheduler import registry
 from hybrid_scheduler.core import Cluster
 from hybrid_scheduler.core.physics import class_times
+from hybrid_scheduler.learning import attention
 from hybrid_scheduler.learning.labels import label_isolated
 from hybrid_scheduler.storage.rows import Batch, TaskRows, TrainingRows
 from hybrid_scheduler.storage.store import Store
@@ -70,6 +74,26 @@ def test_a_policy_without_a_learning_curve_says_so(tmp_path: Path) -> None:
     done = hms("train", "hybrid_ml", *arguments)
     assert done.code == 2
     assert "rl_agent and attention_agent have one" in done.err
+
+
+def test_the_attention_agent_is_trained_with_curve_events_and_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    short = partial(attention.AttentionTrainer, imitation=1, workloads=4, held_out=2)
+    model, curve, checkpoint = (tmp_path / name for name in ("a.model", "c.csv", "a.pt"))
+    words = ("train", "attention_agent", "-o", str(model), "--checkpoint", str(checkpoint), "--gpus", "1")
+    monkeypatch.setattr(attention, "AttentionTrainer", partial(short, rounds=1))
+    assert hms(*words).out.endswith(f"wrote {model} and {model}.json: attention_agent after 1 CPU, 1 GPU\n")
+    monkeypatch.setattr(attention, "AttentionTrainer", partial(short, rounds=2))
+    done = hms(*words, "--curve", str(curve), "--tensorboard", str(tmp_path / "tb"))
+    assert done.code == 0
+    assert [line.split(",")[1] for line in curve.read_text().splitlines()[1:]] == ["1", "2"], "it went on"
+    assert "weights/rule" in EventAccumulator(str(tmp_path / "tb")).Reload().Tags()["histograms"]
+    agent = registry.schedulers.create(f"attention_agent:model={model}")
+    assert agent.is_trained, "trained for one cluster, it knows how long tasks take there"
+    refused(hms(*words[:-1], "2"), "belongs to a training with other settings")
 
 
 def test_weights_are_written_as_histograms(tmp_path: Path) -> None:

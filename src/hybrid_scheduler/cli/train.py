@@ -36,7 +36,8 @@ def train(
 ) -> None:
     """Train a policy that learns and write its model, for compare -s NAME:model=FILE.
 
-    attention_agent is trained on random clusters and workloads of its own, for all clusters; only the seed counts.
+    attention_agent is trained on random clusters and workloads of its own, for all clusters, or with --cluster or
+    --gpus for that one; beside those only the seed counts.
     """
     if from_database or database:
         _train_from_database(scheduler, out, database, seed)
@@ -53,9 +54,10 @@ def train(
     anywhere = getattr(registry.schedulers.load(split_spec(scheduler)[0]), "trains_on_clusters", False)
     if checkpoint is not None and not anywhere:
         raise InputError(f"'{scheduler}' has no checkpoints: its training takes seconds, leave --checkpoint out")
+    own = None if cluster is None and gpus is None else machine
     with output.progress("training", quiet=False) as progress:
         if anywhere:
-            policy = pretraining.train_on_clusters(scheduler, seed, checkpoint, progress)
+            policy = pretraining.train_on_clusters(scheduler, seed, checkpoint, progress, own)
         else:
             policy = pretraining.pretrain_on_presets(scheduler, names, tasks, load, seed, machine, progress)
     policy.save(out)
@@ -71,7 +73,8 @@ def train(
         weights = getattr(policy, "weights", {})
         write_tensorboard(points, tensorboard, weights if isinstance(weights, dict) else weights._asdict())
         typer.echo(f"wrote events: tensorboard --logdir {tensorboard}")
-    where = "random clusters" if anywhere else f"{len(names) * tasks:,} tasks on {machine.describe()}"
+    lessons = "" if anywhere else f"{len(names) * tasks:,} tasks on "
+    where = "random clusters" if anywhere and own is None else f"{lessons}{machine.describe()}"
     typer.echo(f"wrote {out} and {out}.json: {scheduler} after {where}")
 
 

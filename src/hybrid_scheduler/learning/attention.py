@@ -3,7 +3,8 @@
 Episodes are late binding (`episodes.py`) on random clusters with random workloads, so what is learnt is how to read
 any cluster, not one of them. Imitation is supervised: at every question the answer of the least-increase rule
 (`waiting_set.py`) is the label. PPO (Schulman et al. 2017) then samples answers among those allowed. After every
-round the network plays held-out episodes, and the best weights are kept: training never makes it worse.
+round the network plays held-out episodes, and the best weights are kept: training never makes it worse. On request
+all episodes are on one cluster.
 """
 
 from __future__ import annotations
@@ -99,15 +100,20 @@ class SetTransformer(nn.Module):
 # --- what is played ------------------------------------------------------------------------------------------------
 
 
-def draw_workload(generator: np.random.Generator, tasks: int = TASKS) -> Workload:
-    """Draw a cluster with classes of random physics, and a random preset at a random load on it."""
-    cpus = [_draw_class(generator, f"cpu{n}", DEFAULT_CPU) for n in range(generator.integers(1, 3))]
-    gpus = [_draw_class(generator, f"gpu{n}", DEFAULT_GPU) for n in range(generator.integers(0, 4))]
-    counts = {each.name: int(generator.integers(1, 4)) for each in (*cpus, *gpus)}
-    cluster = Cluster((*cpus, *gpus), (Node(counts),))
+def draw_workload(generator: np.random.Generator, tasks: int = TASKS, cluster: Cluster | None = None) -> Workload:
+    """Draw a random preset at a random load, on a cluster with classes of random physics unless one is given."""
+    cluster = cluster or draw_cluster(generator)
     preset, load = PRESETS[generator.integers(len(PRESETS))], float(generator.uniform(0.5, 1.2))
     draw = WorkloadGenerator(int(generator.integers(2**31)))
     return draw.generate_preset(preset, tasks, load=load, cluster=cluster), cluster
+
+
+def draw_cluster(generator: np.random.Generator) -> Cluster:
+    """Draw one node of up to two classes of CPUs and three of GPUs."""
+    cpus = [_draw_class(generator, f"cpu{n}", DEFAULT_CPU) for n in range(generator.integers(1, 3))]
+    gpus = [_draw_class(generator, f"gpu{n}", DEFAULT_GPU) for n in range(generator.integers(0, 4))]
+    counts = {each.name: int(generator.integers(1, 4)) for each in (*cpus, *gpus)}
+    return Cluster((*cpus, *gpus), (Node(counts),))
 
 
 def _draw_class(generator: np.random.Generator, name: str, base: Any) -> Any:
@@ -208,6 +214,7 @@ class AttentionTrainer:
     imitation: int = IMITATION
     workloads: int = WORKLOADS
     held_out: int = HELD_OUT
+    cluster: Cluster | None = None  # None: another one in every episode
     curve: list[CurvePoint] = field(default_factory=list)
     round: int = 0
     best: float = -math.inf
@@ -217,8 +224,8 @@ class AttentionTrainer:
         generator = np.random.default_rng(self.seed)
         self.network = SetTransformer()
         self.optimizer = torch.optim.Adam(self.network.parameters(), RATE)
-        self.play = Play((draw_workload(generator) for _ in range(self.workloads)), seed=self.seed)
-        self._held_out = [draw_workload(generator) for _ in range(self.held_out)]
+        drawn = [draw_workload(generator, cluster=self.cluster) for _ in range(self.workloads + self.held_out)]
+        self.play, self._held_out = Play(drawn[: self.workloads], seed=self.seed), drawn[self.workloads :]
         self._judging: Play | None = None
         self.kept = self.network.export()
 
@@ -298,17 +305,21 @@ class AttentionTrainer:
         return judge(play, lambda seen: self.network(seen)[0])
 
     def _save(self, path: Path) -> None:
-        state = {name: getattr(self, name) for name in ("seed", "rounds", "imitation", "round", "best")}
+        state = {"settings": self._settings, "round": self.round, "best": self.best}
         state |= {"curve": [tuple(each) for each in self.curve], "torch": torch.get_rng_state()}
         state |= {"network": self.network.state_dict(), "optimizer": self.optimizer.state_dict()}
         state |= {"kept": {name: torch.from_numpy(each) for name, each in self.kept._asdict().items()}}
         with atomic_write(path) as scratch:
             torch.save(state, scratch)
 
+    @property
+    def _settings(self) -> list[Any]:
+        return [self.seed, self.imitation, self.cluster and self.cluster.to_dict()]
+
     def _resume(self, path: Path) -> None:
         try:
             state = torch.load(path, weights_only=True)
-            settings = [state[name] for name in ("seed", "imitation")]
+            settings = state["settings"]
             self.network.load_state_dict(state["network"])
             self.optimizer.load_state_dict(state["optimizer"])
             torch.set_rng_state(state["torch"])
@@ -318,7 +329,7 @@ class AttentionTrainer:
         except Exception as error:  # whatever torch raises about what is no file of its own
             message = f"{path} is no checkpoint ({type(error).__name__}): name another file, or delete it"
             raise InputError(message) from error
-        if settings != [self.seed, self.imitation]:
+        if settings != self._settings:
             raise InputError(f"{path} belongs to a training with other settings: name another file, or delete it")
         self.play.episodes.seed(self.seed + self.round)
         self.play.look()

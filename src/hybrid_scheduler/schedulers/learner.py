@@ -60,9 +60,13 @@ class Learner(Scheduler):
             Lane(self, VirtualMultiGPU(cluster=cluster, mode=mode)).run(tasks)
 
     def train_on_clusters(
-        self, seed: int, checkpoint: Path | None = None, progress: Callable[[int, int], None] | None = None
+        self,
+        seed: int,
+        checkpoint: Path | None = None,
+        progress: Callable[[int, int], None] | None = None,
+        cluster: Cluster | None = None,
     ) -> None:
-        """Train on random clusters, from the checkpoint on if there is one."""
+        """Train on random clusters, or on one alone; from the checkpoint on if there is one."""
         raise SchedulerError(f"scheduler '{self.name}' is trained for one cluster: pretrain it there")
 
     def forget_durations(self) -> None:

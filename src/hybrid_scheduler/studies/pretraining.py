@@ -57,11 +57,22 @@ def pretrain_on_presets(
 
 
 def train_on_clusters(
-    spec: str, seed: int = SEED, checkpoint: Path | None = None, progress: Progress | None = None
+    spec: str,
+    seed: int = SEED,
+    checkpoint: Path | None = None,
+    progress: Progress | None = None,
+    cluster: Cluster | None = None,
 ) -> Learner:
-    """Return a learner after training on random clusters, for all that there are; a checkpoint lets it go on."""
+    """Return a learner after training on random clusters, for all that there are; a checkpoint lets it go on.
+
+    With a cluster it is trained on that one alone, and learns how long tasks take there.
+    """
     policy: Learner = registry.schedulers.create(spec, seed=seed)
-    policy.train_on_clusters(seed, checkpoint, progress)
+    policy.train_on_clusters(seed, checkpoint, progress, cluster)
+    if cluster is not None:
+        for number, preset in enumerate(PRESETS):
+            draw, count = WorkloadGenerator(seed + number), policy.pretraining_tasks
+            policy.pretrain(draw.generate_preset(preset, count, load=LOAD, cluster=cluster), cluster)
     return policy
 
 
@@ -125,7 +136,10 @@ def find_or_train_model(spec: str, cluster: Cluster, mode: str = "queued", progr
 
 def train_model(spec: str, cluster: Cluster, mode: str = "queued", progress: Progress | None = None) -> Learner:
     """Return a learner after the pretraining that comparisons and live races start from."""
-    count = registry.schedulers.load(spec.partition(":")[0]).pretraining_tasks
+    kind = registry.schedulers.load(spec.partition(":")[0])
+    if kind.trains_on_clusters:
+        return train_on_clusters(spec, progress=progress, cluster=cluster)
+    count = kind.pretraining_tasks
     return pretrain_on_presets(spec, PRESETS, count, LOAD, SEED, cluster, progress, mode)
 
 
