@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import inspect
+import re
 import sys
 import zlib
 from collections.abc import Iterable, Iterator
@@ -214,7 +215,7 @@ class Registry:
         return built
 
     def _resolve(self, spec: str) -> tuple[Any, dict[str, Any]]:
-        name, *rest = spec.split(":")
+        name, *rest = _split_parts(spec)
         if name.endswith(".py"):
             attribute = rest.pop(0) if rest and "=" not in rest[0] else ""
             return _from_file(Path(name), attribute), _options(spec, rest)
@@ -465,10 +466,25 @@ def style_for(spec: str) -> Style:
 
 def split_spec(spec: str) -> tuple[str, list[str]]:
     """Split a spec into what it names, `hybrid_ml` or `file.py:Name`, and its options."""
-    name, *rest = spec.split(":")
+    name, *rest = _split_parts(spec)
     if name.endswith(".py") and rest and "=" not in rest[0]:
         name = f"{name}:{rest.pop(0)}"
     return name, rest
+
+
+def split_specs(text: str) -> list[str]:
+    """Split comma-separated specs; `option=value` behind a comma belongs to the spec before it."""
+    specs: list[str] = []
+    for part in filter(None, map(str.strip, text.split(","))):
+        if specs and "=" in part.partition(":")[0]:
+            specs[-1] += f":{part}"
+        else:
+            specs.append(part)
+    return specs
+
+
+def _split_parts(spec: str) -> list[str]:
+    return re.split(r":|,(?=\w+=)", spec)
 
 
 def _describe_base(name: str, plugins: list[str]) -> Description:

@@ -178,6 +178,13 @@ def test_the_gpus_of_the_folders_config_are_the_default_everywhere(
         options.build_cluster(None, None)
 
 
+def test_options_behind_a_comma_belong_to_the_policy_before_them() -> None:
+    specs = options.parse_schedulers("hierarchical:global=eft,local=spt, eft")
+    assert specs == ("hierarchical:global=eft:local=spt", "eft")
+    policy = registry.schedulers.create("hierarchical:global=eft,local=spt")
+    assert [each.name for each in policy._levels] == ["eft", "spt"]
+
+
 def test_the_schedulers_of_the_folders_config_are_the_default_everywhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

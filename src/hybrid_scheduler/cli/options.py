@@ -110,7 +110,7 @@ def parse_schedulers(text: str) -> tuple[str, ...]:
 
     Those whose extra is not installed are left out, and a line on stderr says so; naming only such is an error.
     """
-    given = tuple(part.strip() for part in text.split(",") if part.strip()) or configured_schedulers()
+    given = tuple(registry.split_specs(text)) or configured_schedulers()
     return leave_out_missing(tuple(registry.schedulers.table) if text == "all" else given)
 
 
@@ -170,7 +170,7 @@ def configured_gpus() -> int:
 def configured_schedulers() -> tuple[str, ...]:
     """Return the schedulers of `config.yaml` in this folder, the featured ones if it names none; a line says so."""
     found = _read_config().get("schedulers") or ()
-    named = found.split(",") if isinstance(found, str) else found
+    named = registry.split_specs(found) if isinstance(found, str) else found
     if not isinstance(named, list | tuple) or not all(isinstance(each, str) for each in named):
         raise InputError(f"config.yaml: schedulers is {found!r}, expected names such as [eft, greedy]")
     specs = tuple(each.strip() for each in named if each.strip())
