@@ -15,7 +15,13 @@ from docs.results.figures import FIGURES as DRAWN
 from docs.results.markdown import format_seeds
 from docs.results.page import FIGURES, build_page
 from docs.results.plan import PLAN, Run
-from docs.results.sections import SECTIONS, format_turnaround
+from docs.results.sections import (
+    SECTIONS,
+    format_adversary,
+    format_robustness,
+    format_turnaround,
+    format_zero_shot,
+)
 from docs.results.verdicts import (
     FAILS,
     HOLDS,
@@ -132,6 +138,33 @@ def test_ordered_queues_are_set_against_first_come_first_served_place_by_place()
     text = format_turnaround(RunResults("turnaround", "hms experiment turnaround", "0.0.0", (0, 1, 2), study))
     assert "| `hybrid_ml` | 2.000 | 1.00 s |\n| `hybrid_ml:order=fifo` | 3.000 | 2.00 s |" in text
     assert text.endswith("| a, 0.9 | 0.500 |\n| b, 2 | 0.500 |")
+
+
+def build_study(name: str, measures: tuple[str, ...], **values: list[float]) -> RunResults:
+    """Return synthetic numbers of an experiment, two places and one seed; every measure is the value."""
+    study = ExperimentResult(name, "x", measures)
+    for series, places in values.items():
+        for x, value in enumerate(places):
+            study.add(series.replace("_there", " trained there"), x, 0, **dict.fromkeys(measures, value))
+    return RunResults(name, f"hms experiment {name}", "0.0.0", (0,), study)
+
+
+def test_zero_shot_names_every_loss_and_how_near_it_is_to_training() -> None:
+    measures = ("turnaround_over_bound", "mean_turnaround")
+    values = {"attention_agent": [1.1, 1.2], "eft": [1.0, 1.5], "attention_agent_there": [1.1, 1.0]}
+    text = format_zero_shot(build_study("zero_shot", measures, **values))
+    assert "loses in the mean: 0 to `eft` (10.0 %); 1 to `attention_agent trained there` (20.0 %)." in text
+    assert text.endswith("in 1 of 2 places; 1.200 times its turnaround at worst (1).")
+
+
+def test_the_worst_of_every_learner_is_named() -> None:
+    text = format_adversary(build_study("adversary", ("ratio",), hybrid_ml=[2.0, 9.0], rl_agent=[3.0, 1.0]))
+    assert text.endswith("`hybrid_ml` 9 × `1` (seed 0), `rl_agent` 3 × `0` (seed 0).")
+    learners = {"hybrid_ml": [0.5, 0.9], "rl_agent": [1.2, 1.0], "attention_agent": [0.4, 0.3]}
+    text = format_robustness(build_study("robustness", ("over_blind", "over_told"), **learners))
+    assert text.endswith(
+        "`hybrid_ml` 0.900 (noise 1), `rl_agent` 1.200 (noise 0), `attention_agent` 0.400 (noise 0)."
+    )
 
 
 def test_what_was_not_run_is_named_as_missing() -> None:

@@ -36,6 +36,7 @@ FIGURES: dict[str, Callable[[RunResults], Axes]] = {
     "pareto": lambda run: plot_pareto(run.experiment),
     "learning": lambda run: plot_learning(run.experiment),
     "kernels": lambda run: plot_study(run.experiment),
+    "robustness": lambda run: plot_study(run.experiment),
     "capacity": lambda run: plot_capacity(run.experiment),
 }
 

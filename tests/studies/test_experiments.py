@@ -13,6 +13,7 @@ from hybrid_scheduler.core import Cluster, Tasks
 from hybrid_scheduler.errors import InputError, UnknownNameError
 from hybrid_scheduler.reports.figures.experiments import plot_study
 from hybrid_scheduler.reports.style import save_figure
+from hybrid_scheduler.schedulers.attention_agent import SHIPPED
 from hybrid_scheduler.studies import experiments
 from hybrid_scheduler.studies.experiments import PREDICTED, TRUE, ExperimentResult, with_predicted_times
 from hybrid_scheduler.studies.pretraining import pretrain_on_workloads
@@ -71,17 +72,47 @@ def test_after_a_shift_the_online_forest_is_several_times_better_than_the_static
 
 
 def test_nobody_is_trained_before_clusters_that_no_model_has_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    unseen = {"two GPUs": experiments.UNSEEN_CLUSTERS["two GPUs"]}
-    monkeypatch.setattr(experiments, "UNSEEN_CLUSTERS", unseen)
-    monkeypatch.setattr(experiments, "UNSEEN_WORK", (("mixed", 0.9),))
+    monkeypatch.setattr(experiments, "UNSEEN_WORK", (("two GPUs", "mixed", 0.9),))
     monkeypatch.setattr(experiments, "ZERO_SHOT", ("eft", "greedy"))
     monkeypatch.setattr(experiments, "UNSEEN_TASKS", 50)
+    asked = []
+
+    def find_shipped(spec: str, cluster: Cluster) -> Path:
+        asked.append((spec, cluster.shape))
+        return SHIPPED
+
+    monkeypatch.setattr(experiments, "find_or_train_model", find_shipped)
     found = experiments.run_experiment("zero_shot", (0,), Cluster.default())
-    assert [(row["series"], row["x"]) for row in found.rows] == [
-        ("eft", "two GPUs: mixed, 0.9"),
-        ("greedy", "two GPUs: mixed, 0.9"),
-    ]
+    place = "two GPUs: mixed, 0.9"
+    names = ("eft", "greedy", experiments.TRAINED_THERE)
+    assert [(row["series"], row["x"]) for row in found.rows] == [(name, place) for name in names]
     assert all(row["turnaround_over_bound"] >= 1.0 for row in found.rows)
+    assert asked == [("attention_agent", {"cpu": 1, "gpu": 2})], "only the last one is trained there"
+
+
+def test_robustness_is_told_from_consistency_at_every_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(experiments, "LEARNT", ("eft",))
+    monkeypatch.setattr(experiments, "NOISES", (0.0, 2.0))
+    monkeypatch.setattr(experiments, "NOISY_TASKS", 60)
+    found = experiments.run_experiment("robustness", (0,), Cluster.default())
+    assert found.series == ["eft", experiments.TOLD, *experiments.BLIND]
+    for noise in (0.0, 2.0):
+        blind = [found.points(name, "over_blind")[noise].mean for name in experiments.BLIND]
+        assert min(blind) == 1.0, "the best of them is what the others are measured by"
+        assert found.points(experiments.TOLD, "over_told")[noise].mean == 1.0
+    told = found.points(experiments.TOLD, "mean_turnaround")
+    assert told[0.0].mean != told[2.0].mean
+
+
+@needs_data
+def test_real_work_comes_from_every_kind_of_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(experiments, "UNTAUGHT", ("eft", "greedy"))
+    monkeypatch.setattr(experiments, "UNSEEN_KERNELS", 60)
+    found = experiments.run_experiment("zero_shot_real", (0,), Cluster.default(), data=DATA)
+    places = {row["x"] for row in found.rows}
+    assert {"OpenCL kernels, load 0.9 (turnaround)", "cholesky of 8 tiles on mirage (makespan)"} <= places
+    assert "srasearch-chameleon-10a-001 (makespan)" in places
+    assert all(row["over_bound"] >= 1.0 for row in found.rows)
 
 
 def test_the_adversary_attacks_every_learner_with_every_rival(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,8 +14,8 @@ def experiment(
     name: Annotated[
         str,
         typer.Argument(
-            help="accuracy, models, isolated, shift, heavy, load, turnaround, pareto, learning, zero_shot or "
-            "adversary; with --data unfamiliar, kernels or cholesky."
+            help="accuracy, models, isolated, shift, heavy, load, turnaround, pareto, learning, zero_shot, adversary "
+            "or robustness; with --data kernels, cholesky, zero_shot_real or unfamiliar."
         ),
     ],
     out: Annotated[
@@ -25,8 +25,7 @@ def experiment(
     cluster: options.ClusterFile = None,
     gpus: options.Gpus = None,
     data: Annotated[
-        Path | None,
-        typer.Option(envvar="HMS_DATA", help="Folder with third-party data, which the last three read."),
+        Path | None, typer.Option(envvar="HMS_DATA", help="Folder with third-party data, for those that need it.")
     ] = None,
 ) -> None:
     """Run an experiment over several seeds; writes NAME.csv, NAME.png and a manifest, prints the means."""

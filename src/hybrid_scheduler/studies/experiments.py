@@ -40,13 +40,14 @@ from hybrid_scheduler.studies.compare import (
     measure_certified,
     track,
 )
-from hybrid_scheduler.studies.pretraining import SEED, load_or_train, pretrain_on_workloads
+from hybrid_scheduler.studies.pretraining import SEED, find_or_train_model, load_or_train, pretrain_on_workloads
 from hybrid_scheduler.studies.unfamiliar import LEARNERS, SETTINGS, Standing, judge_learners
 from hybrid_scheduler.workloads.composition import select_rows
 from hybrid_scheduler.workloads.factorisations import build_factorisation
 from hybrid_scheduler.workloads.formats import reader
 from hybrid_scheduler.workloads.formats.kernels import groups
 from hybrid_scheduler.workloads.generator import WorkloadGenerator, scale_arrivals
+from hybrid_scheduler.workloads.noise import parse_noise
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ def run_experiment(
         return EXPERIMENTS[name](seeds, cluster, progress)
     if name not in DATA_EXPERIMENTS:
         raise unknown_name(
-            "experiment", name, EXPERIMENTS, f"{' and '.join(DATA_EXPERIMENTS)} run on third-party data, with --data"
+            "experiment", name, EXPERIMENTS, f"{', '.join(DATA_EXPERIMENTS)} run on third-party data, with --data"
         )
     if data is None or not data.is_dir():
         where = "none was given" if data is None else f"{data} is no folder"
@@ -312,25 +313,65 @@ UNSEEN_CLUSTERS: dict[str, dict[str, Any]] = {
     },
     "four small nodes": {"classes": {"gpu": {"memory": 500}}, "nodes": [{"cpu": 1, "gpu": 1, "count": 4}]},
 }
-UNSEEN_WORK = (("mixed", 0.9), ("pareto", 0.7), ("cpu_friendly", 0.9))
+UNSEEN_WORK = (
+    ("two GPUs", "mixed", 0.9),
+    ("two GPUs", "bursty", 0.8),
+    ("sixteen GPUs", "mixed", 0.9),
+    ("sixteen GPUs", "long_tail", 1.0),
+    ("two classes of CPUs", "mixed", 0.9),
+    ("three classes of GPUs", "mixed", 0.9),
+    ("three classes of GPUs", "pareto", 0.7),
+    ("four small nodes", "cpu_friendly", 0.9),
+)
 ZERO_SHOT = ("attention_agent", "hybrid_ml", "rl_agent", "least_increase", "eft", "greedy")
 """Clusters and work that no model was trained on, and who meets them: `least_increase` and `eft` know the times."""
-UNSEEN_TASKS = 600
+TRAINED_THERE = "attention_agent trained there"
+UNSEEN_TASKS = 500
 
 
 def run_zero_shot(seeds: Iterable[int], cluster: Cluster, progress: Progress | None) -> ExperimentResult:
     """Meet clusters that no model was trained on, without training: turnaround against its certified bound."""
     del cluster  # it brings its own
     result = ExperimentResult("zero_shot", "cluster and work", ("turnaround_over_bound", "mean_turnaround"))
-    for seed, (name, data), (preset, load) in track(product(seeds, UNSEEN_CLUSTERS.items(), UNSEEN_WORK), progress):
-        machine = Cluster.from_dict(data)
+    for seed, (name, preset, load) in track(product(seeds, UNSEEN_WORK), progress):
+        machine = Cluster.from_dict(UNSEEN_CLUSTERS[name])
         policies = {spec: load_or_train(spec, machine, seed) for spec in _installed(ZERO_SHOT)}
+        policies[TRAINED_THERE] = _train_there(machine, seed)
         tasks = _generate(preset, UNSEEN_TASKS, seed, load, machine)
         _add_runs(result, policies, f"{name}: {preset}, {load:g}", seed, tasks, machine)
     return result
 
 
+def _train_there(cluster: Cluster, seed: int) -> Scheduler:
+    """Return the agent after training on a cluster, once for all seeds."""
+    agent: Scheduler = registry.schedulers.create("attention_agent", seed=seed)
+    if is_learner(agent):
+        agent.load(find_or_train_model("attention_agent", cluster))
+    return agent
+
+
 LEARNT, RIVALS, ATTACK_STEPS = ("hybrid_ml", "rl_agent", "attention_agent"), ("eft", "least_increase", "greedy"), 150
+NOISES = (0.0, 0.25, 0.5, 1.0, 2.0)
+TOLD, BLIND = "least_increase", ("work_stealing", "jsq", "greedy")
+"""A rule that is told the estimates and believes them, and rules that see no more than learners do."""
+NOISY_TASKS = 600
+
+
+def run_robustness(seeds: Iterable[int], cluster: Cluster, progress: Progress | None) -> ExperimentResult:
+    """Let times differ ever more from what can be foretold: turnaround of learners over that of simple rules."""
+    result = ExperimentResult("robustness", "noise", ("over_blind", "over_told", "mean_turnaround"))
+    for seed, noise in track(product(seeds, NOISES), progress):
+        tasks = parse_noise(f"{noise:g}").apply(_generate("mixed", NOISY_TASKS, seed, 0.9, cluster), cluster, seed)
+        specs = (*_installed(LEARNT), TOLD, *BLIND)
+        means = {
+            spec: float(_simulate(load_or_train(spec, cluster, seed), tasks, cluster).turnaround.mean())
+            for spec in specs
+        }
+        blind = min(means[spec] for spec in BLIND)
+        for spec, mean in means.items():
+            ratios = {"over_blind": mean / blind, "over_told": mean / means[TOLD]}
+            result.add(spec, noise, seed, **ratios, mean_turnaround=mean)
+    return result
 
 
 def run_adversary(seeds: Iterable[int], cluster: Cluster, progress: Progress | None) -> ExperimentResult:
@@ -355,6 +396,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     "learning": run_learning,
     "zero_shot": run_zero_shot,
     "adversary": run_adversary,
+    "robustness": run_robustness,
 }
 
 
@@ -476,14 +518,50 @@ def run_unfamiliar(seeds: Iterable[int], data: Path, progress: Progress | None) 
     return result
 
 
+WORKFLOWS = "wf_pegasus_makeflow"
+UNTAUGHT = ("attention_agent", "hybrid_ml", "rl_agent", "least_increase", "eft", "greedy", "work_stealing")
+UNSEEN_TILES, UNSEEN_KERNELS = 8, 500
+
+
+def run_zero_shot_real(seeds: Iterable[int], data: Path, progress: Progress | None) -> ExperimentResult:
+    """Meet measured kernels and recorded workflows without a lesson: turnaround or makespan over its bound."""
+    result = ExperimentResult("zero_shot_real", "work", ("over_bound",))
+    for seed in track(seeds, progress):
+        for name, tasks, cluster in _draw_real_work(data, seed):
+            runs = {
+                spec: _simulate(load_or_train(spec, cluster, seed), tasks, cluster) for spec in _installed(UNTAUGHT)
+            }
+            bound = lower_bound(tasks, cluster).makespan
+            certificates = {} if tasks.has_edges else certify_turnaround(tasks, cluster, False)
+            measure = "makespan_over_bound" if tasks.has_edges else "turnaround_over_bound"
+            for spec, placements in runs.items():
+                result.add(spec, name, seed, over_bound=measure_certified(placements, bound, certificates)[measure])
+    return result
+
+
+def _draw_real_work(data: Path, seed: int) -> Iterable[tuple[str, Tasks, Cluster]]:
+    """Yield a stream of measured kernels, factorisations on measured machines, and a workflow of every family."""
+    kernels = split_kernels(data / KERNELS, seed, UNSEEN_KERNELS, LOAD)
+    yield f"OpenCL kernels, load {LOAD:g} (turnaround)", kernels.test, kernels.cluster
+    for machine in MACHINES:
+        graph = build_factorisation("cholesky", data / STARPU, machine, UNSEEN_TILES)
+        yield f"cholesky of {UNSEEN_TILES} tiles on {machine} (makespan)", graph.tasks, graph.cluster
+    for folder in sorted(each for each in (data / WORKFLOWS).iterdir() if each.is_dir()):
+        smallest = min(sorted(folder.glob("*.json")), key=lambda path: path.stat().st_size)
+        found = reader.read_all([smallest])
+        yield f"{smallest.stem} (makespan)", found.tasks, found.cluster or Cluster.default()
+
+
 DATA_EXPERIMENTS: dict[str, Callable[[Iterable[int], Path, Progress | None], ExperimentResult]] = {
     "kernels": run_kernels,
     "cholesky": run_cholesky,
+    "zero_shot_real": run_zero_shot_real,
     "unfamiliar": run_unfamiliar,
 }
 DATA_CLUSTERS = {
     "kernels": "the CPU and the two GPUs of the file",
     "cholesky": f"StarPU's machines {', '.join(MACHINES)}",
+    "zero_shot_real": "the machines on which each was measured",
     "unfamiliar": "the machines of each workload",
 }
 """What experiments on third-party data run on, in words."""
