@@ -17,7 +17,7 @@ from hybrid_scheduler.core.simulator import VirtualMultiGPU
 from hybrid_scheduler.core.view import TaskView, View
 from hybrid_scheduler.errors import InputError, PolicyError, UnknownNameError
 from hybrid_scheduler.schedulers.scheduler import Scheduler
-from hybrid_scheduler.studies.compare import ANY, WHOLE, Comparison, compare
+from hybrid_scheduler.studies.compare import ANY, WHOLE, Comparison, compare, shorten_names
 from hybrid_scheduler.workloads.source import Source
 from instances import workload
 
@@ -236,3 +236,17 @@ def test_a_result_prints_what_was_compared_a_table_and_the_verdict() -> None:
     assert [line.split()[0] for line in lines[5:8]] == ["eft", "greedy", "round_robin"]
     assert " ".join(lines[9:]) == str(make_result(CLEAR).verdict)
     assert max(map(len, lines)) <= 80
+
+
+def test_long_names_of_one_table_can_be_told_apart() -> None:
+    kinds = ["hybrid_ml", *(f"hybrid_ml:model_type={each}" for each in ("xgboost", "svm", "neural_network"))]
+    names = shorten_names([*kinds, "oracle:step=0.00001"])
+    assert names["hybrid_ml"] == "hybrid_ml"
+    assert names["oracle:step=0.00001"] == "oracle:step=0.…"  # nobody begins like it
+    assert names["hybrid_ml:model_type=svm"] == "hybrid…type=svm"
+    assert len(set(names.values())) == len(names)
+    nearly = [f"mine:a={number}{'0' * 20}:b=1234567890" for number in range(1, 4)]
+    for width in (80, 120):
+        short = shorten_names(nearly, width)
+        assert len(set(short.values())) == 3
+        assert all(len(each) <= (15 if width == 80 else 30) for each in short.values())

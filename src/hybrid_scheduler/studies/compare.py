@@ -363,8 +363,9 @@ class Result:
 
     def _format_rows(self, shown: Sequence[str], spread: set[str], width: int) -> list[str]:
         beside = {name: "/ bound" for name in shown if name == "turnaround_over_bound" and name not in spread}
+        names = shorten_names(self.comparison.schedulers, width)
         rows = [
-            (shorten(spec, width), *(self._format_cell(spec, name, name in spread) for name in shown))
+            (names[spec], *(self._format_cell(spec, name, name in spread) for name in shown))
             for spec in self.ranking(self.score)
         ]
         return format_table(("scheduler", *((TITLES | beside).get(name, name) for name in shown)), rows)
@@ -375,7 +376,7 @@ class Result:
 
     def remarks(self, width: int = 80) -> list[str]:
         """Return the verdict, which policies split tasks, what did not fit, and what was assumed."""
-        name = partial(shorten, width=width)
+        name = shorten_names(self.comparison.schedulers, width).__getitem__
         verdict = self.verdict.describe(name) if len(self.comparison.schedulers) > 1 else ""
         lines = (verdict, self.describe_splitting(name), *self.describe_lost_tasks(name), *self.assumptions)
         return [part for line in lines for part in textwrap.wrap(line, width)]
@@ -407,8 +408,25 @@ class Result:
 
 def shorten(spec: str, width: int = 80) -> str:
     """Return a scheduler's name as it fits into a table on a terminal of some width; a file without its folder."""
-    name, most = Path(spec).name if ".py" in spec else spec, 15 if width <= 80 else 30
+    name, most = Path(spec).name if ".py" in spec else spec, _widest(width)
     return name if len(name) <= most else name[: most - 1] + "…"
+
+
+def shorten_names(specs: Sequence[str], width: int = 80) -> dict[str, str]:
+    """Return the names of a table by scheduler; where beginnings are the same, ends tell them apart, else numbers."""
+    most = _widest(width)
+    found = {spec: shorten(spec, width) for spec in specs}
+    alike = [spec for spec in found if list(found.values()).count(found[spec]) > 1]
+    found |= {spec: f"{spec[: most // 2 - 1]}…{spec[most // 2 - most :]}" for spec in alike}
+    for number, spec in enumerate(specs):
+        if list(found.values()).count(found[spec]) > 1:
+            found[spec] = f"{found[spec][: most - 4]}~{number}"
+    return found
+
+
+def _widest(width: int) -> int:
+    """Return the most letters of a scheduler's name on a terminal of some width."""
+    return 15 if width <= 80 else 30
 
 
 def compare(comparison: Comparison, progress: Progress | None = None, processes: int = 1) -> Result:
