@@ -29,6 +29,7 @@ BENCHMARKS = {
     "dqn_learning": "dqn_learning:dqn_learning",
     "dqn_gradient": "dqn_learning:dqn_gradient",
     "vector_env": "vector_env:vector_env",
+    "ppo_learning": "ppo_learning:ppo_learning",
     "hierarchy": "hierarchy:hierarchy",
     "attention_decision": "attention:attention_decision",
     "live_decisions": "live_decisions:live_decisions",

@@ -14,7 +14,6 @@ import gymnasium
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.distributions import Categorical
 
 import hybrid_scheduler.env  # registers the environments
 
@@ -30,11 +29,10 @@ class Agent(nn.Module):
         self.body = nn.Sequential(nn.Linear(entries, 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh())
         self.actor, self.critic = nn.Linear(64, actions), nn.Linear(64, 1)
 
-    def forward(self, seen: Tensor, mask: Tensor) -> tuple[Categorical, Tensor]:
-        """Return the distribution over allowed actions, and the value."""
+    def forward(self, seen: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the logarithms of the chances of all actions, those allowed, and the value."""
         hidden = self.body(seen)
-        logits = self.actor(hidden).masked_fill(~mask, -1e9)
-        return Categorical(logits=logits), self.critic(hidden)[:, 0]
+        return self.actor(hidden).masked_fill(~mask, -1e9).log_softmax(1), self.critic(hidden)[:, 0]
 
 
 def main() -> None:
@@ -48,7 +46,7 @@ def main() -> None:
         hybrid_scheduler.env.PICK_VECTOR_ID, num_envs=PLACES, num_tasks=100, load=1.2, window=8
     )
     agent = Agent(env.single_observation_space.shape[0], env.single_action_space.n)
-    optimizer = torch.optim.Adam(agent.parameters(), RATE)
+    optimizer = torch.optim.Adam(agent.parameters(), RATE, fused=True)
     seen, info = env.reset(seed=0)
     for update in range(max(1, options.steps // (PLACES * STEPS))):
         seen, info, rollout, returns = collect(env, agent, seen, info)
@@ -59,26 +57,35 @@ def main() -> None:
 
 def collect(env: Any, agent: Agent, seen: Any, info: Any) -> tuple[Any, Any, dict[str, Tensor], list[float]]:
     """Play `STEPS` decisions at every place; return what was seen, done and gained, with advantages."""
-    kept: dict[str, list[Tensor]] = {
-        name: [] for name in ("seen", "mask", "action", "chance", "value", "reward", "end")
-    }
-    returns: list[float] = []
-    for _ in range(STEPS):
-        now, mask = torch.tensor(seen), torch.tensor(info["action_mask"], dtype=torch.bool)  # copies: steps overwrite
-        with torch.no_grad():
-            distribution, value = agent(now, mask)
-            action = distribution.sample()
-        seen, reward, ended, _, info = env.step(action.numpy())
-        if "final_info" in info:
-            returns += info["final_info"]["return"][info["_final_info"]].tolist()
-        columns = (now, mask, action, distribution.log_prob(action), value, torch.tensor(reward), torch.tensor(ended))
-        for name, column in zip(kept, columns, strict=True):
-            kept[name].append(column)
-    rollout = {name: torch.stack(columns) for name, columns in kept.items()}
+    shape, returns = (STEPS, len(seen)), list[float]()
+    rollout = {name: torch.zeros(shape) for name in ("chance", "value", "reward")}
+    rollout |= {"action": torch.zeros(shape, dtype=torch.int64), "end": torch.zeros(shape, dtype=torch.bool)}
+    rollout["seen"] = torch.zeros((*shape, seen.shape[1]))
+    rollout["mask"] = torch.zeros((*shape, info["action_mask"].shape[1]), dtype=torch.bool)
     with torch.no_grad():
-        after = agent(torch.tensor(seen), torch.tensor(info["action_mask"], dtype=torch.bool))[1]
-    rollout["advantage"] = advantages(rollout, after)
+        for step in range(STEPS):
+            now, mask = rollout["seen"][step], rollout["mask"][step]  # copies: steps overwrite what was seen
+            now[:], mask[:] = torch.from_numpy(seen), torch.from_numpy(info["action_mask"])
+            chances, rollout["value"][step] = agent(now, mask)
+            action = draw(chances)
+            rollout["action"][step], rollout["chance"][step] = action, take(chances, action)
+            seen, reward, ended, _, info = env.step(action.numpy())
+            rollout["reward"][step], rollout["end"][step] = torch.from_numpy(reward), torch.from_numpy(ended)
+            if "final_info" in info:
+                returns += info["final_info"]["return"][info["_final_info"]].tolist()
+        after = agent(torch.from_numpy(seen), torch.from_numpy(info["action_mask"]).bool())[1]
+        rollout["advantage"] = advantages(rollout, after)
     return seen, info, {name: column.flatten(0, 1) for name, column in rollout.items()}, returns
+
+
+def draw(chances: Tensor) -> Tensor:
+    """Return an action for every row, drawn by the logarithms of the chances (Gumbel 1954)."""
+    return (chances - torch.empty_like(chances).exponential_().log()).argmax(1)
+
+
+def take(chances: Tensor, action: Tensor) -> Tensor:
+    """Return the entry of every row's action."""
+    return chances.gather(1, action[:, None])[:, 0]
 
 
 def advantages(rollout: dict[str, Tensor], after: Tensor) -> Tensor:
@@ -88,7 +95,7 @@ def advantages(rollout: dict[str, Tensor], after: Tensor) -> Tensor:
         goes_on = (~rollout["end"][step]).float()
         following = rollout["value"][step + 1] if step + 1 < STEPS else after
         error = rollout["reward"][step] + GAMMA * following * goes_on - rollout["value"][step]
-        gain = error.float() + GAMMA * LAMBDA * goes_on * gain
+        gain = error + GAMMA * LAMBDA * goes_on * gain
         found[step] = gain
     return found
 
@@ -98,14 +105,15 @@ def learn(agent: Agent, optimizer: torch.optim.Optimizer, rollout: dict[str, Ten
     goal = rollout["advantage"] + rollout["value"]
     for _ in range(EPOCHS):
         for rows in torch.split(torch.randperm(len(goal)), BATCH):
-            distribution, value = agent(rollout["seen"][rows], rollout["mask"][rows])
-            ratio = (distribution.log_prob(rollout["action"][rows]) - rollout["chance"][rows]).exp()
+            chances, value = agent(rollout["seen"][rows], rollout["mask"][rows])
+            ratio = (take(chances, rollout["action"][rows]) - rollout["chance"][rows]).exp()
             gain = rollout["advantage"][rows]
             gain = (gain - gain.mean()) / (gain.std() + 1e-8)
             clipped = torch.minimum(ratio * gain, ratio.clamp(1 - CLIP, 1 + CLIP) * gain)
             scale = goal.std() + 1e-8
             worth = (((value - goal[rows]) / scale) ** 2).mean()
-            loss = -clipped.mean() + 0.5 * worth - ENTROPY * distribution.entropy().mean()
+            disorder = -(chances.exp() * chances).sum(1).mean()
+            loss = -clipped.mean() + 0.5 * worth - ENTROPY * disorder
             optimizer.zero_grad()
             loss.backward()
             nn.utils.clip_grad_norm_(agent.parameters(), 0.5)

@@ -15,6 +15,7 @@ from hybrid_scheduler.core import Cluster
 from hybrid_scheduler.core.physics import class_times
 from hybrid_scheduler.learning import attention
 from hybrid_scheduler.learning.labels import label_isolated
+from hybrid_scheduler.schedulers.attention_agent import AttentionAgent
 from hybrid_scheduler.storage.rows import Batch, TaskRows, TrainingRows
 from hybrid_scheduler.storage.store import Store
 from hybrid_scheduler.workloads import WorkloadGenerator
@@ -81,6 +82,7 @@ def test_the_attention_agent_is_trained_with_curve_events_and_checkpoint(
 ) -> None:
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
+    monkeypatch.setattr(AttentionAgent, "pretraining_tasks", 60)
     short = partial(attention.AttentionTrainer, imitation=1, workloads=4, held_out=2)
     model, curve, checkpoint = (tmp_path / name for name in ("a.model", "c.csv", "a.pt"))
     words = ("train", "attention_agent", "-o", str(model), "--checkpoint", str(checkpoint), "--gpus", "1")
