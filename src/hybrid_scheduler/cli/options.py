@@ -74,8 +74,8 @@ Processes = Annotated[
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 MOST_COUNTED_SEEDS = 100
-DEFAULT_PRESET = "mixed"
 """A larger number alone is more likely one seed than so many: it must be written as a range."""
+DEFAULT_PRESET = "mixed"
 DEFAULT_GPUS = 4
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 
