@@ -87,7 +87,7 @@ def test_the_attention_agent_is_trained_with_curve_events_and_checkpoint(
     model, curve, checkpoint = (tmp_path / name for name in ("a.model", "c.csv", "a.pt"))
     words = ("train", "attention_agent", "-o", str(model), "--checkpoint", str(checkpoint), "--gpus", "1")
     monkeypatch.setattr(attention, "AttentionTrainer", partial(short, rounds=1))
-    assert hms(*words).out.endswith(f"wrote {model} and {model}.json: attention_agent after 1 CPU, 1 GPU\n")
+    assert hms(*words).out.endswith(f"wrote {model} and {model}.json: attention_agent after 1 node: 1 cpu, 1 gpu\n")
     monkeypatch.setattr(attention, "AttentionTrainer", partial(short, rounds=2))
     done = hms(*words, "--curve", str(curve), "--tensorboard", str(tmp_path / "tb"))
     assert done.code == 0
