@@ -52,6 +52,7 @@ ORDERED_PAIRS = (
     ("srpt_age", "eft", "p99_turnaround"),
 )
 """Policies with ordered queues, and what they are set against: themselves or `eft`, first come, first served."""
+LEAST_LOSS = 1e-4  # what would be written as 0.00 % is no loss
 ALWAYS_FREE = ("execution_over_best", "total_time", "energy", "cost")
 
 
@@ -155,7 +156,7 @@ def format_zero_shot(run: RunResults) -> str:
     for x in places:
         for other in run.experiment.series:
             gap = run.ratio(agent, other, measure, x)
-            if other != agent and gap.mean > 1:
+            if other != agent and gap.mean > 1 + LEAST_LOSS:
                 losses.append(f"{_format_place(x)} to `{other}` ({format_percent(gap.mean - 1)})")
     heads = f"`{agent}` loses in the mean: {'; '.join(losses) or 'nowhere'}."
     return "\n\n".join([format_by_x(run), heads, *_describe_training(run, places)])

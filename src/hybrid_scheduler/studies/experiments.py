@@ -532,7 +532,8 @@ def run_zero_shot_real(seeds: Iterable[int], data: Path, progress: Progress | No
                 spec: _simulate(load_or_train(spec, cluster, seed), tasks, cluster) for spec in _installed(UNTAUGHT)
             }
             bound = lower_bound(tasks, cluster).makespan
-            certificates = {} if tasks.has_edges else certify_turnaround(tasks, cluster, False)
+            splits = any(each.split.any() for each in runs.values())
+            certificates = {} if tasks.has_edges else certify_turnaround(tasks, cluster, splits)
             measure = "makespan_over_bound" if tasks.has_edges else "turnaround_over_bound"
             for spec, placements in runs.items():
                 result.add(spec, name, seed, over_bound=measure_certified(placements, bound, certificates)[measure])
