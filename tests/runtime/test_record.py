@@ -15,6 +15,7 @@ import real_tasks
 from helpers_cli import hms
 from hybrid_scheduler import HybridScheduler
 from hybrid_scheduler.errors import InputError
+from hybrid_scheduler.runtime.dashboard import Dashboard
 from hybrid_scheduler.runtime.devices import build_cluster, parse_devices
 from hybrid_scheduler.runtime.energy import EnergyAccount
 from hybrid_scheduler.runtime.record import Event, RunRecord, load_run
@@ -55,6 +56,34 @@ def test_the_page_shows_lanes_decisions_and_learnt_times(kept: dict[str, Any]) -
     assert any("expected cpu" in each["reason"] or "trial" in each["reason"] for each in state["decisions"])
     assert "real_tasks.nap" in {each["name"] for each in state["times"]}
     assert "state" in kept["page"]
+
+
+def test_a_decision_for_the_slower_device_says_that_the_faster_were_busy() -> None:
+    with HybridScheduler(devices="cpu,gpu=emulated:slowdown=2") as scheduler:
+        record = RunRecord(scheduler.devices, "eft")
+        for device, seconds in ((1, 0.3), (0, 0.1)):
+            record.events.append(
+                Event(
+                    device,
+                    "nap",
+                    1.0,
+                    0.5,
+                    0.0,
+                    0.0,
+                    0,
+                    False,
+                    1,
+                    (),
+                    ((device, 1.0, 0.0, seconds),),
+                    (0.1, 0.3),
+                    False,
+                )
+            )
+        page = Dashboard(scheduler._dispatcher, record)
+        fast, slow = (each["reason"] for each in page.describe()["decisions"])
+        page.close()
+    assert slow.endswith("the faster were busy")
+    assert "busy" not in fast
 
 
 def test_a_trace_has_a_span_for_every_call_on_the_thread_of_its_device(kept: dict[str, Any]) -> None:

@@ -124,6 +124,8 @@ class Dashboard:
             if math.isfinite(seconds)
         )
         reason = "a trial: its times there were unknown" if event.was_trial else f"expected {expected}"
+        if not event.was_trial and self._is_slower(event):
+            reason += "; the faster were busy"
         outcome = "raised" if event.failed else "done" if event.spans else "not run"
         return {
             "task": event.number,
@@ -132,6 +134,12 @@ class Dashboard:
             "reason": reason,
             "end": outcome,
         }
+
+    def _is_slower(self, event: Event) -> bool:
+        """Whether a job ran on a class that was expected to take longer than another."""
+        classes = self._dispatcher.decider.class_index
+        own = [event.predicted[classes[device]] for device, *_ in event.spans if event.predicted]
+        return len(own) == 1 and own[0] > min(event.predicted)
 
     def _list_times(self) -> list[dict[str, Any]]:
         rows = list[dict[str, Any]]()

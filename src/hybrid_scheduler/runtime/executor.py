@@ -324,9 +324,10 @@ class _ThreadPoolInName(ThreadPoolExecutor):
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Submit a call; one of `asyncio.to_thread` without its context, which cannot leave this process."""
-        if isinstance(fn, partial) and isinstance(getattr(fn.func, "__self__", None), Context):
-            fn, args, kwargs = fn.args[0], (*fn.args[1:], *args), {**fn.keywords, **kwargs}
-        return self._submit_elsewhere(fn, *args, **kwargs)
+        given: Any = fn
+        if isinstance(given, partial) and isinstance(getattr(given.func, "__self__", None), Context):
+            given, args, kwargs = given.args[0], (*given.args[1:], *args), {**given.keywords, **kwargs}
+        return self._submit_elsewhere(given, *args, **kwargs)
 
 
 class _OpenGraph(threading.local):

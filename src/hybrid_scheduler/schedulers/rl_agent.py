@@ -85,7 +85,7 @@ AUTO, NONE = (
 )  # start from the pretrained model of the cluster (`studies/pretraining.py`), or from nothing
 STATES = ("queues", "task")
 DURATIONS_PREFIX = "times_"  # of the names of the duration model's arrays in a file of version 1.0
-BLOCK, PRETRAIN_BLOCK = 8, 2  # decisions between two training steps, online and in pretraining
+BLOCK, PRETRAIN_BLOCK = 10, 2  # decisions between two training steps, online and in pretraining
 QUEUE_SLOPE = 0.02  # by which a class is worth less per mean task that its shortest wait is beyond the mean
 LOW_EPSILON = 0.1  # below it the agent trusts its scores …
 MAX_TRIAL_COST = 2.0  # … and skips trials that it expects to cost so many mean tasks more than the best
