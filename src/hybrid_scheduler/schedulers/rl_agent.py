@@ -50,6 +50,7 @@ from hybrid_scheduler.learning.features import FeatureTable, graph_features, has
 from hybrid_scheduler.learning.insight import NAN, POINTS, AgentHistory, AgentInsight, AgentPoint, CurvePoint
 from hybrid_scheduler.learning.model_files import check_manifest, load_model, read_manifest, save_model
 from hybrid_scheduler.schedulers.fallback import (
+    choose_by_means,
     find_earliest,
     imagine_queues,
     is_doubted,
@@ -297,7 +298,7 @@ class RLAgent(Learner):
         if state not in STATES:
             raise InputError(f"rl_agent: state is '{state}', expected {', '.join(STATES)}")
         self._shortest = is_shortest_first(order, self.name)
-        self.falls_back, self.in_order = bool(fallback) and self._shortest, False
+        self.falls_back, self.in_order, self.in_graph = bool(fallback) and self._shortest, False, False
         self.steals = self.falls_back
         self.imagined, self.account = imagine_queues(1)
         self.arrivals = np.zeros(3)  # tasks so far, and when the first and the last of them were ready
@@ -360,7 +361,7 @@ class RLAgent(Learner):
         # A class whose devices have all failed keeps its place: experience must not change its shape.
         self.classes = max(self.classes, int(view.device_class.max()) + 1)
         self._allocate(len(tasks))
-        self.in_order = not self._shortest or tasks.has_edges
+        self.in_order, self.in_graph = not self._shortest or tasks.has_edges, tasks.has_edges
         if self.imagined.shape[1] != len(view.free):
             self.imagined, self.account = imagine_queues(len(view.free))
         self._criticality = None
@@ -434,6 +435,10 @@ class RLAgent(Learner):
                 self.likely[kind] = typical_seconds(kind, view.ended) if doubted else self.seconds[row, kind]
             if loses_to_rule(self, task, view, device, self.likely) and self.energy_weight == 0.0:
                 device = find_earliest(task, view, self.likely)
+                taken = view.device_class[device]
+            # In a graph a wrong class holds up all that depends on the task, and few tasks are left to learn from it.
+            if doubted and self.in_graph:
+                _, device = choose_by_means(task, view)
                 taken = view.device_class[device]
         self.action[row] = taken
         if self.has_durations and len(view.queue_count) > 0 and not self.in_order:
