@@ -207,3 +207,24 @@ def test_shares_of_a_window_are_predicted_once(monkeypatch: pytest.MonkeyPatch) 
     since = trainer._since_fit
     error = trainer._share_error(trainer.models, rows, labels, since)
     assert error == np.abs(predict(trainer.models.share, rows[-since:]) - labels[-since:]).mean()
+
+
+def test_noise_is_not_taken_for_drift_and_a_real_drift_is_noticed() -> None:
+    generator, cluster = np.random.default_rng(2), Cluster.default()
+    trainer = ForestTrainer(interval=50, window=1000, n_estimators=3, max_depth=4, tolerance=0.02, seed=1)
+
+    def learn(cpu_wins: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> None:
+        rows = generator.uniform(size=(5, len(FEATURES)))
+        times = np.where(cpu_wins[:, None], [0.1, 1.0], [1.0, 0.1])
+        trainer.train(ShareObservation(rows, times, cluster, True))
+
+    for _ in range(120):
+        learn(generator.random(5) < 0.5)
+    assert trainer.retrains <= 12  # at every other check if errors of noise count as drift
+
+    trainer = replace(trainer, models=None, retrains=0, _rows=None, _times=None, _usual_error=0.0)
+    for _ in range(30):
+        learn(np.zeros(5, np.bool_))
+    before = trainer.retrains
+    learn(np.ones(5, np.bool_))
+    assert trainer.retrains == before + 1

@@ -24,6 +24,8 @@ from hybrid_scheduler.learning.predictors import Predictor, RandomForestPredicto
 DURATION_TREES, DURATION_DEPTH = 20, 12
 CHECK_INTERVAL = 5  # tasks between two checks whether the forest still fits
 DRIFT_ERROR = 0.3  # mean error of the shares at which the forest is refitted at once
+USUAL, MEMORY = 2.0, 0.1  # × the usual error, which is no drift however large, and what a check adds to that
+HOPELESS, PATIENCE = 0.15, 10  # usual error of mere noise, for which a refit waits until a tenth of the window is new
 MIN_TASKS = 20  # tasks before the first fit
 ISOLATED_TOLERANCE = 0.25  # × tolerance: an isolated label is a share, not a side, and small errors already cost time
 
@@ -112,6 +114,7 @@ class ForestTrainer:
     _predicted: Floats = field(default_factory=lambda: np.empty(0))  # shares of the last tasks, …
     _predictor: Predictor | None = None  # … by whom, …
     _unpredicted: int = 0  # … and how many have come since
+    _usual_error: float = 0.0  # of the shares, at the last checks
 
     def __post_init__(self) -> None:
         self.durations = DurationTrainer(max(1, self.interval // 2), self.seed)  # for tasks with custom features
@@ -159,9 +162,11 @@ class ForestTrainer:
         """Return why a refit is due, None if it is not."""
         if self.models is None:
             return "first" if self._since_fit >= min(self.interval, MIN_TASKS) else None
-        if self._share_error(self.models, rows, labels, new) > DRIFT_ERROR:
+        error, usual = self._share_error(self.models, rows, labels, new), self._usual_error
+        self._usual_error += MEMORY * (error - usual)
+        if error > max(DRIFT_ERROR, USUAL * usual):
             return "drift"
-        if self._since_fit < self.interval:
+        if self._since_fit < max(self.interval, self.window // PATIENCE if usual > HOPELESS else 0):
             return None
         is_early = self.retrains * self.interval < self.window // 4  # the first refits gain most
         inaccurate = is_early or self._share_error(self.models, rows, labels, self._since_fit) > tolerance
