@@ -220,9 +220,9 @@ def _validate(given: Mapping[str, Any], file: str) -> Options:
 
 HEAD = """\
 # All options with their defaults. `hms pipeline` (or `python main.py`) and `hms serve` read this file from the folder
-# in which they are started; an option that is not named keeps its default, an unknown one is refused. In
-# that folder num_gpus, schedulers and preset are the defaults of hms compare and the other commands too, load of those
-# that generate tasks.
+# in which they are started; an option that is not named keeps its default, an unknown one is refused.
+# num_gpus, schedulers and preset are the defaults of hms compare and the other commands in that folder too, load is
+# that of those which generate tasks.
 #
 # --- the live service, hms serve; docs/service.md; the environment and .env override this file
 """
