@@ -115,8 +115,9 @@ class MeasuredLane(Lane):
 
     executor: SerialExecutor = field(kw_only=True)
 
-    def run(self, tasks: Tasks, times: Floats | None = None) -> Placements:
+    def run(self, tasks: Tasks, times: Floats | None = None, *, last: bool = True) -> Placements:
         """Decide, run and learn, task by task."""
+        del last  # every task has ended before the next one is decided
         known = class_times(tasks, self.machine.cluster) if times is None else times
         parts = [self._run_task(tasks.part(row, row + 1), known[row : row + 1]) for row in range(len(tasks))]
         return concatenate_placements(parts, tasks)

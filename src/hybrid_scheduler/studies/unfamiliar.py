@@ -61,7 +61,7 @@ def judge_learners(setting: Setting, seed: int, learners: Sequence[str] = LEARNE
     found = {}
     for name in learners:
         figures = _measure(_simulate(name, setting, seed))
-        found[name] = Standing(*(figures / best).tolist(), turnaround_over_eft=float(figures[0] / known))
+        found[name] = Standing(*map(float, [*(figures / best), figures[0] / known]))
     return found
 
 
