@@ -52,7 +52,7 @@ test('a gang lights up on all of its GPUs, and its line says what it is', async 
   await userEvent.click(within(screen.getByRole('group', { name: 'Jobs in order of arrival' })).getByRole('button', { name: '7' }));
   expect(picture.querySelectorAll('[data-picked]')).toHaveLength(3);
   expect(screen.getByText(/Job 7 of user 0: 3 GPUs at once on 2 nodes, waited 0 s/)).toBeVisible();
-  expect(screen.getByText('hms jobs training_jobs -n 60 -s fcfs --backfill easy --fit best')).toBeVisible();
+  expect(screen.getByText('hms jobs training_jobs -n 200 -s fcfs --backfill easy --fit best')).toBeVisible();
 });
 
 test('a choice is kept in the address and asked of the server', async () => {
