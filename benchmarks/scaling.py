@@ -15,7 +15,7 @@ from hybrid_scheduler import Cluster, VirtualMultiGPU, WorkloadGenerator, regist
 from hybrid_scheduler.core.physics import class_times
 
 MANY, FEW = 10_000_000, 100_000
-GROWING, TASKS = ("eft", "greedy", "price", "oracle", "spt"), 20_000
+GROWING, TASKS = ("eft", "greedy", "price", "oracle", "spt"), 100_000
 
 
 def linear_time() -> list[Row]:

@@ -23,7 +23,7 @@ import numpy as np
 from hybrid_scheduler.bounds.graph import Bools, compute_heads_and_tails
 from hybrid_scheduler.bounds.makespan import available_times, find_prices
 from hybrid_scheduler.core.cluster import Cluster
-from hybrid_scheduler.core.compiler import jit, kernel
+from hybrid_scheduler.core.compiler import jit, kernel, run_in_threads
 from hybrid_scheduler.core.physics import rejections, shortest_times, whole_times
 from hybrid_scheduler.core.placements import RAN
 from hybrid_scheduler.core.tasks import Floats, Ints, Tasks
@@ -34,6 +34,7 @@ ITERATIONS, FEWEST_ITERATIONS = 400, 16
 STEP, LAST_STEP = 0.4, 0.28  # of the first iteration on a grid and on the finest, relative to the prices
 MOMENTUM, MEMORY = 0.7, 0.99  # of the means of the gradient and of its square
 PATIENCE = 15  # iterations without a gain before the ascent goes on from the best prices with half the step
+MANY = 400_000  # tasks that are worth the start of a thread
 BLOCK, SUPERBLOCK = 8, 1024  # cells that are passed over at once if no start in them can be the cheapest
 FRONT_WEIGHTS = (1 / 32, 64.0)  # of the smallest and largest weight, relative to turnaround / joules at their least
 OVERLOAD = 100.0  # times a task's seconds that SRPT has it wait: prices add no more than about those seconds to that
@@ -395,8 +396,10 @@ class _Ascent:
 
     def __init__(self, release: Floats, seconds: Floats, charge: Floats, counts: Floats, span: float) -> None:
         self.prices = np.zeros((len(counts), 0))
-        self._tasks = (release, seconds, charge, counts)
+        self._tasks = (release, seconds, charge)
         self._counts, self._span = counts, span
+        self._starts, self._costs = np.empty_like(release), np.empty_like(release)
+        self._kinds = np.empty(len(release), np.int64)
         self._steps = 0
 
     def start(self, prices: Floats) -> None:
@@ -420,7 +423,7 @@ class _Ascent:
         prices, best, since = self.prices, -np.inf, 0
         for step in range(1, steps + 1):
             value = _integrate(self._counts, width, prices, gradient, paid, low, lowest)
-            value += _evaluate(*self._tasks[:3], width, prices, gradient, paid, low, lowest)
+            value += self._run_cheapest(width, prices, gradient, paid, low, lowest)
             since += 1
             if value > best:
                 best, self.prices, since = value, prices, 0
@@ -434,6 +437,26 @@ class _Ascent:
                 prices, length, since = self.prices, length / 2, 0
                 self._mean[:] = 0.0
         return best
+
+    def _run_cheapest(
+        self, width: float, prices: Floats, gradient: Floats, paid: Floats, low: Floats, lowest: Floats
+    ) -> float:
+        """Return what all tasks pay, each on its cheapest class and start; add their runs to the gradient.
+
+        Every row is found by itself, and added in order: the number of threads changes no bit.
+        """
+        found, (_, seconds, _) = (self._kinds, self._starts, self._costs), self._tasks
+
+        def choose(first: int, last: int) -> None:
+            _choose_starts(first, last, *self._tasks, width, prices, paid, low, lowest, *found)
+
+        def cover(first: int, last: int) -> None:
+            for kind in range(first, last):
+                _cover_cells(kind, self._kinds, self._starts, seconds, width, gradient[kind])
+
+        run_in_threads(choose, len(seconds))
+        run_in_threads(cover, len(prices), least=max(MANY // len(seconds), 1))
+        return float(self._costs.sum())
 
 
 @kernel
@@ -454,7 +477,7 @@ def _move(
 def _integrate(
     counts: Floats, width: float, prices: Floats, gradient: Floats, paid: Floats, low: Floats, lowest: Floats
 ) -> float:
-    """Return what all devices cost, negative, and prepare the grid for `_evaluate`.
+    """Return what all devices cost, negative, and prepare the grid for `_choose_starts`.
 
     `paid` is the integral of the prices up to each edge, `low` and `lowest` the least of edge − paid in a block and
     its edge before: no start s there has a smaller s − paid(s), and what is paid until a run ends only grows with s.
@@ -479,26 +502,29 @@ def _integrate(
 
 
 @kernel
-def _evaluate(
+def _choose_starts(
+    begin_row: int,
+    end_row: int,
     release: Floats,
     seconds: Floats,
     charge: Floats,
     width: float,
     prices: Floats,
-    gradient: Floats,
     paid: Floats,
     low: Floats,
     lowest: Floats,
-) -> float:
-    """Return what all tasks pay, each on its cheapest class from its cheapest start; add their runs to the gradient.
+    kinds: Ints,
+    starts: Floats,
+    costs: Floats,
+) -> None:
+    """Write for some tasks the class and start that are cheapest, and what they cost.
 
     Only where a second costs more than 1 does it pay to start later: the edge after such a cell, or a start in it at
     which the run ends at an edge. Times count from the grid's origin.
     """
     classes, cells = prices.shape
     per_second = 1.0 / width
-    value = 0.0
-    for row in range(len(release)):
+    for row in range(begin_row, end_row):
         now = release[row]
         here = int(now * per_second)
         part = now - here * width
@@ -548,22 +574,24 @@ def _evaluate(
                     if cost < least:
                         least, taken, start = cost, kind, begin
                 cell += 1
-        value += least
-        _add_overlap(start, start + seconds[row, taken], width, gradient[taken])
-    return value
+        kinds[row], starts[row], costs[row] = taken, start, least
 
 
 @kernel
-def _add_overlap(begin: float, end: float, width: float, gradient: Floats) -> None:
-    """Add to every cell the seconds that a run covers of it."""
-    first, last = int(begin / width), int(end / width)
-    if first >= len(gradient):
-        return
-    if first == last:
-        gradient[first] += end - begin
-        return
-    gradient[first] += (first + 1) * width - begin
-    for cell in range(first + 1, min(last, len(gradient))):
-        gradient[cell] += width
-    if last < len(gradient):
-        gradient[last] += end - last * width
+def _cover_cells(kind: int, kinds: Ints, starts: Floats, seconds: Floats, width: float, gradient: Floats) -> None:
+    """Add to every cell the seconds that the runs on a class cover of it."""
+    for row in range(len(starts)):
+        if kinds[row] != kind:
+            continue
+        begin, end = starts[row], starts[row] + seconds[row, kind]
+        first, last = int(begin / width), int(end / width)
+        if first >= len(gradient):
+            continue
+        if first == last:
+            gradient[first] += end - begin
+            continue
+        gradient[first] += (first + 1) * width - begin
+        for cell in range(first + 1, min(last, len(gradient))):
+            gradient[cell] += width
+        if last < len(gradient):
+            gradient[last] += end - last * width

@@ -18,15 +18,17 @@ from hybrid_scheduler.core.tasks import Floats, Ints
 if TYPE_CHECKING:
     from hybrid_scheduler.core.view import View
 
-NO_DEVICE = -1
+NO_DEVICE, NO_NODE = -1, -1
+BITS = 3
+WAYS = 1 << BITS  # below a node: as many ends as one line of a cache holds
 SLACK = 1e-15  # relative: more than the rounding of the few sums of which an estimated end is made
 
 
 class DeviceIndex(NamedTuple):
     """Tournament trees over the devices of every class: when the first of them is free.
 
-    The tree of a class begins at `first`: node 1 is its root, 2k and 2k + 1 are below k, the last `leaves` nodes are
-    its devices in order of their numbers. Devices that have failed, and leaves without a device, are never free.
+    The tree of a class begins at `first`: node 0 is its root, 8k + 1 to 8k + 8 are below k, the nodes from `leaves`
+    on are its devices in order of their numbers. Failed devices, and leaves without a device, are never free.
     """
 
     least: Floats  # by node: the earliest end that stands
@@ -34,7 +36,7 @@ class DeviceIndex(NamedTuple):
     due: Floats  # by node: when a device first passes from standing to moving or ends what it runs
     device: Ints  # by node: the device of a leaf
     first: Ints  # by class
-    leaves: Ints  # by class: a power of two
+    leaves: Ints  # by class: how many nodes are not devices, which is the node of its first device
     leaf: Ints  # by device: its node
     clocks: Clocks
     estimates: Estimates | None  # of the clocks; without, no end moves, and `offset` and `due` are empty
@@ -43,39 +45,55 @@ class DeviceIndex(NamedTuple):
 def add_device_index(view: View, clocks: Clocks) -> View:
     """Return the view with an index of its devices as they are now."""
     number = np.bincount(view.device_class)
-    leaves = 1 << np.ceil(np.log2(np.maximum(number, 1))).astype(np.int64)
-    first = 2 * (np.cumsum(leaves) - leaves)
+    leaves = np.array([_count_inner_nodes(each) for each in number.tolist()])
+    size = leaves + WAYS * -(-np.maximum(number, 1) // WAYS)  # a node reads all of its ways
+    first = np.cumsum(size) - size
     order, before = np.argsort(view.device_class, kind="stable"), np.cumsum(number) - number
     leaf = np.empty(len(order), np.int64)
     leaf[order] = np.arange(len(order)) + (leaves - before)[view.device_class[order]]
-    device = np.zeros(2 * int(leaves.sum()), np.int64)
+    device = np.zeros(int(size.sum()), np.int64)
     device[first[view.device_class] + leaf] = np.arange(len(leaf))
     least, none = np.full(len(device), np.inf), np.empty(0)
     offset, due = (none, none) if clocks.estimates is None else (least.copy(), least.copy())
     index = DeviceIndex(least, offset, due, device, first, leaves, leaf, clocks, clocks.estimates)
-    _fill_index(view.free, index, index.estimates, view.memory, view.device_class)
-    return view._replace(device_index=index)
+    view = view._replace(device_index=index)
+    _fill_index(view.free, index, view)
+    return view
+
+
+def _count_inner_nodes(devices: int) -> int:
+    """Return the nodes above the devices of a class."""
+    nodes, width = 0, 1
+    while width < devices:
+        nodes, width = nodes + width, width * WAYS
+    return nodes
 
 
 @jit_late
-def _fill_index(
-    free: Floats, index: DeviceIndex, estimates: Estimates | None, memory: Floats, device_class: Ints
-) -> None:
+def _fill_index(free: Floats, index: DeviceIndex, view: View) -> None:
     for device in range(len(free)):
-        place = index.first[device_class[device]] + index.leaf[device]
-        write_leaf(index, estimates, place, device, free[device], memory[device] >= 0.0)
-    for kind in range(len(index.first)):
-        for node in range(index.leaves[kind] - 1, 0, -1):
-            write_parent(index, estimates, index.first[kind], node)
+        note_free(index, view, device)
 
 
 @jitable
-def write_leaf(
-    index: DeviceIndex, estimates: Estimates | None, place: int, device: int, free: float, works: bool
+def note_free(index: DeviceIndex | None, view: View, device: int) -> None:
+    """Note in the index, if there is one, when a device is free now, and from when on that changes with time.
+
+    The index is an argument of its own, here and elsewhere: Numba leaves out what follows from its being None.
+    """
+    if index is not None:
+        first, node = index.first[view.device_class[device]], index.leaf[device]
+        works: bool = view.memory[device] >= 0.0
+        note_ends(index, index.estimates, first, node, device, view.free[device], works)
+
+
+@jitable
+def note_ends(
+    index: DeviceIndex, estimates: Estimates | None, first: int, node: int, device: int, free: float, works: bool
 ) -> None:
-    """Write when a device will be free, and from when on that changes with time."""
+    """Write the end of a device that stands or moves."""
     if estimates is None:
-        index.least[place] = free if works else np.inf
+        write_end(index.least, first, node, free if works else np.inf)
     else:
         stands, offset, due = index.clocks.free[device], np.inf, np.inf
         entry = estimates.oldest[device]
@@ -88,37 +106,39 @@ def write_leaf(
                 due = min(due, moves_at)
             else:
                 stands, offset = np.inf, (newest - oldest) - SLACK * (oldest + newest)
-        index.least[place] = stands if works else np.inf
-        index.offset[place] = offset if works else np.inf
-        index.due[place] = due
+        write_end(index.least, first, node, stands if works else np.inf)
+        write_end(index.offset, first, node, offset if works else np.inf)
+        write_end(index.due, first, node, due)
 
 
 @jitable
-def write_parent(index: DeviceIndex, estimates: Estimates | None, first: int, node: int) -> bool:
-    """Write what is least below a node of the tree that begins at `first`; return whether that is new."""
-    here, left, right = first + node, first + 2 * node, first + 2 * node + 1
-    least = min(index.least[left], index.least[right])
-    changed: bool = least != index.least[here]
-    index.least[here] = least
-    if estimates is not None:
-        offset, due = min(index.offset[left], index.offset[right]), min(index.due[left], index.due[right])
-        changed |= (offset != index.offset[here]) | (due != index.due[here])
-        index.offset[here], index.due[here] = offset, due
-    return changed
+def write_end(ends: Floats, first: int, node: int, end: float) -> None:
+    """Write a number of a leaf, and above it as far as it changes what is least."""
+    before = ends[first + node]
+    while end != before:
+        ends[first + node] = end
+        if node == 0:
+            break
+        node = (node - 1) >> BITS
+        least = ends[first + node]
+        if end >= least:
+            if before != least:  # another is the least
+                break
+            end = find_least(ends, first + (node << BITS) + 1)
+        before = least
 
 
 @jitable
-def note_free(index: DeviceIndex | None, view: View, device: int) -> None:
-    """Note in the index, if there is one, when a device is free now.
+def find_least(ends: Floats, at: int) -> float:
+    """Return the least of the ends below a node, in three steps instead of seven."""
+    first = lesser(lesser(ends[at], ends[at + 1]), lesser(ends[at + 2], ends[at + 3]))
+    return lesser(first, lesser(lesser(ends[at + 4], ends[at + 5]), lesser(ends[at + 6], ends[at + 7])))
 
-    The index is an argument of its own, here and elsewhere: Numba leaves out what follows from its being None.
-    """
-    if index is not None:
-        first, node = index.first[view.device_class[device]], index.leaf[device]
-        write_leaf(index, index.estimates, first + node, device, view.free[device], view.memory[device] >= 0.0)
-        node >>= 1
-        while node > 0 and write_parent(index, index.estimates, first, node):
-            node >>= 1
+
+@jitable
+def lesser(one: float, other: float) -> float:
+    """Return the lesser of two numbers, of which none is NaN: Numba's `min` asks for that."""
+    return one if one < other else other
 
 
 @jitable
@@ -137,10 +157,12 @@ def find_due(index: DeviceIndex, now: float) -> int:
     """Return the first device of which something changes until then, or NO_DEVICE."""
     found = NO_DEVICE
     for kind in range(len(index.first)):
-        first, node = index.first[kind], 1
-        if index.due[first + 1] <= now:
+        first, node = index.first[kind], 0
+        if index.due[first] <= now:
             while node < index.leaves[kind]:
-                node = 2 * node if index.due[first + 2 * node] <= now else 2 * node + 1
+                node = (node << BITS) + 1
+                while index.due[first + node] > now:
+                    node += 1
             device = index.device[first + node]
             if found == NO_DEVICE or device < found:
                 found = device
@@ -154,16 +176,18 @@ def find_cheapest(index: DeviceIndex, kind: int, ready: float, cost: Any, argume
     `cost(start, *arguments)` must not fall as the start rises. A class without a device at work has the cost inf.
     `view.free` of that device is up to date; that of others need not be, where ends are estimated.
     """
-    first, node = index.first[kind], 1
-    earliest = bound_end(index, index.estimates, first + 1)
+    first, node = index.first[kind], 0
+    earliest = bound_end(index, index.estimates, first)
     if earliest == np.inf:
         return 0, np.inf
     start = max(ready, earliest)
     least = cost(start, *arguments)
     while node < index.leaves[kind]:
-        left = max(ready, bound_end(index, index.estimates, first + 2 * node))
-        # A later start may cost the same, by rounding.
-        node = 2 * node if left == start or cost(left, *arguments) == least else 2 * node + 1
+        node = (node << BITS) + 1
+        begin = max(ready, bound_end(index, index.estimates, first + node))
+        while begin != start and cost(begin, *arguments) != least:  # a later start may cost the same, by rounding
+            node += 1
+            begin = max(ready, bound_end(index, index.estimates, first + node))
     return confirm(index, index.estimates, kind, node, least, ready, cost, arguments)
 
 
@@ -192,19 +216,19 @@ def confirm(
     first, best = index.first[kind], node
     if estimates is not None:
         found = weigh_leaf(index, estimates, first + node, ready, cost, arguments)
-        at = 1 if found > least else 0
-        while at > 0:
+        at = 0 if found > least else NO_NODE
+        while at != NO_NODE:
             bound = cost(max(ready, bound_end(index, estimates, first + at)), *arguments)
             if bound < found or (bound == found and first_leaf(at, index.leaves[kind]) < best):
                 if at < index.leaves[kind]:
-                    at = 2 * at
+                    at = (at << BITS) + 1
                     continue
                 value = weigh_leaf(index, estimates, first + at, ready, cost, arguments)
                 if value < found or (value == found and at < best):
                     best, found = at, value
-            while at & 1:
-                at >>= 1
-            at = at + 1 if at > 0 else 0
+            while at > 0 and at & (WAYS - 1) == 0:  # the last below its node
+                at = (at >> BITS) - 1
+            at = at + 1 if at > 0 else NO_NODE
         least = found
     return index.device[first + best], least
 
@@ -223,7 +247,7 @@ def weigh_leaf(
 def first_leaf(node: int, leaves: int) -> int:
     """Return the first leaf below a node."""
     while node < leaves:
-        node *= 2
+        node = (node << BITS) + 1
     return node
 
 
