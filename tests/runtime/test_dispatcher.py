@@ -98,7 +98,15 @@ def test_when_a_device_runs_dry_the_policy_decides_again_on_calls_that_no_worker
     assert dispatcher.wait(timeout=0)
 
 
-@pytest.mark.parametrize(("policy", "served"), [("spt", [9, 8, 7, 6, 5, 4, 3, 2]), ("eft", [2, 3, 4, 5, 6, 7, 8, 9])])
+@pytest.mark.parametrize(
+    ("policy", "served"),
+    [
+        ("spt", [9, 8, 7, 6, 5, 4, 3, 2]),
+        ("eft", [2, 3, 4, 5, 6, 7, 8, 9]),
+        ("hybrid_ml", [9, 8, 7, 6, 5, 4, 3, 2]),  # by measured times, until it has a forest
+        ("hybrid_ml:order=fifo", [2, 3, 4, 5, 6, 7, 8, 9]),
+    ],
+)
 def test_a_policy_that_orders_queues_sends_the_waiting_job_with_the_least_key(policy: str, served: list[int]) -> None:
     backend = ScriptedBackend("cpu")
     dispatcher = Dispatcher(schedulers.create(policy), backend)

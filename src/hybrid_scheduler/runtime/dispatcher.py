@@ -53,6 +53,7 @@ from hybrid_scheduler.runtime.loops import LoopLoader
 from hybrid_scheduler.runtime.measured_times import MeasuredTimes, TransferTimes
 from hybrid_scheduler.runtime.objects import ObjectLostError, ObjectStore, StoredObject
 from hybrid_scheduler.schedulers.eft import EarliestFinish
+from hybrid_scheduler.schedulers.least_increase import LeastIncrease
 from hybrid_scheduler.schedulers.explain import Explanation, explain_next
 from hybrid_scheduler.schedulers.learner import Learner
 from hybrid_scheduler.schedulers.scheduler import Scheduler, plans_batches
@@ -146,13 +147,13 @@ class Decider:
         # Calls under way of a task on a class on which it was never timed: each device may have one.
         self._max_trials = np.maximum(np.bincount(self.class_index), times.trials).tolist()
         self._trials: dict[tuple[str, int], set[int]] = {}
-        self._untrained = EarliestFinish()
+        self._untrained = LeastIncrease() if self.reorders else EarliestFinish()
         self.transfers = TransferTimes()
         self._loop = LoopLoader()
 
     @property
     def _deciding(self) -> Scheduler:
-        """The policy; measured times decide until a learner has learnt something."""
+        """The policy; measured times decide until a learner has learnt something, in the order that it asks for."""
         return self.policy if getattr(self.policy, "is_trained", True) else self._untrained
 
     def decide(self, jobs: Sequence[Job], now: float, limit: int) -> dict[Job, Choice]:

@@ -57,6 +57,7 @@ class TimeHistory:
     changes: int = 0
     _line: tuple[float, float] | None = None  # slope and intercept, as of `_fit_count` observations
     _fit_count: int = 0
+    _predicted: dict[float, float] = field(default_factory=dict)  # by this line: policies ask for all that wait
 
     def add(self, log_size: float, log_seconds: float) -> None:
         """Add an observation; drop the older ones if the last few prove a change."""
@@ -111,9 +112,11 @@ class TimeHistory:
         slope, intercept = self._fit_line()
         if slope == 0.0:
             return intercept
-        x, rest = np.array(self.log_size), np.array(self._residuals(slope, intercept))
-        near = np.argsort(np.abs(x - log_size), kind="stable")[:NEIGHBOURS]
-        return slope * log_size + intercept + float(median(rest[near].tolist()))
+        if log_size not in self._predicted:
+            x, rest = np.array(self.log_size), np.array(self._residuals(slope, intercept))
+            near = np.argsort(np.abs(x - log_size), kind="stable")[:NEIGHBOURS]
+            self._predicted[log_size] = slope * log_size + intercept + float(median(rest[near].tolist()))
+        return self._predicted[log_size]
 
     def _residuals(self, slope: float, intercept: float) -> list[float]:
         return [y - slope * x - intercept for x, y in zip(self.log_size, self.log_seconds, strict=True)]
@@ -123,6 +126,7 @@ class TimeHistory:
         if self._line is None or self.count - self._fit_count >= max(1, len(self.log_size) // 8):
             slope = self._fit_slope()
             self._line, self._fit_count = (slope, median(self._residuals(slope, 0.0))), self.count
+            self._predicted.clear()
         return self._line
 
     def _fit_slope(self) -> float:
