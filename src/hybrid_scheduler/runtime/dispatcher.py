@@ -53,9 +53,9 @@ from hybrid_scheduler.runtime.loops import LoopLoader
 from hybrid_scheduler.runtime.measured_times import MeasuredTimes, TransferTimes
 from hybrid_scheduler.runtime.objects import ObjectLostError, ObjectStore, StoredObject
 from hybrid_scheduler.schedulers.eft import EarliestFinish
-from hybrid_scheduler.schedulers.least_increase import LeastIncrease
 from hybrid_scheduler.schedulers.explain import Explanation, explain_next
 from hybrid_scheduler.schedulers.learner import Learner
+from hybrid_scheduler.schedulers.least_increase import LeastIncrease
 from hybrid_scheduler.schedulers.scheduler import Scheduler, plans_batches
 
 BUSY_CALLS = 2  # that keep a device busy: one that runs, one for the moment when that has ended
