@@ -62,7 +62,7 @@ def test_a_decision_for_the_slower_device_says_that_the_faster_were_busy() -> No
     with HybridScheduler(devices="cpu,gpu=emulated:slowdown=2") as scheduler:
         record = RunRecord(scheduler.devices, "eft")
         for device, seconds in ((1, 0.3), (0, 0.1)):
-            record.events.append(
+            record.rows.append(
                 Event(
                     device,
                     "nap",
@@ -156,7 +156,7 @@ def test_energy_is_metered_where_it_can_be_and_says_where_it_is_from() -> None:
     metered = EnergyAccount(record, find_cpu=lambda: (FakeMeter(), ""))
     configured = EnergyAccount(record, find_cpu=lambda: (None, "no RAPL counters"))
     spans = ((0, 1.0, 0.0, 2.0), (1, 1.0, 0.0, 3.0))
-    record.events.append(Event(0, "f", 1.0, 0.5, 0.0, 0.0, 0, False, 1, (), spans, (), False))
+    record.rows.append(Event(0, "f", 1.0, 0.5, 0.0, 0.0, 0, False, 1, (), spans, (), False))
     cpu, gpu = metered.readings()
     assert (cpu.joules, cpu.is_measured, cpu.source) == (10.0, True, FakeMeter.name)
     watts = {each.name: each.watts for each in build_cluster(record.devices).classes}

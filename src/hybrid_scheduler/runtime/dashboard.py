@@ -10,7 +10,6 @@ import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
-from itertools import islice
 from typing import Any
 
 from hybrid_scheduler.runtime.dispatcher import Dispatcher
@@ -93,7 +92,7 @@ class Dashboard:
         """Return what the page shows."""
         now, classes = self._dispatcher.now, self._dispatcher.decider.cluster.classes
         submitted, waiting, dispatched = self._dispatcher.counts
-        latest = list(islice(reversed(self._record.events), MAX_SHOWN))
+        latest = self._record.list_latest(MAX_SHOWN)
         recent = [each for each in latest if any(end > now - WINDOW_SECONDS for *_, end in each.spans)]
         names = [each.name for each in classes]
         objects = self._dispatcher.backend.objects
@@ -107,7 +106,7 @@ class Dashboard:
                 "submitted": submitted,
                 "waiting": waiting,
                 "placed": dispatched,
-                "ended": len(self._record.events),
+                "ended": len(self._record),
             },
             "stored_bytes": 0 if objects is None else objects.used,
             "spans": [[each.name, *span] for each in recent for span in each.spans if math.isfinite(span[2])],

@@ -11,7 +11,7 @@ import math
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextvars import ContextVar
 from dataclasses import replace
@@ -175,7 +175,8 @@ class Decider:
             first_to_start = np.argsort(np.where(placed.ran, placed.start, -np.inf), kind="stable")[:limit].tolist()
         for row in first_to_start:
             job = jobs[row]
-            job.saved = {name: np.array(getattr(self.policy, name)[row]) for name in self._row_arrays}
+            if self._row_arrays:
+                job.saved = {name: np.array(getattr(self.policy, name)[row]) for name in self._row_arrays}
             choices[job] = self._choose(job, *rows[row])
         self.seconds += time.perf_counter() - begin
         self.count += len(choices)
@@ -313,7 +314,7 @@ class Decider:
     def learn(self, jobs: Sequence[Job]) -> None:
         """Train the policy on a block of jobs, in the order in which they ended."""
         for name in self._row_arrays:
-            setattr(self.policy, name, np.stack([job.saved[name] for job in jobs]))
+            setattr(self.policy, name, np.stack([cast("Mapping[str, Any]", job.saved)[name] for job in jobs]))
         cast("Learner", self.policy).learn(build_placements(jobs, self.cluster, self.predict(jobs)))
 
     def explain(self, job: Job, now: float) -> Explanation:
@@ -630,8 +631,9 @@ class Dispatcher:
         except Exception as error:  # noqa: BLE001  # arguments that cannot be pickled belong to the caller
             self._fail(job, error)
             return []
+        now = self.now
         for call, each in zip(calls, seconds, strict=True):
-            self._queues.add(call.device, call.number, each, self.now)
+            self._queues.add(call.device, call.number, each, now)
         return calls
 
     def _reassign(self, calls: list[Call]) -> None:
@@ -768,7 +770,7 @@ class Dispatcher:
         """Let a job that raised wait again, before others."""
         job.retries -= 1
         job.attempts += 1
-        job.shares = []
+        job.shares = ()
         del self._dispatched[job.number]
         if job.trial >= 0:
             self.decider.end_trial(job)

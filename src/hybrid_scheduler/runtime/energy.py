@@ -72,7 +72,7 @@ class EnergyAccount:
     def readings(self) -> list[EnergyReading]:
         """Return a reading for the CPU and one for every other device."""
         busy = defaultdict[int, float](float)
-        for event in list(self._record.events):
+        for event in self._record.events:
             for device, _, start, end in event.spans:
                 if end >= start:
                     busy[device] += end - start

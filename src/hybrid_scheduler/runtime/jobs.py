@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pickle
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ from functools import lru_cache, partial
 from itertools import chain
 from numbers import Real
 from threading import get_ident
-from types import BuiltinFunctionType, CellType, CodeType, FunctionType
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary, ref
 
@@ -28,6 +28,8 @@ VALUE, ERROR, LOST, CANCELLED, MISSING = 0, 1, 2, 3, 4
 SMALL_SECONDS = 0.01  # calls expected to take less are sent in batches
 NAN = float("nan")
 KINDS = ("cpu", "gpu")
+ALL_KINDS = frozenset(KINDS)
+NOTHING: Mapping[Any, Any] = MappingProxyType({})
 EMPTY_SIZE = 0.5  # that stands for 0, such as the length of an empty list: sizes are compared by their ratio
 FEATURES = {"size": "a number from 0", "intensity": "a number from 0 to 1", "memory": "megabytes, 0 or more"}
 """Features of a task and what is expected of them."""
@@ -40,6 +42,10 @@ Feature = float | Callable[..., float]
 Function = Callable[..., Any]
 _FUNCTION_TYPES = {FunctionType, BuiltinFunctionType}
 _EMPTY_CELL = CellType()
+
+
+def _pair(gpu_part: Any, cpu_part: Any) -> Any:
+    return gpu_part, cpu_part
 
 
 class TaskFunction:
@@ -66,15 +72,16 @@ class TaskFunction:
         inner = getattr(function, "func", function)  # functools.partial
         own = f"{getattr(inner, '__module__', '') or ''}.{getattr(inner, '__qualname__', type(inner).__qualname__)}"
         self.name = name or getattr(function, "task_name", "") or own.lstrip(".")  # for its measured times
-        self._features = {"size": size, "intensity": intensity, "memory": memory}
-        self._is_plain = (size, intensity, memory) == PLAIN  # its size is guessed
-        self._constant: list[float] | None = list(PLAIN) if self._is_plain else None  # that no argument changes
-        self.kinds = set(KINDS) if only is None else {only}  # of devices that can run it
-        self._by_kind: dict[str, Function] = {}
+        self._features = size, intensity, memory
+        self._is_plain = self._features == PLAIN  # its size is guessed
+        self._constant = PLAIN if self._is_plain else None  # that no argument changes
+        # One is made for every call of a plain function: what such a function has none of takes no memory.
+        self.kinds = ALL_KINDS if only is None else frozenset({only})  # of devices that can run it
+        self._by_kind: Mapping[str, Function] = NOTHING
         self._share: Function | None = None
         self.can_split = False  # whether a GPU and a CPU can each run a part
-        self.combine_parts: Function = lambda gpu_part, cpu_part: (gpu_part, cpu_part)
-        self._bytes: dict[Function, bytes] = {}  # of those that were marked; a plain function may change
+        self.combine_parts: Function = _pair
+        self._bytes: Mapping[Function, bytes] = NOTHING  # of those that were marked; a plain function may change
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function itself, in this process."""
@@ -86,8 +93,8 @@ class TaskFunction:
             raise InputError(f"task '{self.name}': no kind of device is called '{kind}', expected cpu or gpu")
 
         def register(function: Function) -> Function:
-            self.kinds.add(kind)
-            self._by_kind[kind] = function
+            self.kinds |= {kind}
+            self._by_kind = {**self._by_kind, kind: function}
             return function
 
         return register
@@ -112,15 +119,15 @@ class TaskFunction:
             job.data = find_data(given)
         return job
 
-    def _evaluate_features(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[float]:
+    def _evaluate_features(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[float, float, float]:
         """Return size, intensity and memory of a call."""
         if self._constant is not None:
             size = guess_size((*args, *kwargs.values()))
-            return [size, *self._constant[1:]] if self._is_plain else self._constant
+            return (size, *self._constant[1:]) if self._is_plain else self._constant
         values = []
-        if any(map(callable, self._features.values())):
+        if any(map(callable, self._features)):
             args, kwargs = load_stored(args), load_stored(kwargs)
-        for name, given in self._features.items():
+        for name, given in zip(FEATURES, self._features, strict=True):
             value: Any = given(*args, **kwargs) if callable(given) else given
             high = 1.0 if name == "intensity" else float("inf")
             # Asked by type first: the abstract class, for the numbers of NumPy, takes as long as the rest of a job.
@@ -128,16 +135,17 @@ class TaskFunction:
             if not 0.0 <= number <= high or number == float("inf"):
                 raise InputError(f"task '{self.name}': {name} is {value!r}, expected {FEATURES[name]}")
             values.append(number or (EMPTY_SIZE if name == "size" else 0.0))
-        if not any(map(callable, self._features.values())):
-            self._constant = values
-        return values
+        size, intensity, memory = values
+        if not any(map(callable, self._features)):
+            self._constant = size, intensity, memory
+        return size, intensity, memory
 
     def serialize(self, kind: str, is_part: bool) -> bytes:
         """Return the pickled implementation for a kind of device, or the function that runs a part; pickled once."""
         function = self._share if is_part and self._share else self._by_kind.get(kind, self.function)
         if function not in self._bytes:
             try:
-                self._bytes[function] = serialize(function)
+                self._bytes = {**self._bytes, function: serialize(function)}
             except Exception as error:
                 raise InputError(
                     f"task '{self.name}' cannot be sent to a worker ({error}): it must be picklable"
@@ -344,14 +352,14 @@ class Job:
     ready: float
     future: Future[Any] = field(default_factory=lambda: TaskFuture())
     gpu_fraction: float = NAN
-    shares: list[Share] = field(default_factory=list)
+    shares: Sequence[Share] = ()
     status: int = 0  # as in Placements
     failed: bool = False  # it ran and raised
     attempts: int = 1
     device_intensity: float | None = None  # by which an emulated device is slow, if not the task's own
-    is_measured: list[bool] = field(default_factory=list)  # by class: whether its task was timed there
+    is_measured: Sequence[bool] = ()  # by class: whether its task was timed there
     trains_policy: bool = True
-    saved: dict[str, Any] = field(default_factory=dict)  # attributes that the policy needs again for training
+    saved: Mapping[str, Any] | None = None  # attributes that the policy needs again for training
     error: BaseException | None = None  # why it was not sent, or not completed
     began: bool | None = None  # None: not asked yet
     trial: int = -1  # the class on which it runs although nothing is known of its task there
@@ -366,11 +374,11 @@ class Job:
     data: dict[str, int] | None = None  # bytes of its large arguments by the place where they are
 
     @property
-    def kinds(self) -> set[str]:
+    def kinds(self) -> frozenset[str]:
         """Kinds of devices that may run it."""
         share = self.options.gpu_share
         return (
-            self.task.kinds if share is None or 0.0 < share < 1.0 else {"gpu" if share else "cpu"} & self.task.kinds
+            self.task.kinds if share is None or 0.0 < share < 1.0 else self.task.kinds & {"gpu" if share else "cpu"}
         )
 
     @property

@@ -71,6 +71,10 @@ class TimeHistory:
 
     def _drop_oldest(self) -> None:
         """Drop the oldest observation whose size is no extreme."""
+        if self.log_size.count(self.log_size[0]) > EXTREMES:  # the usual case: many of one size
+            self.log_size.popleft()
+            self.log_seconds.popleft()
+            return
         row = next((row for row in range(len(self.log_size)) if not self._is_extreme(row)), 0)
         del self.log_size[row], self.log_seconds[row]
 

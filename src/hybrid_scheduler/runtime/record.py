@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Callable, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -49,23 +50,36 @@ class RunRecord:
 
     def __init__(self, devices: Sequence[DeviceSpec], policy: str) -> None:
         self.devices, self.policy = tuple(devices), policy
-        self.events: deque[Event] = deque(maxlen=MAX_EVENTS)
+        self.rows: deque[tuple[Any, ...]] = deque(maxlen=MAX_EVENTS)  # plain: the garbage collector forgets those
         self.listeners: list[Callable[[], None]] = []  # called after every event
 
     def add(self, job: Job) -> None:
         """Note a job that has ended."""
         spans = tuple([(each.device, each.part, each.start, each.end) for each in job.shares])
         features = job.number, job.task.name, job.size, job.intensity, job.memory, job.arrival
-        event = (*features, job.status, job.failed, job.attempts, job.parents, spans, job.predicted, job.was_trial)
-        self.events.append(tuple.__new__(Event, event))  # for every job: the constructor takes as long as the rest
+        predicted = tuple(job.predicted)
+        row = (*features, job.status, job.failed, job.attempts, job.parents, spans, predicted, job.was_trial)
+        self.rows.append(row)
         for listener in self.listeners:
             listener()
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def events(self) -> list[Event]:
+        """What has ended, oldest first."""
+        return list(map(Event._make, list(self.rows)))
+
+    def list_latest(self, count: int) -> list[Event]:
+        """Return what has ended last, latest first."""
+        return list(map(Event._make, islice(reversed(self.rows), count)))
 
     def save(self, path: str | Path, times: MeasuredTimes) -> None:
         """Write the record with the learnt seconds of every task on every class: `hms simulate` reads it."""
         cluster = build_cluster(self.devices)
         signatures = class_signatures(self.devices, cluster)
-        events, known = list(self.events), dict[tuple[str, float], list[float]]()
+        events, known = self.events, dict[tuple[str, float], list[float]]()
         for each in events:
             if (each.name, each.size) not in known:
                 known[each.name, each.size] = times.predict(each.name, signatures, each.size).tolist()
@@ -91,7 +105,7 @@ class RunRecord:
                 "dur": (end - start) * 1e6,
                 "args": {"task": event.number, "size": event.size, "part": part, "waited": start - event.arrival},
             }
-            for event in list(self.events)
+            for event in self.events
             for device, part, start, end in event.spans
             if start == start  # NaN: it never ran
         ]
