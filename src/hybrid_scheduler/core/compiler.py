@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from collections import namedtuple
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache, wraps
 from importlib.metadata import version
@@ -90,16 +90,21 @@ def _register_with_cache(function: Function, options: dict[str, Any]) -> None:
 
     @overload(function, jit_options={**options, "cache": True}, strict=False)
     def call_from_disk(*types: Any, **named: Any) -> Function | None:
-        return None if _are_of_one_scheduler(*types, *named.values()) else _locate_in_cache(function, options)
+        return _locate_in_cache(function, options) if all(map(_is_shared, (*types, *named.values()))) else None
 
     @overload(function, jit_options=options, strict=False)
     def call(*types: Any, **named: Any) -> Function | None:
-        return function if _are_of_one_scheduler(*types, *named.values()) else None
+        return None if all(map(_is_shared, (*types, *named.values()))) else function
 
 
-def _are_of_one_scheduler(*types: Any) -> bool:
-    """Whether a type is a scheduler's `self` or holds one: its loop is cached, and no other process has the type."""
-    return any(_SELF in str(each) for each in types)
+def _is_shared(kind: Any) -> bool:
+    """Whether a type is known to every process: no function, and no `self` of a scheduler, whose loop is cached."""
+    from numba import types
+
+    if isinstance(kind, types.BaseTuple):
+        own = getattr(getattr(kind, "instance_class", None), "__name__", "") == _SELF
+        return not own and all(map(_is_shared, cast("Iterable[Any]", kind)))
+    return isinstance(kind, types.Number | types.Boolean | types.NoneType | types.Array)
 
 
 def _locate_in_cache(function: Function, options: dict[str, Any]) -> Function:
