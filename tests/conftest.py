@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -31,6 +32,23 @@ settings.load_profile("hunt" if os.environ.get("HMS_FUZZ") else "steady")
 
 RAY = ("[ray]", "/test_ray_backend.py", "/test_sweep_on_ray.py")
 """What the names of tests that need a Ray cluster hold."""
+LONGEST = (
+    "conformance/test_every_scheduler.py",
+    "deploy/test_soak.py",
+    "server/test_lifecycle.py",
+    "test_notebooks.py",
+    "core/test_clocks.py",
+    "test_docs.py",
+    "core/test_view.py",
+    "live/test_checkpoint.py",
+    "server/test_openapi.py",
+    "schedulers/test_rl_agent.py",
+    "schedulers/test_attention_agent.py",
+)
+"""Files that take about a minute or more: begun last, one would keep a worker busy while others have nothing to do.
+
+The first one compiles the loops of all schedulers; those behind it need few of them at first, or find them compiled.
+"""
 
 
 class ByFile(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types for the checker
@@ -38,6 +56,13 @@ class ByFile(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types fo
 
     def _split_scope(self, nodeid: str) -> str:
         return "ray" if any(word in nodeid for word in RAY) else super()._split_scope(nodeid)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest files; the order within a file stays."""
+    tests = Path(__file__).parent
+    begin = {tests / name: number for number, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: begin.get(item.path, len(begin)))
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile:

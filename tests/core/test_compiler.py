@@ -10,7 +10,7 @@ import pytest
 
 from hybrid_scheduler import registry
 from hybrid_scheduler.core import compiler as module
-from hybrid_scheduler.core.compiler import cache_directory, compiled, fingerprint, is_compiled
+from hybrid_scheduler.core.compiler import cache_directory, compiled, fingerprint, is_compiled, no_inline
 from hybrid_scheduler.core.lane import Lane
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
 from hybrid_scheduler.core.view import TaskView, View, least_loaded_gpu
@@ -192,6 +192,37 @@ def test_a_temporary_folder_that_others_may_fill_is_not_used(
         spare.chmod(0o777)
     with pytest.raises(PolicyError, match="no writable folder"):
         cache_directory()
+
+
+def build_policy(cut: float) -> Scheduler:
+    """Return a policy made anew, as another process would: it calls a function that any policy may call."""
+    names: dict[str, Any] = {}
+    exec("def is_above(size, cut):\n    return size > cut\n", names)  # noqa: S102  # the same lines, another function
+    is_above = no_inline(names["is_above"])
+
+    @compiled
+    def split(task: Any, view: Any) -> tuple[float, int]:
+        return (1.0, least_loaded_gpu(view)) if is_above(task.size, cut) else (0.0, 0)
+
+    return from_function(split)
+
+
+def test_what_policies_share_is_compiled_once_and_anew_if_its_file_is_torn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HMS_CACHE_DIR", str(tmp_path))
+    tasks, written = workload("mixed", 20), []
+    for cut in (1000.0, 2500.0, 4000.0):
+        run = VirtualMultiGPU().run(tasks, build_policy(cut))
+        assert np.array_equal(run.gpu_fraction == 1.0, tasks.size > cut)
+        files = list(tmp_path.rglob("is_above_*.nb?"))
+        assert len(files) == 2  # the index and the code
+        written.append({file: file.stat().st_mtime_ns for file in files})
+        if cut == 2500.0:
+            for file in files:
+                file.write_bytes(b"damaged")
+    assert written[1] == written[0]
+    assert not any(file.read_bytes() == b"damaged" for file in files)
 
 
 def test_a_torn_file_in_the_cache_is_compiled_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

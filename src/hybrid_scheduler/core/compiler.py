@@ -1,18 +1,20 @@
 """Binds a scheduler's method into a loop, compiled by Numba if it is marked `@compiled`, else interpreted.
 
 Both run the same code object and give bit-identical results. Compiled loops are cached on disk under a digest of the
-loop, the method and every function they call, so an edited scheduler never runs from a stale file.
+loop, the method and every function they call, so an edited scheduler never runs from a stale file. So are functions
+that loops share: for a new scheduler, only its own lines and the loop's are compiled.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import sys
 import tempfile
 import time
 from collections import namedtuple
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache, wraps
 from importlib.metadata import version
@@ -34,9 +36,10 @@ _COUNTED: dict[str, Any] = {"error_model": "numpy", "nogil": True, "forceinline"
 # task took twenty times as long as the scheduling itself.
 _FAST = {**_COUNTED, "_nrt": False}
 _INLINED = {"forceinline": True}  # a view is some 150 machine words: passing them takes longer than most decisions
-# Entries that nobody uses: a loop is called from Python alone, a method from its loop alone.
+# Entries that nobody uses: a loop is called from Python alone, a method and what it calls from loops alone.
 _FROM_PYTHON: dict[str, Any] = {"no_cfunc_wrapper": True}
 _FROM_LOOP: dict[str, Any] = {**_FROM_PYTHON, "no_cpython_wrapper": True}
+_SELF = "SchedulerState"  # the name of every type that stands for a scheduler in compiled code
 
 TINY_BLOCK = 8
 """Tasks × devices that plain Python has decided on before a compiled loop is entered: its arguments are many."""
@@ -72,8 +75,50 @@ def load_numba() -> Any:
     _numba[:] = [numba]
     while _unregistered:
         function, options = _unregistered.pop()
-        register_jitable(**options)(function)
+        if options.get("_nrt", True):  # its callers say whether it counts references: no two files may be alike
+            register_jitable(**options)(function)
+        else:
+            _register_with_cache(function, options)
     return numba
+
+
+def _register_with_cache(function: Function, options: dict[str, Any]) -> None:
+    """Let compiled code call a function; compiled for types that all schedulers share, it is kept on disk."""
+    from numba import extending
+
+    overload: Any = extending.overload  # its types leave some of its options out
+
+    @overload(function, jit_options={**options, "cache": True}, strict=False)
+    def call_from_disk(*types: Any, **named: Any) -> Function | None:
+        return _locate_in_cache(function, options) if all(map(_is_shared, (*types, *named.values()))) else None
+
+    @overload(function, jit_options=options, strict=False)
+    def call(*types: Any, **named: Any) -> Function | None:
+        return None if all(map(_is_shared, (*types, *named.values()))) else function
+
+
+def _is_shared(kind: Any) -> bool:
+    """Whether a type is known to every process: no function, and no `self` of a scheduler, whose loop is cached."""
+    from numba import types
+
+    if isinstance(kind, types.BaseTuple):
+        own = getattr(getattr(kind, "instance_class", None), "__name__", "") == _SELF
+        return not own and all(map(_is_shared, cast("Iterable[Any]", kind)))
+    return isinstance(kind, types.Number | types.Boolean | types.NoneType | types.Array)
+
+
+def _locate_in_cache(function: Function, options: dict[str, Any]) -> Function:
+    """Return a function as if it was written in a file of the cache, beside which Numba keeps what it compiles."""
+    marker = _shared_folder() / f"{function.__name__}_{fingerprint(function)}_{_digest(repr(options))}.py"
+    _mark(marker)
+    code = function.__code__.replace(co_filename=str(marker))
+    located = FunctionType(code, function.__globals__, function.__name__, function.__defaults__, function.__closure__)
+    located.__module__ = function.__module__
+    return located
+
+
+def _shared_folder() -> Path:
+    return cache_directory() / "functions"
 
 
 def _register(function: F, **options: Any) -> F:
@@ -85,12 +130,12 @@ def _register(function: F, **options: Any) -> F:
 
 def jitable(function: F) -> F:
     """Make a function that allocates nothing callable from compiled code, inlined; Python calls it as it is."""
-    return _register(function, **(_FAST | _INLINED))
+    return _register(function, **(_FAST | _INLINED | _FROM_LOOP))
 
 
 def no_inline(function: F) -> F:
     """Do the same without inlining, for rarely executed code that would bloat the hot path."""
-    return _register(function, **_FAST)
+    return _register(function, **(_FAST | _FROM_LOOP))
 
 
 def inline(function: F) -> F:
@@ -188,15 +233,14 @@ def freeze(owner: object) -> Any:
 
 @lru_cache(maxsize=256)
 def _frozen_type(name: str, fields: tuple[str, ...]) -> Any:
-    digest = hashlib.sha256(" ".join(fields).encode()).hexdigest()[:8]
-    return _importable_tuple(f"hybrid_scheduler_state_{name}_{digest}", fields)
+    return _importable_tuple(f"hybrid_scheduler_state_{name}_{_digest(' '.join(fields))}", fields)
 
 
 def _importable_tuple(module_name: str, fields: tuple[str, ...]) -> Any:
     """Return the type of a `self`: Numba pickles types by reference, so it needs a module to be found in by name."""
     module = sys.modules.setdefault(module_name, ModuleType(module_name))
-    built = namedtuple("Self", fields, module=module_name, rename=True)  # type: ignore[misc]  # fields known at run time only
-    module.__dict__["Self"] = built
+    built = namedtuple(_SELF, fields, module=module_name, rename=True)  # type: ignore[misc]  # fields known at run time only
+    module.__dict__[_SELF] = built
     return built
 
 
@@ -261,8 +305,17 @@ def _name_loop(
 
 
 def _marker(name: str, state: tuple[str, ...]) -> Path:
-    fields = hashlib.sha256(" ".join(state).encode()).hexdigest()[:8]
-    return cache_directory() / f"{name}_{fields}.py"
+    return cache_directory() / f"{name}_{_digest(' '.join(state))}.py"
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def _mark(marker: Path) -> None:
+    marker.parent.mkdir(exist_ok=True)
+    if not marker.exists():
+        marker.write_text("# Marks compiled code; safe to delete.\n", encoding="utf-8")
 
 
 def _specialise(
@@ -272,7 +325,6 @@ def _specialise(
     if not marker.exists():
         for listener in on_compile:
             listener(name.split("_")[0])
-        marker.write_text("# Marks compiled loops; safe to delete.\n", encoding="utf-8")
     module = f"hybrid_scheduler_loop_{marker.stem}"
     self_type = _importable_tuple(module, state)
     fast = _jit(loop, methods, marker, module, _FAST)
@@ -282,7 +334,7 @@ def _specialise(
 
 def _jit(loop: Function, methods: Methods, marker: Path, module: str, options: dict[str, Any]) -> Function:
     njit = load_numba().njit
-    marker.touch()
+    _mark(marker)
     jitted: dict[Function, Function] = {}  # one may have two names, and is compiled once
     for method in methods.values():
         # Wherever the method was defined (a notebook, exec), its copy has a module that can be imported.
@@ -334,6 +386,7 @@ def _compile(function: Any, arguments: tuple[Any, ...]) -> None:
         marker = Path(function.py_func.__code__.co_filename)
         for stale in (marker.parent / "__pycache__").glob(f"{marker.stem}.*"):
             stale.unlink(missing_ok=True)
+        shutil.rmtree(_shared_folder() / "__pycache__", ignore_errors=True)  # nothing says which file it was
         function.compile(signature)
 
 

@@ -184,10 +184,10 @@ class UnfinishedTasks:
         ended: DurationObservation | None = None
         for observation, block, unfinished in self._blocks:
             done = unfinished & (block.finish <= now)
-            if done.any():
+            if np.count_nonzero(done):  # half of `any`'s time is its call, and under load blocks are thousands
                 ended = observation.take(done).append_to(ended)
                 unfinished &= ~done
-        self._blocks = [block for block in self._blocks if block[2].any()][-WINDOW:]
+        self._blocks = [block for block in self._blocks if np.count_nonzero(block[2])][-WINDOW:]
         return ended
 
 
