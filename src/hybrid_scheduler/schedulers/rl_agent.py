@@ -433,13 +433,13 @@ class RLAgent(Learner):
             doubted = is_doubted(view, self.has_durations)
             for kind in range(len(self.likely)):
                 self.likely[kind] = typical_seconds(kind, view.ended) if doubted else self.seconds[row, kind]
-            if loses_to_rule(self, task, view, device, self.likely) and self.energy_weight == 0.0:
-                device = find_earliest(task, view, self.likely)
-                taken = view.device_class[device]
+            loses = loses_to_rule(self, task, view, device, self.likely)
             # In a graph a wrong class holds up all that depends on the task, and few tasks are left to learn from it.
             if doubted and self.in_graph:
                 _, device = choose_by_means(task, view)
-                taken = view.device_class[device]
+            elif (loses or self.in_graph) and self.energy_weight == 0.0:
+                device = find_earliest(task, view, self.likely)
+            taken = view.device_class[device]
         self.action[row] = taken
         if self.has_durations and len(view.queue_count) > 0 and not self.in_order:
             self.only[:] = np.inf
