@@ -101,6 +101,21 @@ def test_a_kept_filling_is_repeated_bit_for_bit_but_for_its_wall_times() -> None
     refused(hms("repeat", "kept"), "pods.csv", "SHA-256 differs")
 
 
+def test_a_kept_suite_of_jobs_is_repeated_bit_for_bit_but_for_its_wall_times() -> None:
+    words = ("bench-suite", "log.swf", "--jobs", "-s", "fcfs,sjf+easy,hybrid_ml+easy", "--quiet", "--out", "kept")
+    assert hms(*words).code == 0
+    assert "repeated bit for bit: 1 instances, 3 policies, 3 cells that ended\n" in hms("repeat", "kept").out
+    table, manifest = Path("kept/scoreboard.csv"), Path("kept/manifest.json")
+    digest, text = sha256(table), table.read_text(encoding="utf-8")
+    assert ",813.0," in text
+    table.write_text(text.replace(",813.0,", ",814.0,", 1), encoding="utf-8")
+    refused(hms("repeat", "kept"), "scoreboard.csv", "SHA-256 differs")
+    manifest.write_text(manifest.read_text(encoding="utf-8").replace(digest, sha256(table)), encoding="utf-8")
+    refused(hms("repeat", "kept"), "not repeated bit for bit")
+    Path("log.swf").write_text(LOG.replace("MaxProcs: 4", "MaxProcs: 8"), encoding="utf-8")
+    refused(hms("repeat", "kept"), "log.swf is not the file that was run")
+
+
 def test_a_kept_run_is_reported_and_drawn() -> None:
     words = ("jobs", "log.swf", "-s", "fcfs,sjf", "--backfill", "easy", "--windows", "3", "-n", "20", "--out", "kept")
     assert hms(*words).out.endswith("wrote kept\n")
@@ -156,6 +171,48 @@ def test_pods_fill_the_nodes_that_have_gpus() -> None:
     assert (
         "fgd" in hms("jobs", "pods.csv", "--nodes", "nodes.csv", "--fill", "1.2", "--fit", "fgd", "--seeds", "2").out
     )
+
+
+def test_bounds_of_wide_jobs_are_printed_with_their_prices_and_checked() -> None:
+    done = hms("bound", "log.swf", "--jobs")
+    assert done.code == 0, done.err
+    assert done.out.startswith("log.swf: 30 jobs on 4 processors\nno schedule ends before ")
+    assert "  cores        0.00025\n" in done.out
+    assert "no schedule has a mean turnaround below" in done.out
+    assert done.out.endswith("checked independently: yes\n")
+    document = json.loads(hms("bound", "training_jobs", "-n", "50", "--seed", "3", "--json").out)
+    ran = json.loads(hms("jobs", "training_jobs", "-n", "50", "--seeds", "3..3", "-s", "sjf", "--json").out)
+    assert document["verified"]
+    assert document["end"]["end"] == ran["bounds"][0]["end"]
+    assert document["mean_turnaround"]["mean"] == ran["bounds"][0]["mean_turnaround"]
+    assert all(each["turnaround_over_bound"]["mean"] >= 1 for each in ran["policies"].values())
+
+
+def test_whole_units_and_loose_parts_are_read_and_shown() -> None:
+    table = "seconds,gpus,gpu_share,cores,deadline,gang\n60,1,0.5,2,100,1\n300,2,,3,,0\n9,0,,2.5,,0\n"
+    Path("own.csv").write_text(table, encoding="utf-8")
+    jobs = read_jobs(["own.csv"]).jobs
+    assert jobs.job_id.tolist() == [0, 1, 1, 2, 2, 2], "parts of what is no gang are jobs of their own"
+    assert jobs.gpus.tolist() == [1, 1, 1, 0, 0, 0]
+    assert jobs.gpu_milli.tolist() == [500, *[1000] * 5]
+    assert jobs.cpu_milli.tolist() == [2000, 1500, 1500, 834, 834, 834]
+    shown = hms("inspect", "own.csv")
+    assert shown.code == 0, shown.err
+    assert shown.out.startswith("own.csv: 6 jobs of a shared cluster\n")
+    assert "1 take a share of one" in shown.out
+    assert "1 have a deadline" in " ".join(shown.out.split())
+    assert "48 nodes with 232 GPUs" in hms("inspect", "cluster_pods").out
+    assert json.loads(hms("inspect", "log.swf", "--jobs", "--json").out)["machines"] == "4 processors"
+    job_table.write(jobs, "own.parquet")
+    assert hms("inspect", "own.parquet").out.startswith("own.parquet: 6 jobs")
+    for wrong, says in (
+        (table.replace("0.5", "1.5"), "line 2: gpu_share is 1.5, expected above 0 and at most 1"),
+        (table.replace(",100,", ",-5,"), "line 2: deadline is -5, expected a moment above 0"),
+        (table.replace("cores", "cpu_milli").replace("gang", "cores"), "'cores' and 'cpu_milli' say the same"),
+        (table.replace(",,0", ",,2", 1), "line 3: gang is 2, expected 0 or 1"),
+    ):
+        Path("own.csv").write_text(wrong, encoding="utf-8")
+        refused(hms("jobs", "own.csv", "--gpus", "4"), "own.csv", says)
 
 
 def test_readers_keep_what_files_say() -> None:

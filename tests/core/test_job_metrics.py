@@ -36,11 +36,12 @@ def two_users() -> Schedule:
 
 
 def test_every_measure_is_as_computed_by_hand(schedule: Schedule) -> None:
-    measures = measure_jobs(schedule, bound=21.0)
+    measures = measure_jobs(schedule, bound=21.0, turnaround_bound=17.0)
     assert set(measures) == set(JOB_MEASURES)
     assert schedule.start.tolist() == [0, 20, 40]
     assert measures["bounded_slowdown"] == pytest.approx((1 + 2 + 4.2) / 3)
     assert measures["mean_waiting"] == 20
+    assert measures["turnaround_over_bound"] == pytest.approx((20 + 40 + 42) / 3 / 17)
     assert measures["makespan"] == 42
     assert measures["makespan_over_bound"] == 2
     assert measures["utilisation"] == pytest.approx((40 + 20 + 4) / 84)
@@ -59,7 +60,9 @@ def test_the_threshold_of_the_bounded_slowdown_can_be_chosen(schedule: Schedule)
 def test_users_have_their_own_figures(schedule: Schedule) -> None:
     users = measure_users(schedule)
     assert users[0]["jobs"] == 2
-    assert users[1] == pytest.approx({"jobs": 1, "bounded_slowdown": 4.2, "mean_waiting": 40, "share": 4 / 64})
+    assert (users[0]["deadline_misses"], users[0]["finish_time_fairness"]) == (1.0, pytest.approx((20 / 40 + 2) / 2))
+    own = {"jobs": 1, "bounded_slowdown": 4.2, "mean_waiting": 40, "deadline_misses": 0.0}
+    assert users[1] == pytest.approx({**own, "finish_time_fairness": 42 / 4, "share": 4 / 64})
 
 
 def test_jains_index_is_1_if_all_have_the_same_and_1_over_n_if_one_has_all() -> None:

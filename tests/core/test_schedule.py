@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybrid_scheduler import registry
+from hybrid_scheduler.core.job_loop import EASY, Phases
 from hybrid_scheduler.core.jobs import Jobs
 from hybrid_scheduler.core.machines import WHOLE, Machines
 from hybrid_scheduler.core.schedule import Schedule, schedule_jobs
@@ -123,6 +124,30 @@ def test_a_head_that_waits_keeps_its_place_unless_it_may_be_overtaken() -> None:
     overtaken = schedule_jobs(jobs, machines, order, keep_head=False, interpreted=True)
     assert kept.start.tolist() == [0, 10, 60]
     assert overtaken.start.tolist() == [0, 11, 10]
+
+
+def test_an_order_may_change_its_mind_while_jobs_wait() -> None:
+    jobs = Jobs.build(seconds=[10, 50, 1, 2], arrival=[0, 1, 2, 12], cpu_milli=[3000, 4000, 4000, 1000])
+    order, machines = registry.job_orders.create("fcfs"), Machines.pool(4)
+    phases = Phases(np.array([2.0]), jobs.seconds[None, :], np.array([EASY]), np.array([False]))
+    for interpreted in (True, False):
+        shortest = schedule_jobs(jobs, machines, order, phases=phases, interpreted=interpreted)
+        assert shortest.start.tolist() == [0, 11, 10, 61], "from 2 s on the shortest goes first"
+    assert schedule_jobs(jobs, machines, order, interpreted=True).start.tolist() == [0, 10, 60, 61]
+    assert order.keys(jobs).static.tolist() == [0] * 4, "the keys of the order stay what they are"
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=Seeds, moments=st.lists(st.floats(0, 500), min_size=1, max_size=3))
+def test_who_changes_the_order_gives_nothing_away_twice(seed: int, moments: list[float]) -> None:
+    jobs, machines = draw_pods(seed)
+    count = len(moments)
+    keys = np.random.default_rng(seed).random((count, len(jobs)))
+    phases = Phases(np.sort(moments), keys, np.arange(count) % 2, np.arange(count) % 3 == 0)
+    order = registry.job_orders.create("fcfs")
+    schedule = schedule_jobs(jobs, machines, order, "easy", phases=phases, interpreted=True)
+    check_jobs(schedule)
+    assert np.array_equal(schedule.ran, ~schedule.rejected)
 
 
 def test_a_gang_spans_nodes_only_if_it_may() -> None:

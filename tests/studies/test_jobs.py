@@ -9,6 +9,7 @@ import pytest
 
 from hybrid_scheduler import registry
 from hybrid_scheduler.core.job_metrics import measure_jobs
+from hybrid_scheduler.core.jobs import Jobs
 from hybrid_scheduler.core.machines import WHOLE, Machines
 from hybrid_scheduler.studies.jobs import JobStudy, draw_pods, fill_machines, run_jobs
 from hybrid_scheduler.workloads.formats.reader import read_jobs
@@ -107,6 +108,36 @@ def test_the_learner_is_no_worse_than_sjf_and_f1_on_logs_of_other_machines(load:
     result = run_jobs(study)
     reached = {policy: result.interval(policy, "bounded_slowdown").mean for policy in study.policies}
     assert reached["hybrid_ml+easy"] <= min(reached["sjf+easy"], reached["f1+easy"])
+
+
+def test_the_learner_sees_the_present_without_what_has_not_ended() -> None:
+    jobs, machines = draw_jobs("cluster_batch", 4, 500)
+    order = registry.job_orders.create("hybrid_ml")
+    found = order.run(jobs, machines, "easy")
+    known = int(np.searchsorted(jobs.arrival, jobs.arrival[300]))
+    later = np.arange(len(jobs)) > known
+    unknown = later | (found.finish > jobs.arrival[known])
+    other = replace(jobs, seconds=np.where(unknown, jobs.requested, jobs.seconds))
+    again = registry.job_orders.create("hybrid_ml").run(other, machines, "easy")
+    early = found.start < jobs.arrival[known]
+    assert early.sum() > 100
+    assert np.array_equal(found.start[early], again.start[early]), "what comes later changes nothing that was"
+
+
+def test_the_learner_changes_its_mind_where_the_first_order_serves_badly() -> None:
+    generator, count = np.random.default_rng(6), 600
+    width, seconds = 2.0 ** generator.integers(0, 7, count), 5 + 20 * generator.pareto(0.8, count)
+    arrival = np.cumsum(generator.exponential(1.0, count))
+    seconds = seconds.clip(5, 5e4)
+    arrival *= (width * seconds).sum() / (64 * arrival[-1])
+    jobs, machines = Jobs.build(seconds=seconds, arrival=arrival, cpu_milli=1000 * width), Machines.pool(64)
+    slowdown = {
+        name: measure_jobs(registry.job_orders.create(name).run(jobs, machines, "easy", keep_head=False))[
+            "bounded_slowdown"
+        ]
+        for name in ("saf", "hybrid_ml")
+    }
+    assert slowdown["hybrid_ml"] < slowdown["saf"] / 4, "it begins as saf, and there was nothing to learn from"
 
 
 @pytest.mark.parametrize("name", JOB_PRESETS)

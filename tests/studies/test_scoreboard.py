@@ -18,6 +18,8 @@ from hybrid_scheduler.studies.scoreboard import (
 )
 from hybrid_scheduler.studies.suite import (
     CSV,
+    Suite,
+    find_instances,
     load_scoreboard,
     save_scoreboard,
 )
@@ -63,7 +65,8 @@ def test_the_picture_has_a_field_for_every_cell() -> None:
 
 
 def test_a_kept_scoreboard_is_read_back_and_a_changed_one_refused(tmp_path: Path) -> None:
-    save_scoreboard(hand_made(), tmp_path, ["hms", "bench-suite", "x"], {})
+    suite = Suite(tuple(find_instances(["mixed"], {}).instances), ("eft",))
+    save_scoreboard(hand_made(), tmp_path, ["hms", "bench-suite", "x"], {}, suite)
     rows = load_scoreboard(tmp_path)
     assert [(row["instance"], row["policy"], row["makespan_over_reference"]) for row in rows] == [
         ("a", "slow", "2.0"), ("a", "eft", "1.0"), ("b", "slow", "nan"), ("b", "eft", "1.0")

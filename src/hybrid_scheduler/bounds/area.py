@@ -42,7 +42,7 @@ def area_bound(jobs: Jobs, machines: Machines) -> AreaBound:
         return AreaBound(0.0, {})
     alone = (jobs.arrival + jobs.best_seconds(machines))[kept]
     best = AreaBound(float(alone.max()), {}, row=int(kept[alone.argmax()]))
-    for prices in _find_prices(jobs.select(kept), machines):
+    for prices in list_prices(jobs.select(kept), machines):
         work = (jobs.seconds * price_jobs(jobs, machines, prices))[kept]
         ends = jobs.arrival[kept] + np.cumsum(work[::-1])[::-1]
         place = int(ends.argmax())
@@ -73,7 +73,7 @@ def price_jobs(jobs: Jobs, machines: Machines, prices: dict[str, float]) -> Floa
     return np.where((jobs.gpus > 0) & np.isfinite(cheapest), cheapest, cost)
 
 
-def _find_prices(jobs: Jobs, machines: Machines) -> list[dict[str, float]]:
+def list_prices(jobs: Jobs, machines: Machines) -> list[dict[str, float]]:
     """Return candidates: the best prices for all jobs together, and each resource alone."""
     amounts = list_amounts(machines)
     candidates = [{name: 1.0 / amount} for name, amount in amounts.items()]
@@ -129,27 +129,36 @@ def verify_area_bound(bound: AreaBound, jobs: Jobs, machines: Machines) -> bool:
     if not bound.prices:
         if bound.row < 0:
             return bound.end <= 0.0
-        fastest = max((speed for _, speed in _list_speeds(jobs, machines, bound.row)), default=1.0)
-        end = float(jobs.arrival[bound.row] + jobs.seconds[bound.row] / fastest)
+        end = float(jobs.arrival[bound.row] + jobs.seconds[bound.row] * price_job(jobs, machines, bound.row, {}))
         return bound.end <= end * (1 + TOLERANCE) and not rejected[bound.row]
     if any(price < 0 for price in bound.prices.values()):
         return False
+    work = 0.0
+    for row in np.flatnonzero(~rejected & np.isfinite(jobs.seconds) & (jobs.arrival >= bound.since)).tolist():
+        work += float(jobs.seconds[row]) * price_job(jobs, machines, row, bound.prices)
+    return spend(bound.prices, machines) <= 1 + TOLERANCE and bound.end <= (bound.since + work) * (1 + TOLERANCE)
+
+
+def spend(prices: dict[str, float], machines: Machines) -> float:
+    """Return what a second of all machines costs, node by node."""
     spent = 0.0
     for cores, memory, gpus, model in zip(
         machines.cpu_milli.tolist(), machines.memory_mib.tolist(), machines.gpus.tolist(), machines.model, strict=True
     ):
-        spent += cores * bound.prices.get(CORES, 0.0) + gpus * WHOLE * bound.prices.get(f"gpu {model}".strip(), 0.0)
-        spent += memory * bound.prices.get(MEMORY, 0.0)
-    work = 0.0
-    for row in np.flatnonzero(~rejected & np.isfinite(jobs.seconds) & (jobs.arrival >= bound.since)).tolist():
-        held = int(jobs.gpus[row]) * int(jobs.gpu_milli[row])
-        cost = int(jobs.cpu_milli[row]) * bound.prices.get(CORES, 0.0) + int(jobs.memory_mib[row]) * bound.prices.get(
-            MEMORY, 0.0
-        )
-        usable = _list_speeds(jobs, machines, row)
-        priced = ((cost + held * bound.prices.get(f"gpu {name}".strip(), 0.0)) / speed for name, speed in usable)
-        work += float(jobs.seconds[row]) * min(priced, default=cost)
-    return spent <= 1 + TOLERANCE and bound.end <= (bound.since + work) * (1 + TOLERANCE)
+        spent += cores * prices.get(CORES, 0.0) + gpus * WHOLE * prices.get(f"gpu {model}".strip(), 0.0)
+        spent += memory * prices.get(MEMORY, 0.0)
+    return spent
+
+
+def price_job(jobs: Jobs, machines: Machines, row: int, prices: dict[str, float]) -> float:
+    """Return what a second's work of one job costs where it is cheapest; without prices the seconds that it takes."""
+    usable = _list_speeds(jobs, machines, row)
+    if not prices:
+        return 1.0 / max((speed for _, speed in usable), default=1.0)
+    held = int(jobs.gpus[row]) * int(jobs.gpu_milli[row])
+    cost = int(jobs.cpu_milli[row]) * prices.get(CORES, 0.0) + int(jobs.memory_mib[row]) * prices.get(MEMORY, 0.0)
+    priced = ((cost + held * prices.get(f"gpu {name}".strip(), 0.0)) / speed for name, speed in usable)
+    return min(priced, default=cost)
 
 
 def _list_speeds(jobs: Jobs, machines: Machines, row: int) -> list[tuple[str, float]]:

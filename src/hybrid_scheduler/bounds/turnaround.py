@@ -166,7 +166,8 @@ def verify_turnaround_bound(bound: TurnaroundBound, tasks: Tasks, cluster: Clust
         if float(bound.prices @ cluster.counts) > 1.0 + tolerance:
             return False
         works = np.where(np.isfinite(seconds), bound.prices * np.where(np.isfinite(seconds), seconds, 0.0), np.inf)
-        shown = _verify_srpt(release, works.min(axis=1)) + float((release - arrival).sum() + charge.min(axis=1).sum())
+        served = verify_shortest_first(release, works.min(axis=1))
+        shown = served + float((release - arrival).sum() + charge.min(axis=1).sum())
     else:
         shown = _verify_prices(bound, arrival, release, seconds, charge) - float(
             (cluster.counts @ bound.prices) @ np.diff(bound.grid)
@@ -199,7 +200,7 @@ def _verify_prices(
     return total
 
 
-def _verify_srpt(release: Floats, works: Floats) -> float:
+def verify_shortest_first(release: Floats, works: Floats) -> float:
     """Return the sum of turnarounds from the release under SRPT on one machine, by an event queue of its own."""
     import heapq
 
@@ -248,12 +249,13 @@ def _srpt_bound(
     finite = np.isfinite(seconds)
     works = np.where(finite, prices * np.where(finite, seconds, 0.0), np.inf).min(axis=1)
     order = np.argsort(release, kind="stable")
-    total = _srpt(release[order], works[order]) + float((release - arrival).sum() + charge.min(axis=1).sum())
+    served = serve_shortest_first(release[order], works[order])
+    total = served + float((release - arrival).sum() + charge.min(axis=1).sum())
     return TurnaroundBound(total / len(arrival), "srpt", len(arrival), np.zeros(0), prices)
 
 
 @jit
-def _srpt(release: Floats, works: Floats) -> float:
+def serve_shortest_first(release: Floats, works: Floats) -> float:
     """Return the sum of turnarounds of a preemptive machine that always serves the shortest remaining work."""
     count = len(release)
     heap = np.empty(count)

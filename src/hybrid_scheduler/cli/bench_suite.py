@@ -70,7 +70,7 @@ def bench_suite(
     with output.progress("cells", quiet=quiet) as step:
         board = run_suite(suite, step, journal)
     with new_directory(out) as folder:
-        save_scoreboard(board, folder, output.command_line(), suite_files.ignored)
+        save_scoreboard(board, folder, output.command_line(), suite_files.ignored, suite)
         save_figure(plot_scoreboard(board), folder / PNG)
     journal.path.unlink(missing_ok=True)
     rows = output.table("policy", "instances", "geometric mean", "worst", "shortest on", "seconds")

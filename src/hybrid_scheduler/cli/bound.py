@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -25,6 +26,13 @@ def bound(
     exact: Annotated[
         bool, typer.Option("--exact", help="Also find the exact optimum of whole tasks (one batch).")
     ] = False,
+    jobs: Annotated[
+        bool, typer.Option("--jobs", help="Read the file as wide jobs of a shared cluster; their presets always are.")
+    ] = False,
+    nodes: Annotated[Path | None, typer.Option("--nodes", help="With --jobs: a list of nodes.")] = None,
+    processors: Annotated[
+        int | None, typer.Option("--processors", help="With --jobs: a pool of so many processors.")
+    ] = None,
     turnaround: Annotated[
         bool, typer.Option("--turnaround", help="Also bound the mean turnaround: seconds of search per 2000 tasks.")
     ] = False,
@@ -32,9 +40,13 @@ def bound(
 ) -> None:
     """Print a time below which no schedule can end, with the prices that prove it."""
     from hybrid_scheduler.bounds.makespan import lower_bound, verify_bound
+    from hybrid_scheduler.workloads.job_presets import JOB_PRESETS
     from hybrid_scheduler.workloads.source import Source, describe_assumptions
 
     workload = options.choose_workload(workload)
+    if jobs or workload in JOB_PRESETS:
+        _bound_jobs([workload, *([str(nodes)] if nodes else [])], (processors, gpus), tasks, seed, json)
+        return
     load = options.choose_load(workload, load, rate)
     source = Source.of(workload, tasks, rate, load, assume=assume, serialise=serialise)
     machine = options.build_cluster(cluster, gpus, source=source)
@@ -75,8 +87,7 @@ def bound(
         if found.kind == "window":
             work = f"work that cannot begin before {found.since:.6g} s and has {found.tail:.6g} s of chains after it"
         typer.echo(f"proof: {work}, at these prices per second:")
-        for name, price in found.prices.items():
-            typer.echo(f"  {name:12} {price:.9g}")
+        _print_prices(found.prices)
     typer.echo(f"checked independently: {'yes' if checked else 'NO, please report this'}")
     if best:
         time, word = output.quantity(best.makespan, "s"), "proved optimal to 0.1 %" if best.proved else "best found"
@@ -86,3 +97,41 @@ def bound(
         typer.echo(f"no schedule {scope} has a mean turnaround below {mean} ({flow.mean!r} s)")
         proof = f"prices on {len(flow.grid) - 1} cells of time" if flow.kind == "prices" else "SRPT on one machine"
         typer.echo(f"proof: {proof}; checked independently: {word}")
+
+
+def _bound_jobs(
+    files: list[str], pool: tuple[int | None, int | None], count: int | None, seed: int, json: bool
+) -> None:
+    """Print what no schedule of wide jobs can beat: an end, and a mean turnaround."""
+    from hybrid_scheduler.bounds.area import area_bound, verify_area_bound
+    from hybrid_scheduler.bounds.job_turnaround import job_turnaround_bound, verify_job_turnaround_bound
+    from hybrid_scheduler.studies.jobs import JobStudy
+
+    study = JobStudy.read(files, pool=pool, seeds=(seed,), window_jobs=count)
+    case = study.cases()[0]
+    jobs, machines = case.jobs, case.machines
+    found, flow = area_bound(jobs, machines), job_turnaround_bound(jobs, machines)
+    checked = verify_area_bound(found, jobs, machines) and verify_job_turnaround_bound(flow, jobs, machines)
+    if json:
+        bounds = {"end": asdict(found), "mean_turnaround": asdict(flow), "verified": checked}
+        output.print_json({"source": study.name, "jobs": len(jobs), "machines": machines.describe(), **bounds})
+        return
+    typer.echo(f"{study.name}: {output.count(len(jobs), 'job')} on {machines.describe()}")
+    typer.echo(f"no schedule ends before {output.quantity(found.end, 's')} ({found.end!r} s)")
+    if found.prices:
+        typer.echo(f"proof: work that arrives from {found.since:.6g} s on, at these prices per second:")
+        _print_prices(found.prices)
+    else:
+        typer.echo(f"proof: job {jobs.job_id[found.row]} alone ends no sooner")
+    typer.echo(f"no schedule has a mean turnaround below {output.quantity(flow.mean, 's')} ({flow.mean!r} s)")
+    if flow.prices:
+        typer.echo("proof: one machine that serves the shortest remaining work first, at these prices per second:")
+        _print_prices(flow.prices)
+    else:
+        typer.echo("proof: the seconds of every job where it runs fastest")
+    typer.echo(f"checked independently: {'yes' if checked else 'NO, please report this'}")
+
+
+def _print_prices(prices: dict[str, float]) -> None:
+    for name, price in prices.items():
+        typer.echo(f"  {name:12} {price:.9g}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import asdict
 from itertools import pairwise
 from pathlib import Path
@@ -11,9 +12,13 @@ import typer
 
 from hybrid_scheduler.cli import options, output
 from hybrid_scheduler.cli.import_ import Files, FormatName, describe_rows
+from hybrid_scheduler.errors import InputError
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from hybrid_scheduler.core import Cluster, Tasks
+    from hybrid_scheduler.workloads.formats.reader import ImportedJobs
     from hybrid_scheduler.workloads.statistics import Distribution, Shape
 
 BARS = "▁▂▃▄▅▆▇█"
@@ -26,9 +31,17 @@ def inspect(
     cluster: options.ClusterFile = None,
     gpus: options.Gpus = None,
     png: Annotated[Path | None, typer.Option("--png", help="Write the figure to this file (PNG, SVG, PDF).")] = None,
+    jobs: Annotated[
+        bool, typer.Option("--jobs", help="Show a log as wide jobs; tables and presets of jobs always are.")
+    ] = False,
     json: options.Json = False,
 ) -> None:
     """Show what a file holds: rows, tasks, arrivals, times, memory, and the load on a cluster."""
+    if jobs or _holds_jobs(files[0]):
+        if png or cluster or gpus:
+            raise InputError("--png, --cluster and --gpus are for tasks of one device: hms jobs --plot draws jobs")
+        _inspect_jobs(files, form, json)
+        return
     from hybrid_scheduler.workloads.conversion import find_cluster_file
     from hybrid_scheduler.workloads.formats import reader
     from hybrid_scheduler.workloads.statistics import best_times, compute_shape, distribution
@@ -59,6 +72,56 @@ def inspect(
     _print_histograms(shape, seconds)
     if png:
         typer.echo(f"wrote {png}")
+
+
+def _holds_jobs(path: Path) -> bool:
+    """Whether a preset of wide jobs is meant, or a table of such jobs."""
+    from hybrid_scheduler.workloads.formats.job_table import holds_jobs
+    from hybrid_scheduler.workloads.job_presets import JOB_PRESETS
+
+    return str(path) in JOB_PRESETS or (path.is_file() and holds_jobs(path))
+
+
+def _inspect_jobs(files: list[Path], form: str, json: bool) -> None:
+    """Show what jobs ask for, when they come, how long they run, and the load on their machines."""
+    import numpy as np
+
+    from hybrid_scheduler.workloads.statistics import distribution
+
+    found = _read_jobs(files, form)
+    jobs, machines = found.jobs, found.machines
+    shapes = {
+        name: ("s" if name in ("arrival", "seconds", "requested") else "", distribution(column[np.isfinite(column)]))
+        for name, column in (
+            *(("arrival", jobs.arrival), ("seconds", jobs.seconds), ("requested", jobs.requested)),
+            *(("width", jobs.width), ("cores", jobs.cpu_milli / 1000), ("memory (MiB)", jobs.memory_mib)),
+        )
+        if np.isfinite(column).any()
+    }
+    if json:
+        document = {"rows": found.rows, "skipped": dict(found.skipped), "jobs": len(jobs), "asked": jobs.describe()}
+        machine = {"machines": machines.describe() if machines else None}
+        output.print_json({**document, **machine, **{name: asdict(each) for name, (_, each) in shapes.items()}})
+        return
+    typer.echo(f"{', '.join(path.name for path in files)}: {output.count(len(jobs), 'job')} of a shared cluster")
+    for reason, count in found.skipped.items():
+        typer.echo(f"  {count:>9,} rows skipped: {reason}")
+    output.print_lines(textwrap.wrap(f"asked for: {jobs.describe()}", 80))
+    typer.echo(f"machines: {machines.describe() if machines else 'not named'}")
+    table = _begin_table()
+    for name, (unit, each) in shapes.items():
+        _add_row(table, f"{name} (log)" if each.scale == "log" else name, unit, each)
+    output.console().print(table)
+
+
+def _read_jobs(files: list[Path], form: str) -> ImportedJobs:
+    from hybrid_scheduler.workloads.formats import reader
+    from hybrid_scheduler.workloads.job_presets import JOB_PRESETS, draw_jobs
+
+    if str(files[0]) in JOB_PRESETS:
+        jobs, machines = draw_jobs(str(files[0]), 0)
+        return reader.ImportedJobs(jobs, len(jobs), machines=machines)
+    return reader.read_jobs(files, form)
 
 
 def _describe(tasks: Tasks, machine: Cluster, shape: Shape, whose: str) -> list[str]:
@@ -103,8 +166,7 @@ def _abbreviate(names: list[str], most: int = 3) -> str:
 
 
 def _print_histograms(shape: Shape, seconds: Distribution) -> None:
-    table = output.table("", "least", "picture", "most", "median", "p99")
-    table.columns[2].justify = "left"
+    table = _begin_table()
     if shape.span > 0:
         arrivals = shape.arrivals
         first, last = (_figure(edge, "s") for edge in (arrivals.edges[0], arrivals.edges[-1]))
@@ -116,11 +178,19 @@ def _print_histograms(shape: Shape, seconds: Distribution) -> None:
         ("intensity", "", shape.compute_intensity),
     ):
         notes = ", ".join(filter(None, ("" if unit == "s" else unit, "log" if each.scale == "log" else "")))
-        low, high, median, p99 = (
-            _figure(value, unit) for value in (each.minimum, each.maximum, each.median, each.p99)
-        )
-        table.add_row(f"{name} ({notes})" if notes else name, low, sparkline(each.counts), high, median, p99)
+        _add_row(table, f"{name} ({notes})" if notes else name, unit, each)
     output.console().print(table)
+
+
+def _begin_table() -> Table:
+    table = output.table("", "least", "picture", "most", "median", "p99")
+    table.columns[2].justify = "left"
+    return table
+
+
+def _add_row(table: Table, name: str, unit: str, each: Distribution) -> None:
+    low, high, median, p99 = (_figure(value, unit) for value in (each.minimum, each.maximum, each.median, each.p99))
+    table.add_row(name, low, sparkline(each.counts), high, median, p99)
 
 
 def _figure(value: float, unit: str) -> str:

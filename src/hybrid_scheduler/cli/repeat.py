@@ -1,7 +1,8 @@
-"""`hms repeat`: run a kept comparison, or kept jobs, again and check that every bit is the same."""
+"""`hms repeat`: run a kept comparison, kept jobs or a kept suite again and check that every bit is the same."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -12,10 +13,10 @@ from hybrid_scheduler.errors import SchedulerError
 
 
 def repeat(
-    directory: Annotated[Path, typer.Argument(help="A folder that hms compare --out or hms jobs --out wrote.")],
+    directory: Annotated[Path, typer.Argument(help="A folder that hms compare, jobs or bench-suite --out wrote.")],
 ) -> None:
     """Run what was kept again from its manifest and compare the measures bit by bit."""
-    from hybrid_scheduler.studies import jobs, results
+    from hybrid_scheduler.studies import jobs, results, suite
 
     with output.progress("repeating", quiet=False) as progress:
         if jobs.is_jobs(directory):
@@ -24,6 +25,10 @@ def repeat(
         elif jobs.is_jobs(directory, jobs.FILLING):
             filled, same = jobs.repeat_filling(directory, progress)
             ran = f"{len(filled.seeds)} seeds, {len(filled.measures)} fit rules"
+        elif suite.is_scoreboard(directory):
+            board, same = suite.repeat_scoreboard(directory, progress, os.cpu_count() or 1)
+            ended = sum(not each.problem for each in board.scores)
+            ran = f"{len(board.instances)} instances, {len(board.policies)} policies, {ended} cells that ended"
         else:
             result = results.repeat(results.load_manifest(directory), progress)
             same = results.repeats_bit_for_bit(result, directory)

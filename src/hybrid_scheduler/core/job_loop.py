@@ -60,6 +60,15 @@ class Rules(NamedTuple):
     checkpoint: float  # seconds that it takes to save a job and to start it again
 
 
+class Phases(NamedTuple):
+    """When an order changes its mind: from a moment on it has other keys, and other rules of the head."""
+
+    begin: Floats
+    static: Floats  # keys by phase and job
+    backfill: Ints
+    keep_head: npt.NDArray[np.bool_]
+
+
 class Queue(NamedTuple):
     """Who waits, in the policy's order, and who runs."""
 
@@ -114,9 +123,11 @@ def simulate_jobs(
     rules: Rules,
     departures: Departures,
     stints: Stints,
+    phases: Phases,
 ) -> int:
     """Walk all events; return the number of passes through the queue."""
     step, count, passes, now = 0, len(requests.arrival), 0, -np.inf
+    passing, keep_head, phase = rules.backfill, rules.keep_head, 0
     while True:
         now = next_due(now, queue) if rules.backfill == CONSERVATIVE else np.inf
         if step < count:
@@ -130,6 +141,10 @@ def simulate_jobs(
         end_jobs(now, requests, nodes, entries, queue, out, stints)
         if departures.seen[0] < len(departures.moment):
             move_nodes(now, keys, requests, nodes, entries, queue, out, rules, departures, stints)
+        while phase < len(phases.begin) and phases.begin[phase] <= now:
+            passing, keep_head = phases.backfill[phase], phases.keep_head[phase]
+            change_keys(now, phase, phases, keys, requests, queue)
+            phase += 1
         while step < count and requests.arrival[step] <= now:
             if out.status[step] == WAITING:
                 if rules.waits:
@@ -143,7 +158,7 @@ def simulate_jobs(
             continue
         passes += 1
         if len(keys.rate) > 0:
-            sort_queue(queue.state[HELD] if rules.keep_head else 0, now, keys, requests, queue)
+            sort_queue(queue.state[HELD] if keep_head else 0, now, keys, requests, queue)
         if rules.backfill == CONSERVATIVE:
             plan_all(now, rule, requests, nodes, entries, queue, scores, profile, out, stints)
             continue
@@ -157,8 +172,8 @@ def simulate_jobs(
             if len(keys.charge) > 0:  # the start has changed what its user was charged
                 sort_queue(head, now, keys, requests, queue)
         drop_first(head, queue)
-        queue.state[HELD] = 1 if rules.keep_head and queue.state[LENGTH] > 0 else 0
-        if rules.backfill == EASY and queue.state[LENGTH] > 1:
+        queue.state[HELD] = 1 if keep_head and queue.state[LENGTH] > 0 else 0
+        if passing == EASY and queue.state[LENGTH] > 1:
             backfill(now, rule, requests, nodes, spare, common, entries, queue, scores, out, rules, stints)
 
 
@@ -199,6 +214,15 @@ def sort_queue(first: int, now: float, keys: Keys, requests: Requests, queue: Qu
             queue.row[at] = queue.row[at - 1]
             at -= 1
         queue.row[at] = row
+
+
+@no_inline
+def change_keys(now: float, phase: int, phases: Phases, keys: Keys, requests: Requests, queue: Queue) -> None:
+    """Sort the queue by other keys; a head that was held has to wait for its turn."""
+    for row in range(len(keys.static)):
+        keys.static[row] = phases.static[phase, row]
+    queue.state[HELD] = 0
+    sort_queue(0, now, keys, requests, queue)
 
 
 @jitable

@@ -20,6 +20,7 @@ JOB_MEASURES: dict[str, Measure] = {
     "mean_waiting": Measure("s", "mean time from arrival to start"),
     "p95_waiting": Measure("s", "95th percentile of it"),
     "mean_turnaround": Measure("s", "mean time from arrival to finish"),
+    "turnaround_over_bound": Measure("×", "mean turnaround / certified lower bound; 1 is provably optimal"),
     "makespan": Measure("s", "first arrival to last finish"),
     "makespan_over_bound": Measure("×", "makespan / certified lower bound; 1 is provably optimal"),
     "utilisation": Measure("share", "GPUs in use, or cores without any, until the last finish", less_is_better=False),
@@ -35,7 +36,12 @@ JOB_MEASURES: dict[str, Measure] = {
 }
 
 
-def measure_jobs(schedule: Schedule, bound: float = float("nan"), threshold: float = THRESHOLD) -> dict[str, float]:
+def measure_jobs(
+    schedule: Schedule,
+    bound: float = float("nan"),
+    threshold: float = THRESHOLD,
+    turnaround_bound: float = float("nan"),
+) -> dict[str, float]:
     """Return all measures of one run; `bound` is a certified lower bound of its makespan."""
     ran = schedule.ran & np.isfinite(schedule.finish)
     jobs, waiting = schedule.jobs, schedule.waiting[ran]
@@ -43,6 +49,7 @@ def measure_jobs(schedule: Schedule, bound: float = float("nan"), threshold: flo
         return {name: float(len(jobs)) if name == "rejected" else float("nan") for name in JOB_MEASURES}
     slowdown = bounded_slowdown(schedule, threshold)
     makespan = float(schedule.finish[ran].max() - jobs.arrival.min())
+    turnaround = float((schedule.finish - jobs.arrival)[ran].mean())
     by_user = np.array([slowdown[ran & (jobs.user == user)].mean() for user in np.unique(jobs.user[ran])])
     late = jobs.deadline < np.inf
     unfair = compare_with_own_share(schedule)
@@ -50,7 +57,8 @@ def measure_jobs(schedule: Schedule, bound: float = float("nan"), threshold: flo
         "bounded_slowdown": float(slowdown[ran].mean()),
         "mean_waiting": float(waiting.mean()),
         "p95_waiting": float(np.percentile(waiting, 95)),
-        "mean_turnaround": float((schedule.finish - jobs.arrival)[ran].mean()),
+        "mean_turnaround": turnaround,
+        "turnaround_over_bound": turnaround / turnaround_bound if turnaround_bound > 0 else float("nan"),
         "makespan": makespan,
         "makespan_over_bound": makespan / bound if bound > 0 else float("nan"),
         "utilisation": measure_utilisation(schedule, ran, makespan),
@@ -96,17 +104,20 @@ def jain_index(values: Floats) -> float:
 
 
 def measure_users(schedule: Schedule, threshold: float = THRESHOLD) -> dict[int, dict[str, float]]:
-    """Return of every user: jobs, mean bounded slowdown, mean waiting, and the share of all that was used."""
+    """Return of every user: jobs, slowdown, waiting, missed deadlines, fairness, and the share of what was used."""
     jobs, slowdown = schedule.jobs, bounded_slowdown(schedule, threshold)
     ran = schedule.ran & np.isfinite(schedule.finish)
     area = np.where(ran, jobs.width * schedule.served, 0.0)
-    users = {}
+    late, unfair, users = ~(schedule.finish <= jobs.deadline), compare_with_own_share(schedule), {}
     for user in np.unique(jobs.user[ran]).tolist():
         own = ran & (jobs.user == user)
+        promised = own & (jobs.deadline < np.inf)
         users[user] = {
             "jobs": float(own.sum()),
             "bounded_slowdown": float(slowdown[own].mean()),
             "mean_waiting": float(schedule.waiting[own].mean()),
+            "deadline_misses": float(late[promised].mean()) if promised.any() else float("nan"),
+            "finish_time_fairness": float(unfair[own].mean()),
             "share": float(area[own].sum() / area.sum()),
         }
     return users

@@ -124,6 +124,10 @@ class Jobs:
         parts = [f"{wide.min():g} to {wide.max():g} {unit}, {np.median(wide):g} in the middle"]
         if (shared := int(((self.gpus > 0) & (self.gpu_milli < WHOLE)).sum())) > 0:
             parts.append(f"{shared:,} take a share of one")
+        if (most := int(self.memory_mib.max(initial=0))) > 0:
+            parts.append(f"up to {most:,} MiB of memory")
+        if (promised := int(np.isfinite(self.deadline).sum())) > 0:
+            parts.append(f"{promised:,} have a deadline")
         if (named := int((self.models > 0).sum())) > 0:
             parts.append(f"{named:,} name models")
         if (speeds := int((self.speed != 1.0).any(axis=1).sum())) > 0:

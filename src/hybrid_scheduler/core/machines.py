@@ -96,7 +96,8 @@ class Machines:
 
     def describe(self) -> str:
         """Return the machines in a few words: `256 processors`, `1,213 nodes with 6,212 GPUs of 7 models`."""
-        cores = f"{int(self.cpu_milli.sum()) / WHOLE:,g}"
+        total = int(self.cpu_milli.sum())
+        cores = f"{total / WHOLE:,g}" if total < NO_LIMIT // WHOLE * WHOLE else "any number of"
         if len(self) == 1 and not self.total_gpus:
             return f"{cores} processors"
         named = Counter(self.models)

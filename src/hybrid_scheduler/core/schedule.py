@@ -17,6 +17,7 @@ from hybrid_scheduler.core.job_loop import (
     REJECTED,
     TURNED_AWAY,
     Outcome,
+    Phases,
     Profile,
     Queue,
     Rules,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 BACKFILLING = {"none": NO_BACKFILL, "easy": EASY, "conservative": CONSERVATIVE}
 LINES = ("row", "node", "gpu", "begin", "end")  # of stints
+NO_PHASES = Phases(np.empty(0), np.empty((0, 0)), np.empty(0, np.int64), np.empty(0, np.bool_))
 MAX_CACHED = 20_000_000
 """Scores that are kept; with more kinds of jobs · nodes they are computed anew for every decision."""
 
@@ -112,6 +114,7 @@ def schedule_jobs(
     rank: Ints | None = None,
     typical: Jobs | None = None,
     departures: Departures | None = None,
+    phases: Phases = NO_PHASES,
     room: int = 0,
     interpreted: bool = False,
 ) -> Schedule:
@@ -119,7 +122,8 @@ def schedule_jobs(
 
     `waits=False` turns a job away that finds no room when it comes. `rank` is the order in which nodes are looked at,
     which decides between equal scores; `typical` are jobs like those to come, the same ones if absent. `departures`
-    are spot nodes that leave and return; stints are then kept, in `room` lines at first.
+    are spot nodes that leave and return; stints are then kept, in `room` lines at first. `phases` are later keys and
+    rules of an order that changes its mind.
     """
     rule = FitRule("best", BEST) if fit is None else fit
     _check_rules(jobs, machines, backfill, departures)
@@ -154,11 +158,12 @@ def schedule_jobs(
     shared = common._replace(sizes=nodes.sizes)
     moves = build_departures([]) if departures is None else departures._replace(seen=np.zeros(1, np.int64))
     arguments = (requests, nodes, spare, shared, entries, queue, scores, profile, out, rules, moves, stints)
-    run(numbers, order.keys(jobs), *arguments)
+    keys = order.keys(jobs)
+    run(numbers, keys._replace(static=keys.static.copy()) if len(phases.begin) else keys, *arguments, phases)
     if stints.number[0] > len(stints.row):
         return schedule_jobs(
             jobs, machines, order, backfill, fit, keep_head=keep_head, waits=waits, rank=rank, typical=typical,
-            departures=departures, room=int(stints.number[0]), interpreted=interpreted,
+            departures=departures, phases=phases, room=int(stints.number[0]), interpreted=interpreted,
         )  # fmt: skip
     ran = out.status == DONE
     entries.node[np.repeat(~ran, np.diff(entries.first))] = -1

@@ -3,26 +3,31 @@
 Run times come from a random forest over what is known before a job runs: the requested time, the width, and how long
 its user's past jobs ran. How the queue is served is tried out: candidates run on windows of each half of the past,
 with a forest that saw only the other half. The smallest area first, by requested times, serves unless another one has
-a smaller mean logarithm of the bounded slowdown by more than its standard error. A candidate is an order by learnt or
-by requested times in which jobs pass a head that waits for room where backfilling is asked for, or never: long jobs
-that pass it make those wait that come later. A head is also passed by a better job that comes later, except in SJF
-and F1 as they are, which take part too. Reservations always go by requested times, because a reservation must not
-rest on an estimate that is too short.
+a smaller slowdown, over the best of each window, by more than the standard error of the difference. While it serves,
+it looks back now and then: the candidates run, in its mind, on the jobs that have come so far, with the run times of
+those that have ended, and what did better there takes over. A candidate is an order by learnt or by requested times
+in which jobs pass a head that waits for room where backfilling is asked for, or never: long jobs that pass it make
+those wait that come later. A head is also passed by a better job that comes later, except in SJF and F1 as they are,
+which take part too. Reservations always go by requested times, because a reservation must not rest on an estimate
+that is too short.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from hybrid_scheduler.core.job_loop import Keys
+from hybrid_scheduler.core.job_loop import Keys, Phases
 from hybrid_scheduler.core.job_metrics import bounded_slowdown
 from hybrid_scheduler.core.jobs import Jobs
 from hybrid_scheduler.core.machines import Machines
-from hybrid_scheduler.core.schedule import find_rejected, schedule_jobs
+from hybrid_scheduler.core.packing import FitRule
+from hybrid_scheduler.core.schedule import BACKFILLING, Schedule, find_rejected, schedule_jobs
+from hybrid_scheduler.core.spot import Departures
 from hybrid_scheduler.core.tasks import Floats
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.learning.predictors import RandomForestPredictor
@@ -39,8 +44,12 @@ from hybrid_scheduler.schedulers.job_orders import (
 FEATURES = ("requested", "width", "user's past")
 LESSON = 1024
 """Jobs of a window of the past; the next one begins after half as many."""
-ENOUGH = 2 * LESSON
-"""Past jobs below which nothing is learnt: the first candidate serves."""
+ENOUGH = 256
+"""Past jobs below which nothing is learnt: the first candidate serves at first."""
+LOOKS, STEP_JOBS = 12, 64
+"""How often a run is looked back at, at most, and jobs that come between two looks, at least."""
+NOW = 8.0
+"""Windows of the past that weigh as much as a whole window of the present."""
 SEEN = ("log seconds", "log width", "log gap")
 """What attention looks at."""
 HEAD, LOOK = 4, 16  # figures of a head, and jobs that it looks at
@@ -82,24 +91,41 @@ class LearntOrder(JobOrder):
         self._forest: RandomForestPredictor | None = None
         self._past: dict[int, float] = {}
         self._usual = 0.0
+        self._losses: Floats = np.ones((0, len(CANDIDATES)))
         self._choose(CANDIDATES[0])
 
     def learn(self, past: Jobs, machines: Machines, backfill: str) -> None:
         """Learn from jobs that have ended; the same past always teaches the same."""
         past = past.select(~find_rejected(past, machines))
+        self._losses = np.ones((0, len(CANDIDATES)))
         if len(past) < ENOUGH:
             return
         half = len(past) // 2
         older, newer = past.select(slice(0, half)), past.select(slice(half, None))
-        exact = np.array_equal(past.requested, past.seconds)
-        asked = backfill != "none"
-        tried = [each for each in CANDIDATES if not (exact and each.learnt) and (asked or each.backfills)]
-        losses = self._try_out(tried, older, newer, machines, backfill)
-        losses = np.vstack([losses, self._try_out(tried, newer, older, machines, backfill)])
-        gain = losses[:, :1] - losses
-        sure = gain.mean(axis=0) - gain.std(axis=0) / np.sqrt(len(gain))
-        self._choose(tried[int(np.argmax(sure))])
+        tried = self._list_candidates(np.array_equal(past.requested, past.seconds), backfill)
+        losses = [self._try_out(tried, older, newer, machines, backfill)]
+        losses.append(self._try_out(tried, newer, older, machines, backfill))
+        self._losses = np.vstack(losses)
+        self._choose(self._prefer(self._losses, np.ones(len(self._losses))))
         self._fit(past)
+
+    @staticmethod
+    def _list_candidates(exact: bool, backfill: str) -> list[int]:
+        """Return the numbers of the candidates that differ where estimates are exact, or nobody may pass."""
+        return [
+            number
+            for number, each in enumerate(CANDIDATES)
+            if not (exact and each.learnt) and (backfill != "none" or each.backfills)
+        ]
+
+    @staticmethod
+    def _prefer(losses: Floats, weights: Floats) -> Candidate:
+        """Return the candidate that was surely better than the first, by windows and how much each counts."""
+        tried = np.flatnonzero(np.isfinite(losses).all(axis=0))
+        gain = losses[:, :1] - losses[:, tried]
+        mean = np.average(gain, axis=0, weights=weights)
+        spread = np.sqrt(np.average((gain - mean) ** 2, axis=0, weights=weights) / len(gain))
+        return CANDIDATES[int(tried[np.argmax(mean - spread)])]
 
     def _choose(self, candidate: Candidate) -> None:
         self.chosen, self.keeps_head = candidate, candidate.keeps_head
@@ -108,20 +134,83 @@ class LearntOrder(JobOrder):
         """Return what did best on the past: what is allowed, or none."""
         return allowed if self.chosen.backfills else "none"
 
-    def _try_out(
-        self, tried: Sequence[Candidate], known: Jobs, jobs: Jobs, machines: Machines, backfill: str
-    ) -> Floats:
-        """Return the logarithm of the mean bounded slowdown by window of jobs and candidate, knowing other jobs."""
+    def run(
+        self,
+        jobs: Jobs,
+        machines: Machines,
+        backfill: str = "none",
+        fit: FitRule | None = None,
+        *,
+        keep_head: bool = True,
+        departures: Departures | None = None,
+        interpreted: bool = False,
+    ) -> Schedule:
+        """Run jobs on machines; look back now and then, and go on as would have been better so far."""
+        begin, chosen, now = list[float](), [self.chosen], -np.inf
+        estimated = jobs.with_requested(self.estimate(jobs))
+
+        def serve() -> Schedule:
+            later = chosen[1:]
+            phases = Phases(
+                np.array(begin),
+                np.array([_keys(each, jobs, estimated).static for each in later]).reshape(len(later), len(jobs)),
+                np.array([BACKFILLING[backfill if each.backfills else "none"] for each in later], np.int64),
+                np.array([keep_head and each.keeps_head for each in later], np.bool_),
+            )
+            return schedule_jobs(
+                *(jobs, machines, self, self.decide_backfilling(backfill), fit),
+                keep_head=keep_head and self.keeps_head,
+                departures=departures,
+                phases=phases,
+                interpreted=interpreted,
+            )
+
+        found = serve()
+        if backfill == "conservative":  # everybody's place is fixed on arrival
+            return found
+        exact = np.array_equal(jobs.requested, jobs.seconds)
+        tried = self._list_candidates(exact, backfill)
+        for count in range(step := max(STEP_JOBS, -(-len(jobs) // LOOKS)), len(jobs), step):
+            if jobs.arrival[count] == now:
+                continue
+            now = float(jobs.arrival[count])
+            window = _look_back(jobs, estimated.requested, found, count, now)
+            known = window.with_requested(estimated.requested[max(0, count - LESSON) : count])
+            present = self._run_all(tried, window, known, machines, backfill)
+            weights = np.append(np.ones(len(self._losses)), NOW * len(window) / LESSON)
+            best = self._prefer(np.vstack([self._losses, present]), weights)
+            if best != chosen[-1]:
+                begin.append(now)
+                chosen.append(best)
+                found = serve()
+        return found
+
+    def _try_out(self, tried: Sequence[int], known: Jobs, jobs: Jobs, machines: Machines, backfill: str) -> Floats:
+        """Return the slowdown over the best one, by window of jobs and candidate, knowing other jobs."""
         self._fit(known)
         losses = []
         for first in range(0, max(len(jobs) - LESSON // 2, 1), LESSON // 2):
             window = jobs.select(slice(first, first + LESSON))
             estimated = window.with_requested(self.estimate(window))
-            for order, learnt, backfills, keeps_head in tried:
-                trial, passes = _Fixed(order.keys(estimated if learnt else window)), backfill if backfills else "none"
-                found = schedule_jobs(window, machines, trial, passes, keep_head=keeps_head)
-                losses.append(np.log(np.nanmean(bounded_slowdown(found))))
-        return np.reshape(losses, (-1, len(tried)))
+            losses.append(self._run_all(tried, window, estimated, machines, backfill))
+        return np.array(losses)
+
+    @staticmethod
+    def _run_all(
+        tried: Sequence[int],
+        window: Jobs,
+        estimated: Jobs,
+        machines: Machines,
+        backfill: str,
+    ) -> Floats:
+        """Return the mean bounded slowdown over the best one, by candidate; infinite for those that are not tried."""
+        losses = np.full(len(CANDIDATES), np.inf)
+        for number in tried:
+            each = CANDIDATES[number]
+            trial, passes = _Fixed(_keys(each, window, estimated)), backfill if each.backfills else "none"
+            found = schedule_jobs(window, machines, trial, passes, keep_head=each.keeps_head)
+            losses[number] = np.nanmean(bounded_slowdown(found)) if found.ran.any() else 1.0
+        return losses / losses.min()
 
     def _fit(self, past: Jobs) -> None:
         """Fit the forest, unless users know exactly how long their jobs run."""
@@ -145,7 +234,20 @@ class LearntOrder(JobOrder):
 
     def keys(self, jobs: Jobs) -> Keys:
         """Sort by the chosen order, with learnt run times in place of requested ones if those did better."""
-        return self.chosen.order.keys(jobs.with_requested(self.estimate(jobs)) if self.chosen.learnt else jobs)
+        return _keys(self.chosen, jobs, jobs.with_requested(self.estimate(jobs)) if self.chosen.learnt else jobs)
+
+
+def _keys(candidate: Candidate, jobs: Jobs, estimated: Jobs) -> Keys:
+    return candidate.order.keys(estimated if candidate.learnt else jobs)
+
+
+def _look_back(jobs: Jobs, estimated: Floats, found: Schedule, count: int, now: float) -> Jobs:
+    """Return the latest jobs before `count` as they are known now: who has not ended runs as long as is estimated."""
+    rows = slice(max(0, count - LESSON), count)
+    started = np.where(found.start[rows] <= now, now - found.start[rows], 0.0)
+    ended = found.finish[rows] <= now
+    seconds = np.where(ended, jobs.seconds[rows], np.maximum(estimated[rows], started))
+    return replace(jobs.select(rows), seconds=seconds)
 
 
 class AttentionOrder(LearntOrder):
@@ -198,8 +300,13 @@ class AttentionOrder(LearntOrder):
     def _judge(self, weights: Floats, lesson: Jobs, machines: Machines, backfill: str) -> float:
         """Return the mean bounded slowdown on a lesson with these weights."""
         self.weights[:] = weights
-        found = self.run(lesson, machines, backfill)
+        found = JobOrder.run(self, lesson, machines, backfill)
         return float(np.nanmean(bounded_slowdown(found)))
+
+    def run(self, jobs: Jobs, machines: Machines, *rules: Any, **options: Any) -> Schedule:
+        """Run jobs on machines: as `hybrid_ml` where attention does not help."""
+        serve = JobOrder.run if self.weights.any() else LearntOrder.run
+        return serve(self, jobs, machines, *rules, **options)
 
     def _see(self, jobs: Jobs) -> Floats:
         gap = np.diff(jobs.arrival, prepend=jobs.arrival[:1])

@@ -15,6 +15,11 @@ import numpy as np
 
 from hybrid_scheduler import registry
 from hybrid_scheduler.bounds.area import AreaBound, area_bound, verify_area_bound
+from hybrid_scheduler.bounds.job_turnaround import (
+    JobTurnaroundBound,
+    job_turnaround_bound,
+    verify_job_turnaround_bound,
+)
 from hybrid_scheduler.core.formatting import (
     format_count,
     format_quantity,
@@ -39,6 +44,7 @@ from hybrid_scheduler.studies.results import (
     corrupt_file,
     read_manifest,
     require_intact,
+    require_same_inputs,
     to_json,
     write_manifest,
 )
@@ -220,10 +226,11 @@ class JobStudy:
 
 @dataclass(frozen=True)
 class JobOutcome:
-    """One window: its bound, whether other code has checked it, and the measures of every policy."""
+    """One window: its bounds, whether other code has checked them, and the measures of every policy."""
 
     title: str
     bound: AreaBound
+    turnaround: JobTurnaroundBound
     verified: bool
     measures: dict[str, dict[str, float]]
     users: dict[str, dict[int, dict[str, float]]]
@@ -267,7 +274,7 @@ class JobResult:
         checked = "checked independently" if all(each.verified for each in self.outcomes) else "NOT VERIFIED"
         priced = [name for name, price in self.outcomes[0].bound.prices.items() if price]
         proof = f"{priced[0]} priced" if len(priced) == 1 else f"{len(priced)} prices" if priced else "one long job"
-        lines.append(f"certified bound of each makespan ({proof}; {checked})")
+        lines.append(f"certified bounds of each makespan ({proof}) and mean turnaround; {checked}")
         return lines
 
     def table(self) -> list[str]:
@@ -317,6 +324,7 @@ class JobResult:
         }
         bounds = [
             {"window": each.title, "end": each.bound.end, "prices": each.bound.prices, "since": each.bound.since}
+            | {"mean_turnaround": each.turnaround.mean, "turnaround_prices": each.turnaround.prices}
             | {"verified": each.verified}
             for each in self.outcomes
         ]
@@ -332,9 +340,11 @@ class JobResult:
             JobOutcome(
                 bound["window"],
                 AreaBound(bound["end"], bound["prices"], bound["since"]),
+                JobTurnaroundBound(bound.get("mean_turnaround", nan), bound.get("turnaround_prices", {})),
                 bound["verified"],
                 {
-                    policy: {
+                    policy: dict.fromkeys(JOB_MEASURES, nan)  # older runs have fewer
+                    | {
                         name: nan if each["values"][number] is None else each["values"][number]
                         for name, each in measures.items()
                     }
@@ -346,12 +356,12 @@ class JobResult:
         ]
         return cls(study, tuple(outcomes), document["jobs"], document["machines"])
 
-    def to_csv(self) -> str:
-        """Return a table with a line for every policy and window."""
+    def to_csv(self, names: Sequence[str] = tuple(JOB_MEASURES)) -> str:
+        """Return a table with a line for every policy and window, of all measures or some."""
         return _write_csv(
-            ["window", "policy", *JOB_MEASURES],
+            ["window", "policy", *names],
             [
-                [outcome.title, policy, *(outcome.measures[policy][name] for name in JOB_MEASURES)]
+                [outcome.title, policy, *(outcome.measures[policy][name] for name in names)]
                 for outcome in self.outcomes
                 for policy in self.study.policies
             ],
@@ -373,12 +383,13 @@ def schedule_window(study: JobStudy, case: Case) -> Iterator[tuple[str, Schedule
 
 def _run_window(study: JobStudy, case: Case) -> JobOutcome:
     jobs, machines = case.jobs, case.machines
-    bound = area_bound(jobs, machines)
+    bound, flow = area_bound(jobs, machines), job_turnaround_bound(jobs, machines)
+    verified = verify_area_bound(bound, jobs, machines) and verify_job_turnaround_bound(flow, jobs, machines)
     measures, users = {}, {}
     for policy, found in schedule_window(study, case):
-        measures[policy] = measure_jobs(found, bound.end - float(jobs.arrival.min()), study.threshold)
+        measures[policy] = measure_jobs(found, bound.end - float(jobs.arrival.min()), study.threshold, flow.mean)
         users[policy] = measure_users(found, study.threshold)
-    return JobOutcome(case.title, bound, verify_area_bound(bound, jobs, machines), measures, users)
+    return JobOutcome(case.title, bound, flow, verified, measures, users)
 
 
 def run_policy(
@@ -450,9 +461,7 @@ def load_jobs(directory: str | Path) -> tuple[JobResult, dict[str, Any]]:
 def _load_study(directory: str | Path) -> tuple[JobStudy, dict[str, Any]]:
     manifest, path = read_manifest(directory), Path(directory) / RESULT
     require_intact(path, manifest)
-    for name, digest in manifest["sha256"].items():
-        if name not in (RESULT, MEASURES) and (not Path(name).is_file() or sha256(name) != digest):
-            raise InputError(f"{name} is not the file that was run (its SHA-256 differs): restore it")
+    require_same_inputs(manifest)
     try:
         return JobStudy.from_dict(manifest["study"]), manifest
     except (KeyError, TypeError, AttributeError, IndexError):
@@ -460,10 +469,14 @@ def _load_study(directory: str | Path) -> tuple[JobStudy, dict[str, Any]]:
 
 
 def repeat_jobs(directory: str | Path, progress: Progress | None = None) -> tuple[JobResult, bool]:
-    """Run a kept study again; return what came out, and whether every measure is the same, bit for bit."""
+    """Run a kept study again; return what came out, and whether every measure is the same, bit for bit.
+
+    Earlier versions kept fewer measures: those that were kept are compared.
+    """
     kept, manifest = load_jobs(directory)
-    again = run_jobs(kept.study, progress)
-    return again, again.to_csv() == _read_measures(directory, manifest)
+    again, text = run_jobs(kept.study, progress), _read_measures(directory, manifest)
+    names = [name for name in next(csv.reader(io.StringIO(text)))[2:] if name in JOB_MEASURES]
+    return again, again.to_csv(names) == text
 
 
 def repeat_filling(directory: str | Path, progress: Progress | None = None) -> tuple[PackingResult, bool]:

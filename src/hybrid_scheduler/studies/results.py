@@ -55,6 +55,16 @@ def to_json(document: Any) -> str:
     return json.dumps(strict, indent=2, ensure_ascii=False) + "\n"
 
 
+def spell_infinity(data: Any) -> Any:
+    """Return plain data with infinity as text: JSON has none, and a cluster may have unlimited memory."""
+    return _map_values(data, lambda each: "inf" if each == math.inf else each)
+
+
+def read_infinity(data: Any) -> Any:
+    """Return what `spell_infinity` was given."""
+    return _map_values(data, lambda each: math.inf if each == "inf" else each)
+
+
 def _map_values(value: Any, change: Callable[[Any], Any]) -> Any:
     if isinstance(value, dict):
         return {key: _map_values(each, change) for key, each in value.items()}
@@ -216,6 +226,15 @@ def corrupt_file(path: Path) -> InputError:
     return InputError(f"{path} is damaged or no {what}: repeat the comparison with hms compare --out")
 
 
+def require_same_inputs(manifest: dict[str, Any]) -> None:
+    """Refuse to go on if a file that was run, named by its whole path, or a policy file has changed since."""
+    for name, digest in manifest["sha256"].items():
+        if (Path(name).is_absolute() or name.endswith(".py")) and (
+            not Path(name).is_file() or sha256(name) != digest
+        ):
+            raise InputError(f"{name} is not the file that was run (its SHA-256 differs): restore it")
+
+
 def require_intact(path: Path, manifest: dict[str, Any]) -> None:
     """Refuse a file whose digest is not the one in the manifest."""
     if not path.is_file() or sha256(path) != manifest["sha256"].get(path.name):
@@ -234,8 +253,7 @@ def save_result(
         for name, text in {RESULT: to_json(to_document(result)), **texts}.items():
             (folder / name).write_text(text, encoding="utf-8")
         comparison = result.comparison.to_dict()
-        # JSON has no infinity, and a cluster may have unlimited memory.
-        comparison["cluster"] = _map_values(comparison["cluster"], lambda each: "inf" if each == math.inf else each)
+        comparison["cluster"] = spell_infinity(comparison["cluster"])
         policies = sorted({spec.partition(":")[0] for spec in result.comparison.schedulers})
         digests = {name: sha256(folder / name) for name in texts}
         contents = {
@@ -265,7 +283,7 @@ def parse_comparison(manifest: dict[str, Any]) -> Comparison:
     """Return the comparison that a manifest records."""
     try:
         data = dict(manifest["comparison"])
-        data["cluster"] = _map_values(data["cluster"], lambda each: math.inf if each == "inf" else each)
+        data["cluster"] = read_infinity(data["cluster"])
         return Comparison.from_dict(data)
     except (KeyError, TypeError, AttributeError):
         raise corrupt_file(Path(MANIFEST)) from None

@@ -137,6 +137,12 @@ class Scoreboard:
 
 def write_csv(board: Scoreboard, path: str | Path) -> None:
     """Write one line for every instance, policy and seed."""
+    with atomic_write(path) as scratch:
+        scratch.write_text(scores_to_csv(board), encoding="utf-8")
+
+
+def scores_to_csv(board: Scoreboard) -> str:
+    """Return a table with a line for every instance, policy and seed."""
     rows = {row.instance: row for row in board.instances}
     names, policies = list(rows), board.policies
     own = [each.name for each in fields(Score)]
@@ -150,9 +156,7 @@ def write_csv(board: Scoreboard, path: str | Path) -> None:
         reference = row.reference(whole)
         ratio = score.makespan / reference if reference > 0 else math.nan
         lines.append((*values[:3], ratio, reference, row.against(whole), row.bound, *values[3:]))
-    with atomic_write(path) as scratch:
-        header = (*own[:3], "makespan_over_reference", "reference", "against", "bound", *own[3:])
-        scratch.write_text(to_csv(header, lines), encoding="utf-8")
+    return to_csv((*own[:3], "makespan_over_reference", "reference", "against", "bound", *own[3:]), lines)
 
 
 def write_markdown(board: Scoreboard, path: str | Path, command: Sequence[str], ignored: Mapping[str, str]) -> None:

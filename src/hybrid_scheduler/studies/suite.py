@@ -10,12 +10,14 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, field, fields, replace
 from functools import lru_cache
+from io import StringIO
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 from hybrid_scheduler import __version__, registry
 from hybrid_scheduler.bounds.area import area_bound
+from hybrid_scheduler.bounds.job_turnaround import job_turnaround_bound
 from hybrid_scheduler.bounds.makespan import lower_bound, whole_task_bound
 from hybrid_scheduler.core.cluster import Cluster
 from hybrid_scheduler.core.job_metrics import measure_jobs
@@ -36,8 +38,24 @@ from hybrid_scheduler.studies.compare import (
 )
 from hybrid_scheduler.studies.jobs import Case, JobStudy, schedule_window
 from hybrid_scheduler.studies.pretraining import pretrain_on_workloads
-from hybrid_scheduler.studies.results import read_manifest, require_intact, write_manifest
-from hybrid_scheduler.studies.scoreboard import InstanceRow, Score, Scoreboard, write_csv, write_markdown
+from hybrid_scheduler.studies.results import (
+    MANIFEST,
+    corrupt_file,
+    read_infinity,
+    read_manifest,
+    require_intact,
+    require_same_inputs,
+    spell_infinity,
+    write_manifest,
+)
+from hybrid_scheduler.studies.scoreboard import (
+    InstanceRow,
+    Score,
+    Scoreboard,
+    scores_to_csv,
+    write_csv,
+    write_markdown,
+)
 from hybrid_scheduler.workloads.conversion import CLUSTER_SUFFIX, find_cluster_file
 from hybrid_scheduler.workloads.formats import reader, unpack
 from hybrid_scheduler.workloads.formats.reader import Format, Imported
@@ -51,6 +69,8 @@ REFERENCES = "reference values"
 TRAINING_INSTANCES = 4
 """Most other instances that a learner is trained on before it meets one."""
 KIND = "scoreboard"
+WALL = "seconds"
+"""The column of wall times, which no second run has in common with the first."""
 MARKDOWN, CSV, PNG = "scoreboard.md", "scoreboard.csv", "scoreboard.png"
 _CACHE: dict[str, tuple[Imported, Cluster]] = {}  # the instances that this process read last
 
@@ -247,6 +267,34 @@ class Suite:
         if not self.policies or not self.seeds:
             raise InputError("a suite needs at least one policy and one seed: name some")
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data that `from_dict` makes the same suite of."""
+        instances = [
+            asdict(each) | {"paths": [str(path.resolve()) for path in each.paths]} for each in self.instances
+        ]
+        cluster = spell_infinity(self.cluster.to_dict()) if self.cluster else None
+        chosen = {"policies": self.policies, "seeds": self.seeds, "time_limit": self.time_limit}
+        return {"instances": instances, "cluster": cluster, **chosen}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], processes: int = 1) -> Suite:
+        """Return the suite that plain data describes."""
+        instances = tuple(_parse_instance(each) for each in data["instances"])
+        cluster = Cluster.from_dict(read_infinity(data["cluster"])) if data["cluster"] else None
+        policies, seeds = tuple(data["policies"]), tuple(data["seeds"])
+        return cls(instances, policies, cluster, seeds, processes, data["time_limit"])
+
+    @property
+    def files(self) -> list[Path]:
+        """The files that the instances are read from: their own, and clusters beside them."""
+        beside = [find_cluster_file(each.paths[0]) for each in self.instances if each.paths]
+        return [*(path for each in self.instances for path in each.paths), *filter(None, beside)]
+
+
+def _parse_instance(data: Mapping[str, Any]) -> Instance:
+    best = math.nan if data["best_known"] is None else data["best_known"]
+    return Instance(**{**data, "paths": tuple(map(Path, data["paths"])), "best_known": best})
+
 
 @dataclass(frozen=True)
 class _Job:
@@ -366,9 +414,8 @@ def _run_wide(job: _Job) -> InstanceRow | Score:
     if not job.policy:
         bound = area_bound(case.jobs, case.machines).end - float(case.jobs.arrival.min())
         size = len(case.jobs), 0, len(case.jobs)
-        return InstanceRow(
-            instance.name, instance.format, *size, {}, case.machines.describe(), bound, instance.best_known
-        )
+        bounds = bound, instance.best_known, job_turnaround_bound(case.jobs, case.machines).mean
+        return InstanceRow(instance.name, instance.format, *size, {}, case.machines.describe(), *bounds)
     study = JobStudy.single(["cluster_batch"], job.policy)
     list(schedule_window(study, replace(case, jobs=case.jobs.select(slice(0, 2)))))  # compiles the loop
     begin = time.perf_counter()
@@ -408,11 +455,16 @@ def _prepare_scheduler(job: _Job, cluster: Cluster) -> Scheduler:
 # --- files ---------------------------------------------------------------------------------------------------
 
 
-def save_scoreboard(board: Scoreboard, folder: Path, command: Sequence[str], ignored: Mapping[str, str]) -> None:
+def save_scoreboard(
+    board: Scoreboard, folder: Path, command: Sequence[str], ignored: Mapping[str, str], suite: Suite
+) -> None:
     """Write the tables and the manifest into a folder that is being created."""
     write_csv(board, folder / CSV)
     write_markdown(board, folder / MARKDOWN, command, ignored)
-    write_manifest(folder, command, {"sha256": {CSV: sha256(folder / CSV)}}, KIND)
+    digests = {CSV: sha256(folder / CSV)} | {str(path.resolve()): sha256(path) for path in suite.files}
+    own = {each.partition(".py")[0] + ".py" for each in suite.policies if ".py" in each}
+    contents = {"suite": suite.to_dict(), "sha256": digests | {name: sha256(name) for name in sorted(own)}}
+    write_manifest(folder, command, contents, KIND)
 
 
 def is_scoreboard(directory: str | Path) -> bool:
@@ -428,3 +480,25 @@ def load_scoreboard(directory: str | Path) -> list[dict[str, str]]:
     require_intact(table, read_manifest(directory))
     with table.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
+
+
+def repeat_scoreboard(
+    directory: str | Path, progress: Progress | None = None, processes: int = 1
+) -> tuple[Scoreboard, bool]:
+    """Run a kept suite again; return what came out, and whether all but wall times is the same, bit for bit.
+
+    Cells that had not ended, such as those over the time limit, are not compared.
+    """
+    kept, manifest = load_scoreboard(directory), read_manifest(directory)
+    if "suite" not in manifest:
+        raise InputError(f"{directory} was kept before suites could be repeated: run the command that it names")
+    require_same_inputs(manifest)
+    try:
+        suite = Suite.from_dict(manifest["suite"], processes)
+    except (KeyError, TypeError, AttributeError):
+        raise corrupt_file(Path(directory) / MANIFEST) from None
+    board = run_suite(suite, progress)
+    again = csv.DictReader(StringIO(scores_to_csv(board)))
+    return board, all(
+        {**now, WALL: ""} == {**then, WALL: ""} for now, then in zip(again, kept, strict=True) if not then["problem"]
+    )

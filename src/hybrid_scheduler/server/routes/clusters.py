@@ -27,8 +27,9 @@ from hybrid_scheduler.studies.jobs import JobStudy, is_jobs, load_jobs, run_poli
 from hybrid_scheduler.studies.results import RESULT, read_manifest
 from hybrid_scheduler.workloads.job_presets import JOB_PRESETS
 
-FEW_JOBS = 200
-"""Jobs of a page, and of a run that is interpreted: so few are simulated sooner than the loop is compiled."""
+PAGE_JOBS = 200
+FEW_JOBS = 600
+"""Jobs of a run that is interpreted: so few are simulated, in seconds, sooner than the loop is compiled."""
 MOST_JOBS = 5000
 MOST_KEPT = 50_000
 """Jobs of a window of a kept run."""
@@ -189,12 +190,12 @@ def _build_study(wanted: Wanted) -> JobStudy:
 
 
 def cut_page(run: dict[str, Any], page: int) -> dict[str, Any]:
-    """Return one page of a run: `FEW_JOBS` jobs start in its time, and those that still run are on it too.
+    """Return one page of a run: `PAGE_JOBS` jobs start in its time, and those that still run are on it too.
 
     Stints keep their begin and end, so that a job is told whole by every page that shows it.
     """
     jobs = run["jobs"]
-    starts = sorted(job["arrival"] if job["start"] is None else job["start"] for job in jobs)[::FEW_JOBS]
+    starts = sorted(job["arrival"] if job["start"] is None else job["start"] for job in jobs)[::PAGE_JOBS]
     page = min(page, len(starts) - 1)
     begin = starts[page] if page else run["begin"]
     end = starts[page + 1] if page + 1 < len(starts) else run["end"]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from hybrid_scheduler.core.jobs import Jobs
+from hybrid_scheduler.core.jobs import Bools, Jobs
+from hybrid_scheduler.core.machines import WHOLE
+from hybrid_scheduler.core.tasks import Floats
 from hybrid_scheduler.errors import InputError, RowError
 from hybrid_scheduler.files import atomic_write
 from hybrid_scheduler.workloads.formats import columns
@@ -16,29 +18,90 @@ from hybrid_scheduler.workloads.formats.reader import ImportedJobs
 from hybrid_scheduler.workloads.formats.tables import NUMBER, TEXT, Table, prefix_errors, read_table
 from hybrid_scheduler.workloads.formats.unpack import open_for_writing, open_seekable, read_head
 
+if TYPE_CHECKING:
+    from pyarrow.parquet import ParquetFile
+
 NUMBERS = (
     *("job_id", "arrival", "seconds", "requested", "cpu_milli", "memory_mib", "gpus", "gpu_milli", "gpu_memory_mib"),
     *("span", "deadline", "user", "weight"),
 )
 """Columns of numbers: seconds, thousandths of cores and of each GPU, MiB; `span` 1: GPUs may lie on several nodes."""
+SYNONYMS = {"cores": "cpu_milli", "gpu_share": "gpu_milli"}
+"""Columns of whole units, with fractions, in place of thousandths."""
+GANG = "gang"
+"""0: the parts of a job, a GPU or a core each, need not start together, and are jobs of their own; 1 if absent."""
+SIZES, TASKS = {"cpu_milli", "gpus", *SYNONYMS}, {"size", "task_size"}
+"""Columns of which jobs need one, and those that only tasks of one device have."""
 MODELS = "models"
 """The column of accepted models, `V100|T4`, or with how fast a job runs on each, `V100=1|T4=0.4`; empty: any."""
 
 
 def read(path: Path, _: Sequence[Path]) -> ImportedJobs:
     """Read jobs; an error names the file and the line. Empty cells of `requested` and `deadline` mean none."""
-    table = _read_parquet(path) if read_head(path).startswith(b"PAR1") else read_table(path, _select_columns)
+    table = _read_parquet(path) if _is_parquet(path) else read_table(path, _select_columns)
     with table.locate_errors():
         found: dict[str, Any] = {name: table.numbers(name) for name in NUMBERS if name in table.columns}
+        for name, column in SYNONYMS.items():
+            if name in table.columns:
+                found[column] = _count_thousandths(name, column, table)
         if "deadline" in found:
             found["deadline"] = np.where(np.isnan(found["deadline"]), np.inf, found["deadline"])
         if "span" in found:
-            columns.require_values("span", found["span"], np.isin(found["span"], (0, 1)), "0 or 1")
-            found["span"] = found["span"] == 1
+            found["span"] = _read_flags("span", table)
         if MODELS in table.columns:
             cells = table.columns[MODELS].to_pylist()
             found["accepts"] = [_parse_models(row, cell or "") for row, cell in enumerate(cells)]
+        if "gpus" not in found and "gpu_milli" in found:
+            found["gpus"] = (found["gpu_milli"] > 0).astype(float)
+        loose = ~_read_flags(GANG, table) if GANG in table.columns else np.zeros(table.rows, bool)
+        if loose.any():
+            Jobs.build(**found)  # refuses a bad row by its own number
+            found = _split(found, loose, table.rows)
         return ImportedJobs(Jobs.build(**found), table.rows)
+
+
+def holds_jobs(path: Path) -> bool:
+    """Whether a table has the columns of jobs and not those of tasks of one device."""
+    if _is_parquet(path):
+        with open_seekable(path) as file, prefix_errors(path):
+            names = set(_open_parquet(file).schema_arrow.names)
+    else:
+        names = columns.parse_header(read_head(path))
+    return "seconds" in names and bool(SIZES & names) and not TASKS & names
+
+
+def _is_parquet(path: Path) -> bool:
+    return read_head(path).startswith(b"PAR1")
+
+
+def _read_flags(name: str, table: Table) -> Bools:
+    values = table.numbers(name)
+    columns.require_values(name, values, np.isin(values, (0, 1)), "0 or 1")
+    return np.equal(values, 1)
+
+
+def _count_thousandths(name: str, column: str, table: Table) -> Floats:
+    """Return a column of whole units, such as 2.5 cores, in thousandths; an empty share is a whole GPU."""
+    if column in table.columns:
+        raise InputError(f"columns '{name}' and '{column}' say the same: keep one of them")
+    values = table.numbers(name)
+    if name == "gpu_share":
+        values = np.where(np.isnan(values), 1.0, values)
+        without = np.equal(table.numbers("gpus"), 0) if "gpus" in table.columns else np.equal(values, 0)
+        columns.require_values(name, values, (values > 0) & (values <= 1) | without, "above 0 and at most 1")
+    return np.round(values * WHOLE)
+
+
+def _split(found: dict[str, Any], loose: Bools, count: int) -> dict[str, Any]:
+    """Return a job for every GPU, or every core, of the jobs that are no gangs; parts keep their job's number."""
+    whole = {name: np.asarray(found.get(name, np.zeros(count))) for name in ("cpu_milli", "gpus", "memory_mib")}
+    wide = np.where(whole["gpus"] > 0, whole["gpus"], np.ceil(whole["cpu_milli"] / WHOLE))
+    parts = np.where(loose, np.maximum(wide, 1), 1)
+    rows = columns.repeat_rows(np.arange(count), parts)
+    found = {"job_id": np.arange(count), **found}
+    apart = {name: [each[row] for row in rows] if name == "accepts" else each[rows] for name, each in found.items()}
+    shared = {name: np.ceil(whole[name] / parts)[rows] for name in ("cpu_milli", "memory_mib")}
+    return {**apart, **shared, "gpus": np.where(loose, np.minimum(whole["gpus"], 1), whole["gpus"])[rows]}
 
 
 def _parse_models(row: int, cell: str) -> dict[str, float]:
@@ -60,7 +123,7 @@ def _read_parquet(path: Path) -> Table:
 
     with open_seekable(path) as file, prefix_errors(path):
         try:
-            names = parquet.ParquetFile(file).schema_arrow.names
+            names = _open_parquet(file).schema_arrow.names
             found = parquet.read_table(file, columns=list(_select_columns(names)))
             columns_ = {
                 name: found[name].cast(pa.string()) if name == MODELS else found[name].cast(pa.float64()).to_numpy()
@@ -73,13 +136,24 @@ def _read_parquet(path: Path) -> Table:
     return Table(path, found.num_rows, columns_, lambda row: row + 1)
 
 
+def _open_parquet(file: IO[bytes]) -> ParquetFile:
+    from pyarrow import ArrowException
+    from pyarrow.parquet import ParquetFile
+
+    try:
+        return ParquetFile(file)
+    except ArrowException as error:
+        raise InputError(f"cannot be read as Parquet ({str(error).splitlines()[0][:80]}): write it anew") from None
+
+
 def _select_columns(header: list[str]) -> dict[str, str]:
-    if "seconds" not in header or not {"cpu_milli", "gpus"} & set(header):
+    known = (*NUMBERS, *SYNONYMS, GANG, MODELS)
+    if "seconds" not in header or not SIZES & set(header):
         raise InputError(
             f"found {columns.format_names(header)}: jobs need seconds and cpu_milli or gpus, and may have "
-            f"{', '.join(name for name in (*NUMBERS, MODELS) if name not in ('seconds', 'cpu_milli', 'gpus'))}"
+            f"{', '.join(name for name in known if name not in ('seconds', 'cpu_milli', 'gpus'))}"
         )
-    return {name: TEXT if name == MODELS else NUMBER for name in header if name in (*NUMBERS, MODELS)}
+    return {name: TEXT if name == MODELS else NUMBER for name in header if name in known}
 
 
 def write(jobs: Jobs, path: str | Path) -> None:
