@@ -91,10 +91,17 @@ def _inspect_jobs(files: list[Path], form: str, json: bool) -> None:
     found = _read_jobs(files, form)
     jobs, machines = found.jobs, found.machines
     shapes = {
-        name: ("s" if name in ("arrival", "seconds", "requested") else "", distribution(column[np.isfinite(column)]))
+        name: (
+            "s" if name in ("arrival", "seconds", "requested") else "",
+            distribution(column[np.isfinite(column)].astype(np.float64)),
+        )
         for name, column in (
             *(("arrival", jobs.arrival), ("seconds", jobs.seconds), ("requested", jobs.requested)),
-            *(("width", jobs.width), ("cores", jobs.cpu_milli / 1000), ("memory (MiB)", jobs.memory_mib)),
+            *(
+                ("width", jobs.width),
+                ("cores", jobs.cpu_milli / 1000),
+                ("memory (MiB)", jobs.memory_mib),
+            ),
         )
         if np.isfinite(column).any()
     }
