@@ -271,10 +271,10 @@ class JobResult:
             lines.append(f"{spot.share:.0%} of the nodes are spot: stay {means}, notice {spot.notice:g} s")
         if rejected := sum(next(iter(each.measures.values()))["rejected"] for each in self.outcomes):
             lines.append(f"{format_count(int(rejected), 'job')} did not run: no machine here has room for so much")
-        checked = "checked independently" if all(each.verified for each in self.outcomes) else "NOT VERIFIED"
+        checked = "checked" if all(each.verified for each in self.outcomes) else "NOT VERIFIED"
         priced = [name for name, price in self.outcomes[0].bound.prices.items() if price]
         proof = f"{priced[0]} priced" if len(priced) == 1 else f"{len(priced)} prices" if priced else "one long job"
-        lines.append(f"certified bounds of each makespan ({proof}) and mean turnaround; {checked}")
+        lines.append(f"certified bounds of makespan ({proof}) and mean turnaround, {checked}")
         return lines
 
     def table(self) -> list[str]:
