@@ -244,9 +244,8 @@ def test_gavels_scale_factor_is_a_gang_of_the_fastest_gpus(tmp_path: Path) -> No
 
 def test_inspect_says_how_wide_jobs_are() -> None:
     told = hms("inspect", "log.swf").out
-    assert (
-        "(hms jobs): 1 to 4 cores, 2.5 in the middle; 30 have estimates that differ from their time; 2 users" in told
-    )
+    assert "(hms jobs): 1 to 4 cores, 2.5 in the middle; up to 1 MiB of memory" in told
+    assert "30 have estimates that differ from their time; 2 users" in told
 
 
 def test_our_own_table_of_jobs_is_read_as_it_was_written() -> None:
