@@ -29,7 +29,7 @@ define INSTALL_PAGES
 @node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' 2>/dev/null || \
   { echo "Node 20 or newer is needed to build the dashboard: https://nodejs.org"; exit 1; }
 @echo "installing the dashboard's packages …"
-@cd dashboard && npm ci --no-audit --no-fund --loglevel=error
+@cd dashboard && npm ci --no-audit --no-fund --no-update-notifier --loglevel=error
 endef
 
 $(NODE_READY): dashboard/package.json dashboard/package-lock.json
