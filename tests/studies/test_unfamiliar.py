@@ -46,11 +46,3 @@ def test_features_of_noise_change_nothing_but_features() -> None:
     assert np.array_equal(true.arrival_time, noisy.arrival_time)
     assert list(true.features) == list(noisy.features)
     assert all(not np.array_equal(true.features[name], noisy.features[name]) for name in true.features)
-
-
-@needs_data
-@pytest.mark.parametrize("learner", ["hybrid_ml", "rl_agent"])
-def test_a_graph_of_another_kind_than_the_one_taught_takes_little_longer_than_by_the_best_rule(learner: str) -> None:
-    standing = judge_learners(unfamiliar.build_lu(DATA, 0), 0, (learner,))[learner]
-    assert standing.turnaround_over_rule < 1.3
-    assert standing.makespan_over_rule < 1.2
