@@ -104,7 +104,7 @@ def test_a_kept_filling_is_repeated_bit_for_bit_but_for_its_wall_times() -> None
 def test_a_kept_suite_of_jobs_is_repeated_bit_for_bit_but_for_its_wall_times() -> None:
     words = ("bench-suite", "log.swf", "--jobs", "-s", "fcfs,sjf+easy,hybrid_ml+easy", "--quiet", "--out", "kept")
     assert hms(*words).code == 0
-    assert "repeated bit for bit: 1 instances, 3 policies, 3 cells that ended\n" in hms("repeat", "kept").out
+    assert "repeated bit for bit: 1 instance, 3 policies, 3 cells that ended\n" in hms("repeat", "kept").out
     table, manifest = Path("kept/scoreboard.csv"), Path("kept/manifest.json")
     digest, text = sha256(table), table.read_text(encoding="utf-8")
     assert ",813.0," in text

@@ -79,7 +79,8 @@ def bench_suite(
         rows.add_row(each.policy, ended, *ratios, str(each.wins), f"{each.seconds:.2f}")
     output.console().print(rows)
     typer.echo("makespan / best known value or certified bound, simulated; seconds measured")
-    typer.echo(f"{len(board.instances)} instances, {len(suite_files.ignored)} other files; all in {out}/{MARKDOWN}")
+    others = output.count(len(suite_files.ignored), "other file")
+    typer.echo(f"{output.count(len(board.instances), 'instance')}, {others}; all in {out}/{MARKDOWN}")
 
 
 def _parse_best(pairs: list[str]) -> dict[str, float]:

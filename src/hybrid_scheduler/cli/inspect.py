@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from hybrid_scheduler.workloads.statistics import Distribution, Shape
 
 BARS = "▁▂▃▄▅▆▇█"
+WIDTH, JOB_WIDTH = 24, 12  # of a picture; figures of jobs are long
 LONG = ((86_400.0, "days"), (3600.0, "h"))
 
 
@@ -117,7 +118,7 @@ def _inspect_jobs(files: list[Path], form: str, json: bool) -> None:
     typer.echo(f"machines: {machines.describe() if machines else 'not named'}")
     table = _begin_table()
     for name, (unit, each) in shapes.items():
-        _add_row(table, f"{name} (log)" if each.scale == "log" else name, unit, each)
+        _add_row(table, f"{name} (log)" if each.scale == "log" else name, unit, each, width=JOB_WIDTH)
     output.console().print(table)
 
 
@@ -195,9 +196,9 @@ def _begin_table() -> Table:
     return table
 
 
-def _add_row(table: Table, name: str, unit: str, each: Distribution) -> None:
+def _add_row(table: Table, name: str, unit: str, each: Distribution, width: int = WIDTH) -> None:
     low, high, median, p99 = (_figure(value, unit) for value in (each.minimum, each.maximum, each.median, each.p99))
-    table.add_row(name, low, sparkline(each.counts), high, median, p99)
+    table.add_row(name, low, sparkline(each.counts, width), high, median, p99)
 
 
 def _figure(value: float, unit: str) -> str:
@@ -210,7 +211,7 @@ def _figure(value: float, unit: str) -> str:
     return output.quantity(value, "s")
 
 
-def sparkline(counts: list[int], width: int = 24) -> str:
+def sparkline(counts: list[int], width: int = WIDTH) -> str:
     """Draw a histogram in one line; a bin with anything in it is never blank."""
     if len(counts) > width:
         edges = [round(place * len(counts) / width) for place in range(width + 1)]

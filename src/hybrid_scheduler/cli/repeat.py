@@ -28,7 +28,8 @@ def repeat(
         elif suite.is_scoreboard(directory):
             board, same = suite.repeat_scoreboard(directory, progress, os.cpu_count() or 1)
             ended = sum(not each.problem for each in board.scores)
-            ran = f"{len(board.instances)} instances, {len(board.policies)} policies, {ended} cells that ended"
+            instances = output.count(len(board.instances), "instance")
+            ran = f"{instances}, {len(board.policies)} policies, {ended} cells that ended"
         else:
             result = results.repeat(results.load_manifest(directory), progress)
             same = results.repeats_bit_for_bit(result, directory)
