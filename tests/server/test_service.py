@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -23,7 +24,10 @@ pytestmark = pytest.mark.asyncio
 async def test_health_names_every_part_with_its_latency(url: str, redis_url: str) -> None:
     async with live(url, redis_url=redis_url, autostart=True) as served:
         health = await served.get("/api/health")
-        assert health["state"] == "ok"
+        while health["state"] != "ok":  # on a busy machine Redis may have been late once: it is asked again
+            assert health["cache"]["message"].startswith("Redis does not answer"), health
+            await asyncio.sleep(0.1)
+            health = await served.get("/api/health")
         assert health["store"]["kind"] == url.partition("+")[0]
         assert health["cache"]["kind"] == "redis"
         assert health["engine"]["kind"] == "running"

@@ -46,19 +46,29 @@ def add_device_index(view: View, clocks: Clocks) -> View:
     """Return the view with an index of its devices as they are now."""
     number = np.bincount(view.device_class)
     leaves = np.array([_count_inner_nodes(each) for each in number.tolist()])
-    size = leaves + WAYS * -(-np.maximum(number, 1) // WAYS)  # a node reads all of its ways
-    first = np.cumsum(size) - size
+    # A node reads all of its ways. Those of one node fill a line of the cache, because a root is the last of a line.
+    size = (WAYS - 1) + leaves + WAYS * -(-np.maximum(number, 1) // WAYS)
+    size = WAYS * -(-size // WAYS)
+    first = np.cumsum(size) - size + (WAYS - 1)
     order, before = np.argsort(view.device_class, kind="stable"), np.cumsum(number) - number
     leaf = np.empty(len(order), np.int64)
     leaf[order] = np.arange(len(order)) + (leaves - before)[view.device_class[order]]
     device = np.zeros(int(size.sum()), np.int64)
     device[first[view.device_class] + leaf] = np.arange(len(leaf))
-    least, none = np.full(len(device), np.inf), np.empty(0)
-    offset, due = (none, none) if clocks.estimates is None else (least.copy(), least.copy())
+    least = _never_free(len(device))
+    moves = len(device) if clocks.estimates is not None else 0
+    offset, due = _never_free(moves), _never_free(moves)
     index = DeviceIndex(least, offset, due, device, first, leaves, leaf, clocks, clocks.estimates)
     view = view._replace(device_index=index)
     _fill_index(view.free, index, view)
     return view
+
+
+def _never_free(nodes: int) -> Floats:
+    """Return ends of no device that begin with a line of the cache."""
+    ends = np.full(nodes + WAYS, np.inf)
+    skip = -(ends.ctypes.data // ends.itemsize) % WAYS
+    return ends[skip : skip + nodes]
 
 
 def _count_inner_nodes(devices: int) -> int:
@@ -142,6 +152,12 @@ def lesser(one: float, other: float) -> float:
 
 
 @jitable
+def later(one: float, other: float) -> float:
+    """Return the later of two times, of which none is NaN."""
+    return other if other > one else one
+
+
+@jitable
 def pass_time(now: float, index: DeviceIndex, view: View, estimates: Estimates) -> None:
     """Update what has changed by the time of a decision, in the order of the devices."""
     note_time(now, index.clocks, estimates)
@@ -180,14 +196,14 @@ def find_cheapest(index: DeviceIndex, kind: int, ready: float, cost: Any, argume
     earliest = bound_end(index, index.estimates, first)
     if earliest == np.inf:
         return 0, np.inf
-    start = max(ready, earliest)
+    start = later(ready, earliest)
     least = cost(start, *arguments)
     while node < index.leaves[kind]:
         node = (node << BITS) + 1
-        begin = max(ready, bound_end(index, index.estimates, first + node))
+        begin = later(ready, bound_end(index, index.estimates, first + node))
         while begin != start and cost(begin, *arguments) != least:  # a later start may cost the same, by rounding
             node += 1
-            begin = max(ready, bound_end(index, index.estimates, first + node))
+            begin = later(ready, bound_end(index, index.estimates, first + node))
     return confirm(index, index.estimates, kind, node, least, ready, cost, arguments)
 
 
@@ -197,7 +213,7 @@ def bound_end(index: DeviceIndex, estimates: Estimates | None, place: int) -> fl
     end: float = index.least[place]
     if estimates is not None:
         now = estimates.now[0]
-        end = min(end, max((now + index.offset[place]) - SLACK * now, estimates.now[1]))
+        end = lesser(end, later(estimates.now[1], (now + index.offset[place]) - SLACK * now))
     return end
 
 
