@@ -40,6 +40,7 @@ import numpy.typing as npt
 
 from hybrid_scheduler.bounds.makespan import available_times, find_prices, lower_bound
 from hybrid_scheduler.bounds.turnaround import turnaround_bound
+from hybrid_scheduler.core import elementary
 from hybrid_scheduler.core.cluster import Cluster
 from hybrid_scheduler.core.late_binding import PAUSE, Waiting
 from hybrid_scheduler.core.physics import class_times, rejections
@@ -69,7 +70,7 @@ def observe(task: TaskView, view: View, typical: float = TYPICAL) -> Observation
     """Return what is seen of a task and the queues; needs no times."""
     seen = np.empty(3 + 2 * len(view.free), np.float32)
     seen[:3] = task.size / 10000.0, task.compute_intensity, task.memory_required / 5000.0
-    seen[3::2] = np.log1p(waiting_times(task, view) / typical) / 5.0
+    seen[3::2] = elementary.log1p(waiting_times(task, view) / typical) / 5.0
     seen[4::2] = view.kind
     return np.minimum(seen, np.float32(MAX_ENTRY))
 
@@ -348,7 +349,7 @@ class PickingEpisode(Episode):
     def observe(self, typical: float) -> Observation:
         """Return what is seen of the devices and of the tasks that wait longest."""
         waiting, device, view = self._ask()
-        left = np.log1p(np.maximum(view.running_end - waiting.now, 0.0) / typical) / 5.0
+        left = elementary.log1p(np.maximum(view.running_end - waiting.now, 0.0) / typical) / 5.0
         devices = np.column_stack([left, view.kind, np.arange(len(left)) == device])
         rows = waiting.row[: len(self._asking.fits)]
         slots = np.zeros((len(self._asking.fits), 6))
@@ -359,7 +360,7 @@ class PickingEpisode(Episode):
                 waiting.size[rows] / 10000.0,
                 waiting.compute_intensity[rows],
                 waiting.memory_required[rows] / 5000.0,
-                np.log1p((waiting.now - waiting.ready_time[rows]) / typical) / 5.0,
+                elementary.log1p((waiting.now - waiting.ready_time[rows]) / typical) / 5.0,
             ]
         )
         seen = np.concatenate([devices.ravel(), slots.ravel()]).astype(np.float32)

@@ -5,6 +5,7 @@ All helpers work in compiled and in plain Python schedulers alike.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -190,7 +191,7 @@ def bucket(seconds: float) -> int:
     """Return the number of a logarithmic bucket, a twelfth of an octave wide, from a microsecond to forty days."""
     if not seconds > SHORTEST:
         return 0
-    return min(int(np.log2(seconds / SHORTEST) * BUCKETS_PER_OCTAVE), BUCKETS - 1)
+    return min(int(math.log2(seconds / SHORTEST) * BUCKETS_PER_OCTAVE), BUCKETS - 1)
 
 
 @jitable

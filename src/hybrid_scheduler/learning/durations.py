@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hybrid_scheduler.bounds.makespan import find_prices
+from hybrid_scheduler.core import elementary
 from hybrid_scheduler.core.cluster import Cluster
 from hybrid_scheduler.core.physics import class_times, rejections
 from hybrid_scheduler.core.placements import RAN, Placements
@@ -72,14 +73,14 @@ class DurationModel:
         rows, names = features.rows[:, varying], tuple(features.names[number] for number in varying)
         unknown = np.nanmin(rows, axis=0) - 1.0
         seconds = np.where(np.isfinite(times), times, UNRUNNABLE * times[np.isfinite(times)].max())
-        inputs, target = np.where(np.isnan(rows), unknown, rows), np.log(seconds)
+        inputs, target = np.where(np.isnan(rows), unknown, rows), elementary.log(seconds)
         # Trees that split down to single tasks learn nothing more from repeated ones.
         unique = np.sort(np.unique(np.hstack([inputs, target]), axis=0, return_index=True)[1])
         inputs, target = inputs[unique], target[unique]
         grown = fit_extra_trees(inputs, target, trees, seed % 2**32)
         forest = compile_forest(grown)
         # Leaves answer in seconds and squares of seconds, so that the mean over trees gives both moments.
-        leaves = np.exp(forest.values)
+        leaves = elementary.exp(forest.values)
         forest = forest._replace(values=np.ascontiguousarray(np.hstack([leaves, leaves**2])))
         share, work = _optimal_shares(times, cluster)
         return cls(
@@ -234,7 +235,7 @@ class DurationTrainer:
         if not set(self.model.names) <= set(new.features.names):
             return np.inf
         runs = np.isfinite(new.times)
-        gaps = np.log(self.model.predict(new.features).mean[runs]) - np.log(new.times[runs])
+        gaps = elementary.log(self.model.predict(new.features).mean[runs]) - elementary.log(new.times[runs])
         return float(np.abs(gaps).mean())
 
     def fit(self) -> DurationModel:

@@ -10,6 +10,7 @@ holds no task (its memory is -1), and the mask says so.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -277,7 +278,7 @@ def begin_episode(state: Any, place_: int) -> None:
 @jitable
 def scale_seconds(seconds: float, scale: float) -> float:
     """Return seconds on the scale of observations."""
-    return min(np.log1p(seconds / scale) / 5.0, MAX_ENTRY)
+    return min(math.log1p(seconds / scale) / 5.0, MAX_ENTRY)
 
 
 def step_dispatch(state: Any, actions: Actions) -> None:

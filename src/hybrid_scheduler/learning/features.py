@@ -9,6 +9,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
+from hybrid_scheduler.core import elementary
 from hybrid_scheduler.core.compiler import jit
 from hybrid_scheduler.core.tasks import FEATURE, Floats, Ints, Tasks
 from hybrid_scheduler.errors import InputError, unknown_name
@@ -124,5 +125,5 @@ def _chain_seconds(rows: Ints, seconds: Floats, start: Ints, others: Ints) -> Fl
 
 
 def _log_scale(columns: Floats) -> Floats:
-    scaled: Floats = np.sign(columns) * np.log1p(np.abs(columns))
+    scaled: Floats = np.sign(columns) * elementary.log1p(np.abs(columns))
     return scaled

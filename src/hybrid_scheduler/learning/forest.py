@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hybrid_scheduler.core import Cluster, Placements
+from hybrid_scheduler.core import Cluster, Placements, elementary
 from hybrid_scheduler.core.tasks import Floats
 from hybrid_scheduler.learning.compiled_forest import CompiledForest
 from hybrid_scheduler.learning.durations import DurationModel, DurationObservation, DurationTrainer
@@ -63,7 +63,7 @@ class ForestModels:
     def median_seconds(self, rows: Floats) -> Floats:
         """Return seconds by class: the mean of the logarithms that the trees give."""
         assert self.seconds is not None  # noqa: S101  # asked only with a model of durations
-        seconds: Floats = np.exp(self.seconds.predict(rows)).reshape(len(rows), -1)
+        seconds: Floats = elementary.exp(self.seconds.predict(rows)).reshape(len(rows), -1)
         return seconds
 
     def expected_seconds(self, rows: Floats) -> Floats:
@@ -72,7 +72,7 @@ class ForestModels:
             assert self.seconds is not None  # noqa: S101  # as above
             assert self.seconds.compiled_ is not None  # noqa: S101  # a forest that predicts is compiled
             forest = self.seconds.compiled_
-            self._expected = forest._replace(values=np.exp(forest.values))
+            self._expected = forest._replace(values=elementary.exp(forest.values))
         return self._expected.predict(rows).reshape(len(rows), -1)
 
     def check(self) -> None:
@@ -207,7 +207,7 @@ def add_duration_forest(
     finite = np.where(np.isfinite(times), times, 10.0 * np.nanmax(np.where(np.isfinite(times), times, np.nan)))
     return ForestModels(
         share=share,
-        seconds=seconds.fit_all(rows, np.log(finite), FEATURES),
+        seconds=seconds.fit_all(rows, elementary.log(finite), FEATURES),
         typical=float(finite.min(axis=1).mean()),
         classes=tuple(each.name for each in cluster.classes),
         shape=cluster.shape,

@@ -13,6 +13,7 @@ Two accounts of what has already happened say whether the learner is better:
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -85,7 +86,7 @@ def rank_by_means(kind: int, ended: Floats) -> float:
         known += ended[each, 0]
     if known == 0.0:
         return 0.0
-    return float(2.0 ** np.round(np.log2(max(typical_seconds(kind, ended), TINY))))
+    return float(2.0 ** np.round(math.log2(max(typical_seconds(kind, ended), TINY))))
 
 
 @jitable

@@ -13,6 +13,7 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
+from hybrid_scheduler.core import elementary
 from hybrid_scheduler.core.job_loop import Keys
 from hybrid_scheduler.core.jobs import Jobs
 from hybrid_scheduler.core.machines import Machines
@@ -111,7 +112,7 @@ class SmallestLogArea(JobOrder):
 
     def keys(self, jobs: Jobs) -> Keys:
         """Sort by log10(requested seconds) · width."""
-        return Keys(np.log10(np.maximum(jobs.requested, 1.0)) * jobs.width, NONE, NONE, 1)
+        return Keys(elementary.log10(np.maximum(jobs.requested, 1.0)) * jobs.width, NONE, NONE, 1)
 
 
 class SmallestRootArea(JobOrder):
@@ -149,8 +150,8 @@ class F1(JobOrder):
 
     def keys(self, jobs: Jobs) -> Keys:
         """Sort by the formula; an arrival in the first second counts as 1 s."""
-        age = 870.0 * np.log10(np.maximum(jobs.arrival, 1.0))
-        return Keys(np.log10(jobs.requested) * jobs.width + age, NONE, NONE, 1)
+        age = 870.0 * elementary.log10(np.maximum(jobs.arrival, 1.0))
+        return Keys(elementary.log10(jobs.requested) * jobs.width + age, NONE, NONE, 1)
 
 
 class Wfp3(JobOrder):
@@ -170,7 +171,7 @@ class Unicep(JobOrder):
 
     def keys(self, jobs: Jobs) -> Keys:
         """Sort by −waiting / (log2(width) · requested)."""
-        spread = np.maximum(np.log2(np.maximum(jobs.width, 1.0)), SMALL)
+        spread = np.maximum(elementary.log2(np.maximum(jobs.width, 1.0)), SMALL)
         return Keys(np.zeros(len(jobs)), -1.0 / (spread * jobs.requested), NONE, 1)
 
 

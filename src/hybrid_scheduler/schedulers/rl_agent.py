@@ -9,6 +9,7 @@ Trained on measured workloads with custom features, it also reads predicted dura
 
 from __future__ import annotations
 
+import math
 import zipfile
 from collections import deque
 from collections.abc import Sequence
@@ -18,7 +19,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from hybrid_scheduler import registry
-from hybrid_scheduler.core import Cluster, Placements, Tasks
+from hybrid_scheduler.core import Cluster, Placements, Tasks, elementary
 from hybrid_scheduler.core.compiler import compiled, jitable, kernel
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
 from hybrid_scheduler.core.tasks import Floats
@@ -132,8 +133,8 @@ def observe(agent: Any, task: TaskView, view: View) -> int:
             seen[5] = view.watts[device] / 100.0
             if agent.sees_queues:
                 wait = agent.wait[row, candidate]
-                seen[6] = np.log1p(wait / agent.time_scale) / 5.0
-                seen[7] = np.log1p(shortest / agent.time_scale) / 5.0
+                seen[6] = math.log1p(wait / agent.time_scale) / 5.0
+                seen[7] = math.log1p(shortest / agent.time_scale) / 5.0
                 seen[8] = min(max((wait - total / number) / agent.time_scale / 50.0, -1.0), 1.0)
     if agent.extended:
         observe_durations(agent, task, view)
@@ -168,9 +169,9 @@ def observe_durations(agent: Any, task: TaskView, view: View) -> None:
     for candidate in range(agent.state.shape[1]):
         if agent.device[candidate] >= 0:
             seen, seconds = agent.state[row, candidate], agent.expected[row, candidate]
-            seen[9] = np.log(seconds / agent.time_scale) / 5.0
-            seen[10] = np.log(seconds / least) / 5.0
-            seen[11] = np.log1p((agent.ends[candidate] - earliest) / agent.time_scale) / 5.0
+            seen[9] = math.log(seconds / agent.time_scale) / 5.0
+            seen[10] = math.log(seconds / least) / 5.0
+            seen[11] = math.log1p((agent.ends[candidate] - earliest) / agent.time_scale) / 5.0
             for number in range(agent.graph.shape[1]):
                 seen[12 + number] = agent.graph[row, number]
 
@@ -239,10 +240,10 @@ class ExtendedState:
         columns = (
             rank / rank.max(),
             depth / np.maximum(depth + height, 1.0),
-            np.log1p(parents) / 3.0,
-            np.log1p(children) / 3.0,
-            np.log1p(megabytes_in) / 10.0,
-            np.log1p(megabytes_out) / 10.0,
+            elementary.log1p(parents) / 3.0,
+            elementary.log1p(children) / 3.0,
+            elementary.log1p(megabytes_in) / 10.0,
+            elementary.log1p(megabytes_out) / 10.0,
         )
         self.graph = np.column_stack(columns).astype(np.float32)
         self.criticality = (through / through.max()) ** CRITICALITY_EXPONENT

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -32,7 +33,7 @@ def uniform(generator: np.random.Generator, count: int, between: Range) -> Float
 
 def log_normal(generator: np.random.Generator, count: int, between: Range) -> Floats:
     """Draw log-normal sizes with median 600 and σ 1.0, clipped to the range."""
-    return np.clip(generator.lognormal(np.log(600.0), 1.0, count), *between)
+    return np.clip(generator.lognormal(math.log(600.0), 1.0, count), *between)
 
 
 def pareto(generator: np.random.Generator, count: int, between: Range) -> Floats:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from hybrid_scheduler.core import elementary
 from hybrid_scheduler.core.jobs import Jobs
 from hybrid_scheduler.core.machines import WHOLE, Machines
 from hybrid_scheduler.core.tasks import Floats, Ints
@@ -66,16 +67,17 @@ def _draw_estimates(generator: np.random.Generator, seconds: Floats) -> Floats:
 def _arrive(generator: np.random.Generator, count: int) -> Floats:
     """Draw arrivals that are four times as frequent at noon as at midnight, in days of 200 jobs."""
     gaps = generator.exponential(1.0, count)
-    return np.cumsum(gaps * (1.0 + 0.6 * np.cos(2 * np.pi * np.arange(count) / 200.0)))
+    return np.cumsum(gaps * (1.0 + 0.6 * elementary.cos(2 * np.pi * np.arange(count) / 200.0)))
 
 
 def _draw_batch(generator: np.random.Generator, count: int) -> Jobs:
     """Draw rigid jobs: a quarter serial, most others a power of two wide; lengths of two log-normal kinds."""
     width = 2.0 ** generator.uniform(0.8, 7.5, count)
-    width = np.where(generator.random(count) < 0.75, 2.0 ** np.round(np.log2(width)), np.round(width))
+    width = np.where(generator.random(count) < 0.75, 2.0 ** np.round(elementary.log2(width)), np.round(width))
     width = np.where(generator.random(count) < 0.24, 1.0, width)
     long = generator.random(count) < 0.4
-    seconds = np.exp(generator.normal(np.where(long, 9.2, 4.6), np.where(long, 0.9, 1.3))).clip(1.0, 160_000.0)
+    logs = generator.normal(np.where(long, 9.2, 4.6), np.where(long, 0.9, 1.3))
+    seconds = elementary.exp(logs).clip(1.0, 160_000.0)
     return Jobs.build(
         seconds=seconds,
         arrival=_arrive(generator, count),
@@ -94,7 +96,7 @@ def _draw_pods(generator: np.random.Generator, count: int) -> Jobs:
     named = generator.choice(4, count, p=[0.75, 0.1, 0.1, 0.05])
     models: list[list[str]] = [[], ["T4"], ["V100"], ["T4", "V100"]]
     return Jobs.build(
-        seconds=np.exp(generator.normal(8.0, 1.5, count)).clip(10.0, 1e6),
+        seconds=elementary.exp(generator.normal(8.0, 1.5, count)).clip(10.0, 1e6),
         arrival=_arrive(generator, count),
         cpu_milli=cores * WHOLE,
         memory_mib=cores * 4096,
@@ -108,7 +110,7 @@ def _draw_pods(generator: np.random.Generator, count: int) -> Jobs:
 def _draw_training(generator: np.random.Generator, count: int) -> Jobs:
     """Draw training jobs: gangs of 1 to 32 GPUs that may span nodes, half with a deadline, faster on newer models."""
     gpus = generator.choice([1, 2, 4, 8, 16, 32], count, p=[0.6, 0.12, 0.12, 0.1, 0.04, 0.02])
-    seconds = np.exp(generator.normal(8.2, 1.6, count)).clip(60.0, 1e6)
+    seconds = elementary.exp(generator.normal(8.2, 1.6, count)).clip(60.0, 1e6)
     slack = np.where(generator.random(count) < 0.5, seconds * generator.uniform(1.5, 6.0, count), np.inf)
     return Jobs.build(
         seconds=seconds,

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from hybrid_scheduler.core import elementary
 from hybrid_scheduler.core.cluster import Cluster, DeviceClass
 from hybrid_scheduler.core.physics import class_times
 from hybrid_scheduler.core.tasks import Floats, Tasks
@@ -71,8 +72,8 @@ class Noise:
             # The random stream of a class does not depend on the other classes.
             generator = np.random.default_rng([seed, STREAM, *each.name.encode()])
             variations = self.find_variation(each)
-            variance = np.log1p(variations[generator.integers(0, len(variations), count)] ** 2)
-            factors = np.exp(np.sqrt(variance) * generator.standard_normal(count) - variance / 2)
+            variance = elementary.log1p(variations[generator.integers(0, len(variations), count)] ** 2)
+            factors = elementary.exp(np.sqrt(variance) * generator.standard_normal(count) - variance / 2)
             expected[each.name], actual[each.name] = estimates, estimates * factors
         return replace(tasks, measured={**tasks.measured, **actual}, expected=expected)
 
