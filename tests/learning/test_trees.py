@@ -20,8 +20,7 @@ def draw_rows() -> tuple[Floats, Floats]:
 def check_same(trees: Forest, forest: RandomForestRegressor | ExtraTreesRegressor) -> None:
     """Compare trees with a forest of scikit-learn, bit by bit."""
     for own, other in zip(trees.compiled, compile_forest(forest), strict=True):
-        np.testing.assert_array_equal(own, other)
-        assert own.dtype == other.dtype
+        np.testing.assert_array_equal(own, other, strict=True)
     np.testing.assert_array_equal(trees.feature_importances, forest.feature_importances_)
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hybrid_scheduler.core.compiler import kernel, no_inline
+from hybrid_scheduler.core.compiler import kernel
 from hybrid_scheduler.core.tasks import Floats, Ints
 from hybrid_scheduler.learning.compiled_forest import CompiledForest
 
@@ -94,9 +94,9 @@ class _Tree(NamedTuple):
     @classmethod
     def copy_from(cls, scratch: _Scratch, nodes: int, leaves: int) -> _Tree:
         """Copy the tree that has grown."""
-        whole = scratch.nodes[LEVEL_FEATURE : LEVEL_LEAF + 1, :nodes].copy()
-        other = scratch.numbers[LEVEL_THRESHOLD : LEVEL_MEAN + 1, :nodes].copy()
-        return cls(*whole, *other, scratch.leaves[:leaves].copy())
+        feature, child, leaf = scratch.nodes[LEVEL_FEATURE : LEVEL_LEAF + 1, :nodes].copy()
+        threshold, means = scratch.numbers[LEVEL_THRESHOLD : LEVEL_MEAN + 1, :nodes].copy()
+        return cls(feature, child, leaf, threshold, means, scratch.leaves[:leaves].copy())
 
 
 def _fit(rows: Floats, target: Floats, number: int, max_depth: int, seed: int, best: bool) -> Forest:
@@ -160,7 +160,7 @@ def _average(importances: list[Floats], features: int) -> Floats:
 # --- compiled code -------------------------------------------------------------------------------------------------
 
 
-@no_inline
+@kernel
 def _sum_left(
     outputs: Floats,
     weights: Floats,
@@ -194,13 +194,13 @@ def _sum_left(
     return left_weight
 
 
-@no_inline
+@kernel
 def _swap(values: Float32s, samples: Ints, one: int, other: int) -> None:
     values[one], values[other] = values[other], values[one]
     samples[one], samples[other] = samples[other], samples[one]
 
 
-@no_inline
+@kernel
 def _sort(values: Float32s, samples: Ints, begin: int, end: int, stack: Ints) -> None:
     """Sort values and the rows that they belong to (introsort); equal values keep the order that this leaves."""
     limit, rest = 0, end - begin
@@ -243,7 +243,7 @@ def _sort(values: Float32s, samples: Ints, begin: int, end: int, stack: Ints) ->
             values[at], samples[at] = value, sample
 
 
-@no_inline
+@kernel
 def _sort_heap(values: Float32s, samples: Ints, first: int, count: int) -> None:
     """Sort by a heap: what is left when quicksort has become quadratic."""
     begin, end = (count - 2) // 2, count
@@ -265,7 +265,7 @@ def _sort_heap(values: Float32s, samples: Ints, first: int, count: int) -> None:
             _swap(values, samples, first, first + end)
 
 
-@no_inline
+@kernel
 def _draw(state: int) -> int:
     """Return the next state of the generator (xorshift, Marsaglia 2003), whose low bits are the number drawn."""
     state = 1 if state == 0 else state
@@ -274,7 +274,7 @@ def _draw(state: int) -> int:
     return state ^ ((state << 5) & LOW_BITS)
 
 
-@no_inline
+@kernel
 def _find_split(
     inputs: Float32s,
     outputs: Floats,
@@ -374,7 +374,7 @@ def _find_split(
     return split, split_feature, split_threshold, known + found, state
 
 
-@no_inline
+@kernel
 def _write_levels(nodes: Ints, numbers: Floats, means: Floats, leaves: Floats, count: int, importance: Floats) -> int:
     """Write the nodes of a tree level by level, siblings side by side, and sum up importances; return its leaves."""
     for node in range(count):
