@@ -232,8 +232,11 @@ def run_jobs(
 class HasJob(Protocol):
     """What choosing a job looks at of a process: its last kind of job, and the job that it runs, -1 if none."""
 
-    kind: Hashable
-    job: int
+    @property
+    def kind(self) -> Hashable: ...  # noqa: D102  # said above
+
+    @property
+    def job(self) -> int: ...  # noqa: D102
 
 
 def select_job(worker: HasJob, workers: Sequence[HasJob], waiting: Mapping[int, Hashable]) -> int | None:
