@@ -10,12 +10,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.processes import CHUNK, LENGTH, THREAD_VARIABLES, Channel, ChildProcess, run_jobs
+from hybrid_scheduler.processes import CHUNK, LENGTH, THREAD_VARIABLES, Channel, ChildProcess, run_jobs, select_job
 
 DEADLINE = 300.0
 
@@ -141,6 +142,35 @@ def test_every_job_has_one_outcome_even_if_its_process_dies() -> None:
     assert [each.number for each in outcomes] == list(range(len(jobs)))
     assert [each.value for each in outcomes] == ["ONE", None, None, "TWO", "THREE"]
     assert [each.problem for each in outcomes] == ["", "this job cannot be done", "its process died", "", ""]
+
+
+@dataclass
+class Busy:
+    """What choosing a job looks at of a process."""
+
+    kind: str | None = None
+    job: int = -1
+
+
+def test_a_process_goes_on_with_the_kind_of_job_that_it_has_run() -> None:
+    one, other, waiting = Busy(), Busy(), dict(enumerate("aaabbb"))
+    assert select_job(one, [one, other], waiting) == 0
+    del waiting[0]
+    one.kind, one.job = "a", 0
+    assert select_job(other, [one, other], waiting) == 3, "fewer are at it"
+    del waiting[3]
+    one.job, other.kind, other.job = -1, "b", 3
+    assert select_job(one, [one, other], waiting) == 1
+    one.job, other.job = 1, -1
+    assert select_job(other, [one, other], {2: "a"}) is None, "the other one is through with it sooner"
+    assert select_job(other, [one, other], {2: "a", 6: "a"}) == 2
+    assert select_job(other, [one, other], {}) is None
+
+
+def test_jobs_of_several_kinds_have_one_outcome_each() -> None:
+    jobs = [("one", 0.0), ("die", 0.0), ("two", 0.0), ("refuse", 0.0), ("three", 0.0)]
+    outcomes = run_jobs(work, jobs, processes=2, time_limit=DEADLINE, kinds="aabbb")
+    assert {each.number: each.value for each in outcomes} == {0: "ONE", 1: None, 2: "TWO", 3: None, 4: "THREE"}
 
 
 def test_a_job_that_exceeds_the_time_limit_is_stopped() -> None:

@@ -17,11 +17,11 @@ import subprocess
 import sys
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from hybrid_scheduler.errors import SchedulerError
 
@@ -201,20 +201,26 @@ class JobOutcome:
 
 
 def run_jobs(
-    work: Callable[[Any], Any], jobs: Sequence[Any], processes: int, time_limit: float
+    work: Callable[[Any], Any],
+    jobs: Sequence[Any],
+    processes: int,
+    time_limit: float,
+    kinds: Sequence[Hashable] | None = None,
 ) -> Iterator[JobOutcome]:
     """Yield the outcome of every job as it comes; a process that dies or exceeds the time limit is replaced.
 
     `work` is a function of a module. Numeric libraries get one thread per process unless the environment says
-    otherwise.
+    otherwise. `kinds` says which jobs need the same libraries: each process then loads as few as it can.
     """
     workers = [_Worker(work) for _ in range(min(processes, len(jobs)))]
-    waiting, left = iter(enumerate(jobs)), len(jobs)
+    waiting = {number: None if kinds is None else kinds[number] for number in range(len(jobs))}
+    left = len(jobs)
     try:
         while left:
             for worker in workers:
-                if worker.job < 0 and (following := next(waiting, None)) is not None:
-                    worker.assign(*following)
+                if worker.job < 0 and (number := select_job(worker, workers, waiting)) is not None:
+                    worker.kind = waiting.pop(number)
+                    worker.assign(number, jobs[number])
             for outcome in list(_collect_outcomes(workers, time_limit)):  # at once: the caller may take its time
                 left -= 1
                 yield outcome
@@ -223,8 +229,34 @@ def run_jobs(
             worker.child.close()
 
 
+class HasJob(Protocol):
+    """What choosing a job looks at of a process: its last kind of job, and the job that it runs, -1 if none."""
+
+    @property
+    def kind(self) -> Hashable: ...  # noqa: D102  # said above
+
+    @property
+    def job(self) -> int: ...  # noqa: D102
+
+
+def select_job(worker: HasJob, workers: Sequence[HasJob], waiting: Mapping[int, Hashable]) -> int | None:
+    """Return the next job of an idle process: of the kind that it has run, else of the kind with fewest processes.
+
+    None if too few wait: those who run that kind already will be through with it before this one is prepared for it.
+    """
+    counts, busy = Counter(waiting.values()), Counter(each.kind for each in workers if each.job >= 0)
+    kind = worker.kind
+    if waiting and not counts[kind]:
+        kind = max(counts, key=lambda each: counts[each] / (1 + busy[each]))
+        if counts[kind] <= busy[kind]:
+            return None
+    return next((number for number, each in waiting.items() if each == kind), None)
+
+
 class _Worker:
-    """A child of the pool and the number of the job that it runs, -1 if it is idle."""
+    """A child of the pool, the number of the job that it runs, -1 if it is idle, and the kind of its last job."""
+
+    kind: Hashable = None
 
     def __init__(self, work: Callable[[Any], Any]) -> None:
         self._work = work

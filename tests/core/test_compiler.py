@@ -72,7 +72,7 @@ def test_a_loop_is_interpreted_until_that_has_cost_as_much_as_compiling_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HMS_CACHE_DIR", str(tmp_path))
-    for name in ("_loops", "_spent"):
+    for name in ("_loops", "_spent", "_next_look"):
         monkeypatch.setattr(module, name, {})
     tasks, lane = workload("mixed", 300), Lane(EarliestFinish(), VirtualMultiGPU())
     first = lane.run(tasks)
@@ -88,7 +88,7 @@ def test_small_blocks_are_interpreted_until_that_has_cost_as_much_as_loading_a_c
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HMS_CACHE_DIR", str(tmp_path))
-    for name in ("_loops", "_spent"):
+    for name in ("_loops", "_spent", "_next_look"):
         monkeypatch.setattr(module, name, {})
     tasks = workload("mixed", 40)
     VirtualMultiGPU().run(tasks, EarliestFinish())  # compiled, and in the cache from here on
@@ -100,6 +100,22 @@ def test_small_blocks_are_interpreted_until_that_has_cost_as_much_as_loading_a_c
     assert not module._loops
     assert np.array_equal(Lane(EarliestFinish(), VirtualMultiGPU()).run(tasks.part(0, 4)).finish, first[1])
     assert len(module._loops) == 1
+
+
+def test_a_loop_that_another_process_only_began_to_compile_is_interpreted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HMS_CACHE_DIR", str(tmp_path))
+    for name in ("_loops", "_spent", "_next_look"):
+        monkeypatch.setattr(module, name, {})
+    tasks = workload("mixed", 40)
+    VirtualMultiGPU().run(tasks, EarliestFinish())
+    monkeypatch.setattr(module, "_loops", {})
+    for compiled_file in (tmp_path / "__pycache__").iterdir():
+        compiled_file.unlink()
+    assert list(tmp_path.glob("EarliestFinish_*.py")), "the markers are there"
+    Lane(EarliestFinish(), VirtualMultiGPU()).run(tasks)
+    assert not module._loops
 
 
 @pytest.mark.parametrize("name", ["eft", "hybrid_ml", "rl_agent"])

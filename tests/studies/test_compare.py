@@ -51,7 +51,24 @@ def test_seeds_in_several_processes_give_the_same_bits_in_the_same_order() -> No
     one, other = compare(comparison), compare(comparison, lambda *done: seen.append(done), processes=2)
     assert [each.measures for each in one.outcomes] == [each.measures for each in other.outcomes]
     assert [each.seed for each in other.outcomes] == [3, 1, 2, 0]
-    assert seen == [(done, 4) for done in range(5)]
+    assert seen == [(done, 8) for done in range(9)], "a learner's seeds are jobs of their own"
+
+
+def test_a_learner_that_alone_splits_tasks_gets_the_bound_for_any_schedule_from_several_processes(
+    tmp_path: Path,
+) -> None:
+    plug_in = tmp_path / "halving.py"
+    plug_in.write_text(
+        "from hybrid_scheduler.schedulers.learner import Learner\n\n\n"
+        "class Halving(Learner):\n    name, splits, learn_every = 'halving', True, 10\n\n"
+        "    def choose(self, task, view):\n        return 0.5, int(view.gpus[0])\n\n"
+        "    def learn(self, placements):\n        pass\n"
+    )
+    comparison = Comparison(Source.of("mixed", 40), ("eft", f"{plug_in}:Halving"), seeds=(0, 1, 2, 3))
+    one, other = compare(comparison), compare(comparison, processes=2)
+    assert all(ANY in each.turnaround_bounds for each in one.outcomes)
+    assert [each.turnaround_bounds for each in one.outcomes] == [each.turnaround_bounds for each in other.outcomes]
+    assert [each.measures for each in one.outcomes] == [each.measures for each in other.outcomes]
 
 
 def test_what_fails_in_a_process_is_said_with_its_own_error(tmp_path: Path) -> None:

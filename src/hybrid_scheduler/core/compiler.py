@@ -48,7 +48,8 @@ SMALL_BLOCK = 100
 LARGE_BLOCK = 100_000
 """Tasks × devices for which a loop is compiled at once."""
 COMPILE_SECONDS, LOAD_SECONDS = 3.0, 0.3
-"""What a loop costs to compile or to load, and what is spent on interpreting it before (ski rental)."""
+"""What a loop costs to compile or to load, and what is spent on interpreting it before (ski rental): seconds of CPU
+time, as on a busy machine compiling takes longer, too."""
 
 on_compile: list[Callable[[str], None]] = []
 """Listeners, called with a scheduler's name before its loop is compiled for the first time."""
@@ -250,6 +251,7 @@ def _plain_values(state: Mapping[str, Any]) -> list[Any]:
 
 
 _spent: dict[tuple[str, tuple[str, ...]], float] = {}
+_next_look: dict[tuple[str, tuple[str, ...]], float] = {}  # what has to be spent before the cache is searched again
 
 
 def interpret_while_cheap(
@@ -271,9 +273,9 @@ def interpret_while_cheap(
         return None
 
     def run(*arguments: Any) -> Any:
-        begin = time.perf_counter()
+        begin = time.thread_time()
         fault = interpreted(*arguments)
-        _spent[key] = _spent.get(key, 0.0) + time.perf_counter() - begin
+        _spent[key] = _spent.get(key, 0.0) + time.thread_time() - begin
         return fault
 
     return run
@@ -284,7 +286,15 @@ def _is_worth_it(key: tuple[str, tuple[str, ...]], work: int) -> bool:
     spent = _spent.get(key, 0.0)
     if spent > COMPILE_SECONDS:
         return True
-    return (work > SMALL_BLOCK or spent > LOAD_SECONDS) and _marker(*key).exists()
+    if work <= SMALL_BLOCK and (spent <= LOAD_SECONDS or spent < _next_look.get(key, 0.0)):
+        return False
+    _next_look[key] = spent + LOAD_SECONDS  # another process may compile it meanwhile, but not between two blocks
+    return _is_cached(_marker(*key))
+
+
+def _is_cached(marker: Path) -> bool:
+    """Whether a loop has been compiled: the marker alone says that somebody began to."""
+    return marker.exists() and any((marker.parent / "__pycache__").glob(f"{marker.stem}*.nbi"))
 
 
 _KINDS = (bool, int, float, np.ndarray, np.generic)

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -71,8 +71,8 @@ MAX_CERTIFIED_TASKS = 5000
 """Tasks beyond which turnaround is certified only if it is the score: the search takes longer than the policies."""
 SEEDS_FOR_PROCESSES = 4
 """Seeds from which starting processes, which takes seconds, pays off."""
-SEED_TIME_LIMIT = 3600.0
-"""Seconds after which a seed is run again in the caller's process."""
+PART_TIME_LIMIT = 3600.0
+"""Seconds after which a seed of which a part is not done is run again in the caller's process."""
 SEARCH_STEPS = 100
 LESSON_SEED = (
     1_000_000  # added to the seed of a comparison: what learners are taught is never what they are judged on
@@ -432,25 +432,57 @@ def _widest(width: int) -> int:
 def compare(comparison: Comparison, progress: Progress | None = None, processes: int = 1) -> Result:
     """Run all schedulers on every seed, with the same tasks for all (common random numbers).
 
-    Seeds may run in several processes: they are independent, and learners train in Python, one thread at a time.
+    Seeds may run in several processes: they are independent, and learners train in Python, one thread at a time. So
+    are schedulers: a learner may run in another process than the others, and is compared with them afterwards.
     """
     if comparison.measured:
         raise InputError("a run on real devices cannot be simulated bit for bit: run it again with hms run")
-    learns = any(registry.schedulers.create(spec).learn_every for spec in comparison.schedulers)
-    if processes < 2 or not learns or len(comparison.seeds) < SEEDS_FOR_PROCESSES:
+    learners = [spec for spec in comparison.schedulers if registry.schedulers.create(spec).learn_every]
+    if processes < 2 or not learners or len(comparison.seeds) < SEEDS_FOR_PROCESSES:
         return Result(comparison, tuple(_run_seed(comparison, seed) for seed in track(comparison.seeds, progress)))
-    jobs = run_jobs(partial(_run_alone, comparison), comparison.seeds, processes, SEED_TIME_LIMIT)
-    outcomes = {job.number: job.value for _, job in zip(track(comparison.seeds, progress), jobs, strict=True)}
-    # A seed that failed in a process fails again here, with its own error.
-    return Result(
-        comparison, tuple(outcomes[n] or _run_seed(comparison, seed) for n, seed in enumerate(comparison.seeds))
-    )
+    # A learner needs libraries that take seconds to load, so its seeds stay together.
+    together = (*((spec,) for spec in learners), tuple(_add_oracle(comparison, learners)))
+    parts = [_Part(seed, specs, specs is together[-1]) for specs in together for seed in comparison.seeds]
+    kinds = [part.schedulers for part in parts]
+    jobs = run_jobs(partial(_run_alone, comparison), parts, processes, PART_TIME_LIMIT, kinds)
+    found: dict[int, list[_PartResult | None]] = {seed: [] for seed in comparison.seeds}
+    outcomes: dict[int, Outcome] = {}
+    for _, job in zip(track(parts, progress), jobs, strict=True):
+        seed = parts[job.number].seed
+        found[seed].append(job.value)
+        if len(found[seed]) == len(together):
+            results = [each for each in found.pop(seed) if each is not None]
+            # A seed of which a part failed in a process fails again here, with its own error.
+            whole = len(results) == len(together)
+            outcomes[seed] = _measure_parts(comparison, seed, results) if whole else _run_seed(comparison, seed)
+    return Result(comparison, tuple(outcomes[seed] for seed in comparison.seeds))
 
 
-def _run_alone(comparison: Comparison, seed: int) -> Outcome:
-    """Run a seed in a process that shares the machine with others."""
+def _add_oracle(comparison: Comparison, without: Sequence[str] = ()) -> list[str]:
+    """Return the schedulers of a comparison but for some, and the oracle, with which all are compared."""
+    return [spec for spec in dict.fromkeys([*comparison.schedulers, "oracle"]) if spec not in without]
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Some schedulers of a comparison on one seed, and whether the bounds are computed beside them."""
+
+    seed: int
+    schedulers: tuple[str, ...]
+    certifies: bool
+
+
+class _PartResult(NamedTuple):
+    """Placements and wall seconds by scheduler; bounds, or None if another part has them."""
+
+    runs: dict[str, tuple[Placements, float]]
+    bounds: tuple[Bound, dict[str, TurnaroundCertificate]] | None
+
+
+def _run_alone(comparison: Comparison, part: _Part) -> _PartResult:
+    """Run a part in a process that shares the machine with others."""
     limit_cores(1)
-    return _run_seed(comparison, seed)
+    return _run_part(comparison, part)
 
 
 def track(cases: Iterable[Case], progress: Progress | None) -> Iterator[Case]:
@@ -465,21 +497,38 @@ def track(cases: Iterable[Case], progress: Progress | None) -> Iterator[Case]:
 
 
 def _run_seed(comparison: Comparison, seed: int) -> Outcome:
-    cluster, mode = comparison.cluster, comparison.mode
+    part = _Part(seed, tuple(_add_oracle(comparison)), certifies=True)
+    return _measure_parts(comparison, seed, [_run_part(comparison, part)])
+
+
+def _run_part(comparison: Comparison, part: _Part) -> _PartResult:
+    cluster, seed = comparison.cluster, part.seed
     tasks = comparison.source.tasks(seed, cluster)
-    times = class_times(tasks, cluster)
-    with_oracle = dict.fromkeys([*comparison.schedulers, "oracle"])
     lessons = [each.tasks(LESSON_SEED + seed, cluster) for each in comparison.lessons]
-    runs = run_lanes(tasks, list(with_oracle), cluster, mode, seed, comparison.backlog, lessons)
+    runs = run_lanes(tasks, part.schedulers, cluster, comparison.mode, seed, comparison.backlog, lessons)
+    if not part.certifies:
+        return _PartResult(runs, None)
+    return _PartResult(runs, certify(comparison, tasks, _splits_tasks(comparison, runs), class_times(tasks, cluster)))
+
+
+def _splits_tasks(comparison: Comparison, runs: Mapping[str, tuple[Placements, float]]) -> bool:
+    return any(runs[spec][0].split.any() for spec in comparison.schedulers if spec in runs)
+
+
+def _measure_parts(comparison: Comparison, seed: int, parts: Sequence[_PartResult]) -> Outcome:
+    """Return the measures of a seed whose schedulers ran in one or several parts."""
+    runs = {spec: run for part in parts for spec, run in part.runs.items()}
+    [(bound, certificates)] = (part.bounds for part in parts if part.bounds is not None)
     oracle = runs["oracle"][0]
-    best = float(best_split_times(times, cluster)[oracle.ran].sum())
+    tasks, times = oracle.tasks, oracle.times
+    if certificates and ANY not in certificates and _splits_tasks(comparison, runs):  # a learner alone splits tasks
+        bound, certificates = certify(comparison, tasks, True, times)
+    best = float(best_split_times(times, comparison.cluster)[oracle.ran].sum())
 
     def measure_regret(placements: Placements) -> float:
         gap = (placements.turnaround - oracle.turnaround)[oracle.ran]
         return float(np.mean(gap)) if len(gap) else 0.0
 
-    split = any(runs[spec][0].split.any() for spec in comparison.schedulers)
-    bound, certificates = certify(comparison, tasks, split, times)
     return measure_outcome(comparison, seed, tasks, bound, best, runs, measure_regret, certificates)
 
 
