@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
 from checks import check_schedule
@@ -35,6 +35,15 @@ from instances import CLUSTERS, TWO_NODES, instances, workload
 PLUGIN = f"{Path(__file__).with_name('coin_flip.py')}:CoinFlip"
 NAMES = [*sorted(registry.schedulers.table), PLUGIN]
 COLUMNS = ("gpu_fraction", "gpu", "cpu", "gpu_start", "cpu_start", "ready", "finish", "status")
+COVERED = [
+    ("mixed", "default"),
+    ("bursty", "two GPUs"),
+    ("cpu_friendly", "no GPU"),
+    ("cholesky", "no GPU"),
+    ("mixed", "several nodes and classes"),
+    ("layered", "several nodes and classes"),
+]
+"""Every preset and every cluster; any others are drawn below."""
 every_scheduler = pytest.mark.parametrize("name", NAMES, ids=lambda name: name.rpartition(":")[2])
 
 
@@ -49,45 +58,33 @@ def assert_same(one: Placements, other: Placements) -> None:
 
 
 @every_scheduler
-@pytest.mark.parametrize("cluster", CLUSTERS.values(), ids=CLUSTERS.keys())
-@pytest.mark.parametrize("preset", ["mixed", "cpu_friendly", "bursty", "layered", "cholesky"])
-def test_makes_a_valid_schedule(name: str, cluster: Cluster, preset: str) -> None:
+@pytest.mark.parametrize(("preset", "cluster"), COVERED)
+def test_makes_a_valid_schedule(name: str, preset: str, cluster: str) -> None:
     load = None if preset in ("layered", "cholesky") else 1.1
-    check_schedule(run(name, workload(preset, 60, load=load), cluster))
+    check_schedule(run(name, workload(preset, 60, load=load), CLUSTERS[cluster]))
 
 
-@every_scheduler
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(instance=instances())
-def test_makes_a_valid_schedule_no_shorter_than_the_bounds_on_any_instance(
-    name: str, instance: tuple[Tasks, Cluster]
+def test_all_make_valid_schedules_of_the_same_tasks_no_shorter_than_the_bounds_compiled_and_interpreted_alike(
+    instance: tuple[Tasks, Cluster],
 ) -> None:
+    """On any instance; it and its bounds, which take longer than a run, are computed once for all of them."""
     tasks, cluster = instance
-    placements = run(name, tasks, cluster)
-    check_schedule(placements)
+    can_run = rejections(tasks, class_times(tasks, cluster), cluster) == RAN
     bound = lower_bound(tasks, cluster)
-    assert bound.makespan <= placements.makespan * (1 + 1e-9)
     assert verify_bound(bound, tasks, cluster)
-    if placements.ran.any():
-        mean = turnaround_bound(tasks, cluster, whole=not placements.split.any(), iterations=10).mean
-        assert mean <= placements.turnaround[placements.ran].mean() * (1 + 1e-9)
-
-
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-@given(instance=instances())
-def test_all_lanes_reject_the_same_tasks(instance: tuple[Tasks, Cluster]) -> None:
-    tasks, cluster = instance
-    expected = rejections(tasks, class_times(tasks, cluster), cluster) == RAN
+    least = {whole: turnaround_bound(tasks, cluster, whole=whole, iterations=10).mean for whole in (False, True)}
     for name in NAMES:
-        assert np.array_equal(run(name, tasks, cluster).ran, expected), name
-
-
-@every_scheduler
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-@given(instance=instances())
-def test_runs_compiled_and_interpreted_to_the_same_bits(name: str, instance: tuple[Tasks, Cluster]) -> None:
-    tasks, cluster = instance
-    assert_same(run(name, tasks, cluster), run(name, tasks, cluster, interpreted=True))
+        note(name)  # printed if it fails
+        placements = run(name, tasks, cluster)
+        check_schedule(placements)
+        assert np.array_equal(placements.ran, can_run)
+        assert_same(placements, run(name, tasks, cluster, interpreted=True))
+        assert bound.makespan <= placements.makespan * (1 + 1e-9)
+        if can_run.any():
+            mean = placements.turnaround[placements.ran].mean()
+            assert least[not placements.split.any()] <= mean * (1 + 1e-9)
 
 
 @every_scheduler

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from hybrid_scheduler import registry
 from hybrid_scheduler.core import Cluster, Placements, Tasks
-from hybrid_scheduler.core.physics import class_times
+from hybrid_scheduler.core.physics import class_times, rejections
+from hybrid_scheduler.core.placements import RAN
 from hybrid_scheduler.core.simulator import VirtualMultiGPU, reorders, steals_work
 from hybrid_scheduler.core.tasks import Floats, Ints
 from hybrid_scheduler.core.view import TaskView, View
@@ -24,9 +25,8 @@ from instances import TWO_NODES, instances, workload
 NAMES = sorted(registry.schedulers.table)
 DECISION = ("gpu_fraction", "gpu", "cpu")
 COLUMNS = (*DECISION, "gpu_start", "cpu_start", "ready", "finish", "status")
-every_scheduler = pytest.mark.parametrize("name", NAMES)
 some = settings(
-    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 ONE_GPU = Cluster.default(gpus=1)
 
@@ -121,39 +121,42 @@ def estimate_plainly(placed: Placements, rows: int, now: float) -> list[float]:
     return estimated
 
 
-@every_scheduler
 @some
 @given(instance=instances())
-def test_expecting_the_true_times_changes_nothing(name: str, instance: tuple[Tasks, Cluster]) -> None:
+def test_expecting_the_true_times_changes_nothing(instance: tuple[Tasks, Cluster]) -> None:
     tasks, cluster = instance
-    # The estimated end of an ordered queue leaves out how long its device will wait for data.
-    assume(not (reorders(registry.schedulers.create(name), tasks) and tasks.edges.megabytes.any()))
     times = class_times(tasks, cluster)
     told = replace(tasks, expected={each.name: times[:, k] for k, each in enumerate(cluster.classes)})
-    one, other = run(name, replace(tasks, expected={}), cluster), run(name, told, cluster)
-    for column in COLUMNS:
-        assert np.array_equal(getattr(one, column), getattr(other, column), equal_nan=True), column
+    for name in NAMES:
+        # The estimated end of an ordered queue leaves out how long its device will wait for data.
+        if reorders(registry.schedulers.create(name), tasks) and tasks.edges.megabytes.any():
+            continue
+        one, other = run(name, replace(tasks, expected={}), cluster), run(name, told, cluster)
+        for column in COLUMNS:
+            same = np.array_equal(getattr(one, column), getattr(other, column), equal_nan=True)
+            assert same, (name, column)
 
 
-@every_scheduler
 @some
 @given(instance=instances(), which=st.integers(0, 24), factor=st.sampled_from([0.2, 3.0]), seed=st.integers(0, 99))
 def test_no_decision_depends_on_what_is_still_running(
-    name: str, instance: tuple[Tasks, Cluster], which: int, factor: float, seed: int
+    instance: tuple[Tasks, Cluster], which: int, factor: float, seed: int
 ) -> None:
     tasks, cluster = instance
     row, times = which % len(tasks), class_times(tasks, cluster)
+    assume((rejections(tasks, times, cluster) == RAN)[row])
     tasks = noisy(tasks, cluster, seed)
     other = times.copy()
     other[row] *= factor
-    one, two = (run_on(name, tasks, cluster, each) for each in (times, other))
-    assume(one.ran[row])
-    seen = min(first_end(one, row), first_end(two, row))  # until then the two worlds are indistinguishable
-    scheduler = registry.schedulers.create(name)
-    moves = scheduler.batch_mode or steals_work(scheduler)  # what waits may still go elsewhere
-    early = (one.start if moves else one.ready) < seen
-    for column in DECISION:
-        assert np.array_equal(getattr(one, column)[early], getattr(two, column)[early], equal_nan=True), column
+    for name in NAMES:
+        one, two = (run_on(name, tasks, cluster, each) for each in (times, other))
+        seen = min(first_end(one, row), first_end(two, row))  # until then the two worlds are indistinguishable
+        scheduler = registry.schedulers.create(name)
+        moves = scheduler.batch_mode or steals_work(scheduler)  # what waits may still go elsewhere
+        early = (one.start if moves else one.ready) < seen
+        for column in DECISION:
+            first, second = getattr(one, column)[early], getattr(two, column)[early]
+            assert np.array_equal(first, second, equal_nan=True), (name, column)
 
 
 def first_end(placed: Placements, row: int) -> float:
@@ -179,7 +182,7 @@ def test_beliefs_live_on_from_block_to_block(name: str, seed: int, cuts: set[int
 
 
 def test_many_small_blocks_keep_no_more_than_what_is_queued() -> None:
-    tasks = noisy(workload("mixed", 3000, load=0.5), Cluster.default(), 1)
+    tasks = noisy(workload("mixed", 1500, load=0.5), Cluster.default(), 1)
     machine, scheduler = VirtualMultiGPU(), registry.schedulers.create("eft")
     for row in range(len(tasks)):
         machine.step(tasks.part(row, row + 1), scheduler)

@@ -51,7 +51,7 @@ def join(parts: list[Placements], cluster: Cluster) -> Placements:
 @pytest.mark.parametrize("noisy", [False, True])
 @pytest.mark.parametrize("policy", POLICIES)
 def test_blocks_of_any_size_give_the_schedule_of_the_whole(policy: str, noisy: bool) -> None:
-    tasks, cluster = workload("mixed", 700, load=1.1), Cluster.default()
+    tasks, cluster = workload("mixed", 350, load=1.1), Cluster.default()
     if noisy:
         tasks = parse_noise("0.4").apply(tasks, cluster, seed=3)
     expected = VirtualMultiGPU(cluster=cluster).run(tasks, POLICIES[policy]())

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hybrid_scheduler import registry
 from hybrid_scheduler.core import Cluster, DeviceClass, Node, Placements, Tasks, simulator
 from hybrid_scheduler.core.clocks import build_estimated_clocks, build_exact_clocks
+from hybrid_scheduler.core.compiler import interpret_loop
 from hybrid_scheduler.core.device_index import add_device_index, end_of, find_cheapest, note_free
 from hybrid_scheduler.core.lane import Lane
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
@@ -34,10 +35,18 @@ def run(monkey: pytest.MonkeyPatch, least: int, name: str, tasks: Tasks, machine
 
 
 def assert_same_with_and_without(
-    name: str, tasks: Tasks, cluster: Cluster, mode: str = "queued", backlog: str = simulator.ESTIMATED
+    name: str,
+    tasks: Tasks,
+    cluster: Cluster,
+    mode: str = "queued",
+    backlog: str = simulator.ESTIMATED,
+    compiled: bool = False,
 ) -> None:
+    """Compare placements; interpreted unless told otherwise, for a loop with the index takes seconds to compile."""
     machine = VirtualMultiGPU(cluster=cluster, mode=mode, backlog=backlog)
     with pytest.MonkeyPatch.context() as monkey:
+        bind = (lambda *_: None) if compiled else (lambda loop, _, bound, *__: interpret_loop(loop, bound))
+        monkey.setattr(simulator, "interpret_while_cheap", bind)
         indexed, scanned = (run(monkey, least, name, tasks, machine) for least in (0, 10**9))
     for column in COLUMNS:
         assert np.array_equal(getattr(indexed, column), getattr(scanned, column), equal_nan=True), column
@@ -74,7 +83,7 @@ def test_ends_that_are_estimated_are_the_same_with_and_without_it(name: str, bac
     tasks = workload("mixed", 200, load=load * len(cluster.devices) / len(TWO_NODES.devices))
     noisy = Noise({"ratio": np.array([0.7])}, "assumed").apply(tasks, cluster, 5)
     for each in (tasks, noisy):
-        assert_same_with_and_without(name, each, cluster, backlog=backlog)
+        assert_same_with_and_without(name, each, cluster, backlog=backlog, compiled=name == "eft")
 
 
 def test_a_learner_that_has_learnt_durations_decides_alike() -> None:
@@ -83,6 +92,7 @@ def test_a_learner_that_has_learnt_durations_decides_alike() -> None:
 
 @pytest.mark.parametrize("name", POLICIES)
 def test_gpus_that_fail_and_come_back_are_known(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By compiled loops, so that every policy is compiled with the index."""
     tasks, ends = workload("mixed", 90, load=2.0), []
     for least in (0, 10**9):
         monkeypatch.setattr(simulator, "INDEXED_DEVICES", least)

@@ -237,10 +237,10 @@ def test_what_nobody_watches_is_placed_in_long_blocks_without_explanations_and_j
         live, ends, explained = ContinuousSimulation(settings), History(), list[bool]()
         live.watched = watched
         live.sinks += [ends, lambda event: explained.append(bool(event.placed and event.placed.explanations))]  # noqa: B023  # called in this turn
-        while live.race.stream.number < 200:
+        while live.race.stream.number < 120:
             live._advance(live._choose_block())
         live.stop()
-        assert len(explained) == (5 if not watched and max_queue != 3 else 200)
+        assert len(explained) == (3 if not watched and max_queue != 3 else 120)
         assert any(explained) == watched
         placed.append(ends.by_task)
     assert placed[0] == placed[1]

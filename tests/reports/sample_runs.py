@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import cache
 
 from hybrid_scheduler.reports.data import ExperimentData, JobsData, RunData
+from hybrid_scheduler.reports.document import Document
+from hybrid_scheduler.reports.reporting import build_document
 from hybrid_scheduler.studies.compare import Comparison, Result, compare
 from hybrid_scheduler.studies.experiments import ExperimentResult
 from hybrid_scheduler.studies.jobs import JobStudy, run_jobs
@@ -30,6 +32,12 @@ def build_run_data(mode: str = "queued", seeds: int = 3, specs: tuple[str, ...] 
         "environment": describe_environment(),
     }
     return RunData(run_comparison(mode, seeds, specs), manifest)
+
+
+@cache
+def build_run_document() -> Document:
+    """Return the report of the comparison with all its figures, which take seconds to draw."""
+    return build_document(build_run_data())
 
 
 @cache

@@ -46,6 +46,7 @@ def test_a_spoilt_run_is_refused_in_one_line(case: str, arguments: str, run: Pat
     assert files_in(Path()) == before
 
 
+@pytest.mark.usefixtures("blank_pictures")
 def test_a_run_without_gpus_or_with_few_tasks_has_no_forest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     few = "size,compute_intensity,memory_required\n" + "100,0.5,10\n" * 3

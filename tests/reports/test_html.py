@@ -9,7 +9,7 @@ import pytest
 
 from hybrid_scheduler.reports.html import to_html
 from hybrid_scheduler.reports.reporting import build_document
-from reports.sample_runs import build_run_data
+from reports.sample_runs import build_run_data, build_run_document
 
 
 class TagParser(HTMLParser):
@@ -31,9 +31,16 @@ class TagParser(HTMLParser):
         assert self.open.pop() == tag
 
 
-@pytest.mark.parametrize("mode", ["queued", "isolated"])
-def test_html_is_one_file_without_scripts(mode: str) -> None:
-    page = to_html(build_document(build_run_data(mode)))
+def test_html_is_one_file_without_scripts() -> None:
+    check_page(to_html(build_run_document()))
+
+
+@pytest.mark.usefixtures("blank_pictures")
+def test_so_is_that_of_an_isolated_race() -> None:
+    check_page(to_html(build_document(build_run_data("isolated"))))
+
+
+def check_page(page: str) -> None:
     parser = TagParser()
     parser.feed(page)
     assert parser.open == []

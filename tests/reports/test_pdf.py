@@ -7,9 +7,8 @@ import pypdfium2  # type: ignore[import-untyped]  # ships no types
 from hybrid_scheduler.reports.document import Document, Table
 from hybrid_scheduler.reports.html import to_html
 from hybrid_scheduler.reports.pdf import quote, to_pdf, to_typst
-from hybrid_scheduler.reports.reporting import build_document
 from hybrid_scheduler.reports.style import label
-from reports.sample_runs import SPECS, build_run_data
+from reports.sample_runs import SPECS, build_run_document
 
 
 def read_pages(content: bytes) -> list[str]:
@@ -21,7 +20,7 @@ def read_pages(content: bytes) -> list[str]:
 
 
 def test_the_pdf_holds_the_headline_every_policy_and_no_empty_page() -> None:
-    texts = read_pages(to_pdf(build_document(build_run_data())))
+    texts = read_pages(to_pdf(build_run_document()))
     assert "mixed: 5 policies compared" in texts[0]
     assert "came first of 5 policies" in texts[0]
     assert 4 <= len(texts) <= 9

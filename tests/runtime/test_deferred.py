@@ -21,7 +21,7 @@ from hybrid_scheduler.runtime.jobs import TaskFunction, WorkerLostError
 from scripted_backend import ScriptedBackend
 
 DEADLINE = 300.0
-LONG = 2500  # calls, many times as deep as the stack of Python allows
+LONG = 1200  # calls, deeper than the stack of Python allows
 
 
 def done(value: object) -> Future[Any]:

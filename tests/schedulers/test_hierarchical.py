@@ -29,7 +29,8 @@ def run(spec: str, tasks: Tasks = TASKS, *, interpreted: bool = False) -> Placem
 def test_the_earliest_finish_of_groups_is_that_of_all_devices(nodes: int) -> None:
     """What a group reports is its earliest device, so nothing is lost on the way while reports are fresh."""
     parts = TASKS.part(0, 60)
-    flat, levels = run("eft", parts), run(f"hierarchical:global=eft:local=eft:nodes={nodes}", parts)
+    specs = ("eft", f"hierarchical:global=eft:local=eft:nodes={nodes}")
+    flat, levels = (run(spec, parts, interpreted=True) for spec in specs)
     np.testing.assert_allclose(np.sort(levels.turnaround), np.sort(flat.turnaround), rtol=0.2)
     assert levels.turnaround.mean() <= flat.turnaround.mean() * 1.02
 
@@ -49,12 +50,16 @@ def test_old_information_costs_turnaround() -> None:
 @pytest.mark.parametrize("pair", [("eft", "spt"), ("jsq", "eft"), ("greedy", "least_increase"), ("price", "greedy")])
 def test_any_pair_of_policies_will_do(pair: tuple[str, str]) -> None:
     spec = "hierarchical:global={}:local={}".format(*pair)
-    tasks = TASKS.part(0, 150)
-    placements = run(spec, tasks)
-    check_schedule(placements)
+    check_schedule(run(spec, TASKS.part(0, 150), interpreted=True))
     policy = registry.schedulers.create(spec)
     assert hasattr(type(policy), "key") == hasattr(registry.schedulers.load(pair[1]), "key")
-    np.testing.assert_array_equal(placements.finish, run(spec, tasks, interpreted=True).finish)
+
+
+@pytest.mark.parametrize("pair", [("eft", "spt"), ("price", "greedy")], ids=["with ordered queues", "without"])
+def test_a_pair_runs_compiled_to_the_same_bits(pair: tuple[str, str]) -> None:
+    spec = "hierarchical:global={}:local={}".format(*pair)
+    tasks = TASKS.part(0, 150)
+    np.testing.assert_array_equal(run(spec, tasks).finish, run(spec, tasks, interpreted=True).finish)
 
 
 def test_levels_that_learn_are_taught() -> None:

@@ -33,7 +33,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the file of an agent that has watched `price` for a while."""
     agent = RLAgent(gamma=0.0, seed=4)
     for preset in ("mixed", "long_tail"):
-        agent.pretrain(workload(preset, 3000, seed=70, load=2.0), Cluster.default())
+        agent.pretrain(workload(preset, 1500, seed=70, load=2.0), Cluster.default())
     path = tmp_path_factory.mktemp("agent") / "agent.pth"
     agent.save_model(path)
     return path
@@ -54,19 +54,20 @@ def obvious(count: int) -> tuple[Tasks, np.ndarray[tuple[int], np.dtype[np.bool_
     return tasks, small
 
 
-@pytest.mark.parametrize("reward", ["price", "turnaround", "execution"])
-@pytest.mark.parametrize("gamma", [0.0, 0.9])
+@pytest.mark.parametrize(
+    ("reward", "gamma"), [("price", 0.0), ("price", 0.9), ("turnaround", 0.9), ("execution", 0.0)]
+)
 def test_it_learns_an_obvious_answer_from_scratch(reward: str, gamma: float) -> None:
-    tasks, small = obvious(2500)
+    tasks, small = obvious(2000)
     placements = run(RLAgent(reward=reward, gamma=gamma, epsilon_decay=0.995, energy_weight=0.0), tasks)
-    learnt = slice(2000, None)
+    learnt = slice(1600, None)
     right = placements.gpu_fraction[learnt] == (~small[learnt])
     assert right.mean() > 0.95
 
 
 def test_pretrained_it_beats_eft_under_load(trained: Path) -> None:
     for preset, load in (("mixed", 2.0), ("long_tail", 3.6)):
-        tasks = workload(preset, 3000, seed=9, load=load)
+        tasks = workload(preset, 2000, seed=9, load=load)
         ours = run(registry.schedulers.create(f"rl_agent:model={trained}:gamma=0.0"), tasks).makespan
         eft = VirtualMultiGPU().run(tasks, registry.schedulers.create("eft")).makespan
         assert ours < eft

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,6 +18,7 @@ import requests
 import schemathesis
 from hypothesis import HealthCheck, Phase, settings
 from schemathesis.checks import not_a_server_error
+from schemathesis.generation.meta import TestPhase
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
     negative_data_rejection,
@@ -81,6 +83,17 @@ def calm(service: Live) -> None:
             CLIENT.delete(f"{service.address}/api/experiments/{each['id']}")
 
 
+COVERED: Counter[str] = Counter()
+
+
+def is_left_out(case: schemathesis.Case[Any]) -> bool:
+    """Whether a usual run leaves a request out: of the thousand that try every limit of a field, it sends some."""
+    if HUNT or case.meta is None or case.meta.phase.name is not TestPhase.COVERAGE:
+        return False
+    COVERED[case.operation.label] += 1
+    return COVERED[case.operation.label] % 4 != 1
+
+
 @api.parametrize()
 @settings(
     max_examples=200 if HUNT else 4,
@@ -90,6 +103,8 @@ def calm(service: Live) -> None:
     phases=[Phase.explicit, Phase.generate, *([Phase.shrink] if HUNT else [])],
 )
 def test_every_answer_is_as_described(case: schemathesis.Case[Any], service: Live) -> None:
+    if is_left_out(case):
+        return
     case.call_and_validate(base_url=service.address, checks=CHECKS, session=SESSION)
     if case.method != "GET":
         calm(service)

@@ -48,8 +48,8 @@ def create_app(settings: AppSettings | None = None) -> FastAPI:
     for name in sorted(module.name for module in pkgutil.iter_modules(routes.__path__)):
         for router in vars(importlib.import_module(f"{routes.__name__}.{name}")).values():
             if isinstance(router, APIRouter):
-                app.include_router(router)
-    app.include_router(websocket.router)
+                app.router.routes.extend(router.routes)  # included, they would be built again at the first request
+    app.router.routes.extend(websocket.router.routes)
     app.api_route("/api/{path:path}", methods=METHODS, include_in_schema=False)(_raise_not_found)
     add_reference(app)
     mount_dashboard(app)
