@@ -28,7 +28,15 @@ from hybrid_scheduler.runtime.devices import DeviceSpec, build_cluster, normalis
 from hybrid_scheduler.runtime.dispatcher import LOOKAHEAD, Dispatcher
 from hybrid_scheduler.runtime.energy import EnergyAccount, EnergyReading
 from hybrid_scheduler.runtime.graphs import Graph, collect_dask, submit_dask_graph
-from hybrid_scheduler.runtime.jobs import DEFAULT_OPTIONS, CallOptions, Job, TaskFunction, TaskFuture, note_number
+from hybrid_scheduler.runtime.jobs import (
+    DEFAULT_OPTIONS,
+    CallOptions,
+    Job,
+    TaskFunction,
+    TaskFuture,
+    are_plain,
+    note_number,
+)
 from hybrid_scheduler.runtime.lifetime import Lifetime
 from hybrid_scheduler.runtime.measured_times import MeasuredTimes, load_times, save_times, times_path
 from hybrid_scheduler.runtime.nested import submit_nested
@@ -174,7 +182,8 @@ class HybridScheduler(Executor):
         options: CallOptions,
         future: TaskFuture | None = None,
     ) -> Future[Any]:
-        if awaited := find_futures(args, kwargs):
+        awaited = find_futures(args, kwargs) if kwargs or not are_plain(args) else None
+        if awaited:
             create_job = partial(
                 self._dispatcher.create_job,
                 task,

@@ -57,16 +57,23 @@ class TimeHistory:
     changes: int = 0
     _line: tuple[float, float] | None = None  # slope and intercept, as of `_fit_count` observations
     _fit_count: int = 0
+    _check_count: int = 0  # observations at the last look for a change
     _predicted: dict[float, float] = field(default_factory=dict)  # by this line: policies ask for all that wait
 
     def add(self, log_size: float, log_seconds: float) -> None:
-        """Add an observation; drop the older ones if the last few prove a change."""
+        """Add an observation; the oldest one goes when there are too many."""
         self.log_size.append(log_size)
         self.log_seconds.append(log_seconds)
         self.count += 1
         if len(self.log_size) > WINDOW:
             self._drop_oldest()
-        if len(self.log_size) >= 2 * RECENT and self.count % CHECK_INTERVAL == 0 and (shift := self._find_shift()):
+
+    def look_for_change(self) -> None:
+        """Drop the older observations if the last few prove a change; asked every few observations."""
+        if len(self.log_size) < 2 * RECENT or self.count - self._check_count < CHECK_INTERVAL:
+            return
+        self._check_count = self.count
+        if shift := self._find_shift():
             self._forget(shift)
 
     def _drop_oldest(self) -> None:
@@ -90,11 +97,11 @@ class TimeHistory:
 
     def _forget(self, shift: float) -> None:
         """Drop what is older than the last few observations; extremes are kept as they would be now."""
-        old = [row for row in range(len(self.log_size) - RECENT) if self._is_extreme(row)]
-        recent = range(len(self.log_size) - RECENT, len(self.log_size))
-        spread = max(self.log_size) - min(self.log_size) > MIN_SPREAD  # equal sizes carry no slope
-        kept = [(self.log_size[row], self.log_seconds[row] + shift) for row in old if spread]
-        kept += [(self.log_size[row], self.log_seconds[row]) for row in recent]
+        rows = range(len(self.log_size))
+        has_spread = max(self.log_size) - min(self.log_size) > MIN_SPREAD  # equal sizes carry no slope
+        old = [row for row in rows[:-RECENT] if self._is_extreme(row)] if has_spread else []
+        kept = [(self.log_size[row], self.log_seconds[row] + shift) for row in old]
+        kept += [(self.log_size[row], self.log_seconds[row]) for row in rows[-RECENT:]]
         self.log_size = deque(size for size, _ in kept)
         self.log_seconds = deque(seconds for _, seconds in kept)
         self.changes += 1
@@ -168,15 +175,26 @@ class MeasuredTimes:
 
     def observe(self, task: str, signature: str, device: str, size: float, seconds: float) -> None:
         """Add a measured time of a whole task."""
-        history = self.histories.setdefault((task, signature), TimeHistory())
-        value = log(max(seconds, 1e-9))
-        if (task, device) not in self._warm:
-            self._warm.add((task, device))
-            history.warm_up = value
-        else:
-            history.add(log(size), value)
-        self._observed[task] = self._observed.get(task, 0) + 1
-        self._last[task, signature] = self._observed[task]
+        self.observe_all([(task, signature, device, size, seconds)])
+
+    def observe_all(self, observations: Sequence[tuple[str, str, str, float, float]]) -> None:
+        """Add times that came together, with the arguments of `observe`; changes are looked for once, at the end."""
+        touched = dict[tuple[str, str], TimeHistory]()
+        for task, signature, device, size, seconds in observations:
+            key = task, signature
+            history = touched.get(key) or self.histories.get(key)
+            if history is None:
+                history = self.histories[key] = TimeHistory()
+            touched[key] = history
+            value = log(seconds if seconds > 1e-9 else 1e-9)
+            if (task, device) not in self._warm:
+                self._warm.add((task, device))
+                history.warm_up = value
+            else:
+                history.add(log(size), value)
+            self._last[key] = self._observed[task] = self._observed.get(task, 0) + 1
+        for history in touched.values():
+            history.look_for_change()
 
     def reset_warm_up(self, device: str) -> None:
         """Note that a device has a new worker, whose first calls are warm-up again."""
