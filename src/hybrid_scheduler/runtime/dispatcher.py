@@ -514,6 +514,7 @@ class Dispatcher:
         """Run a job on a device without asking the policy, for warm-up and calibration."""
         job.trains_policy = False
         with self._lock:
+            self._submitted += 1
             self._dispatched[job.number] = job
             seconds = self.decider.predict([job])[0].tolist()
             self.backend.send(self._create_calls(job, Choice(RAN, ((device, 1.0),), seconds)))
@@ -821,7 +822,8 @@ class Dispatcher:
             if answer.segments:
                 answer.place = node
             if job.data and answer.load_seconds > 0.0:
-                self.decider.transfers.observe(job.data, signature, answer.load_seconds)
+                is_first = not self.times.is_warm(job.task.name, name)
+                self.decider.transfers.observe(job.data, signature, answer.load_seconds, is_warm_up=is_first)
             # Writing a large result keeps the device as busy as the task itself.
             seconds = (share.end - share.start) / share.part + answer.store_seconds
             observed.append((job.task.name, signature, name, job.size, seconds))

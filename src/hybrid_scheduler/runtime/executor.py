@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextvars import Context
 from functools import partial
-from importlib import import_module
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, overload
@@ -23,11 +22,12 @@ from hybrid_scheduler.runtime.actors import Actor
 from hybrid_scheduler.runtime.backend import Backend
 from hybrid_scheduler.runtime.context import find_variable
 from hybrid_scheduler.runtime.dashboard import Dashboard, ProgressLine
-from hybrid_scheduler.runtime.deferred import DeferredCall, find_futures
+from hybrid_scheduler.runtime.deferred import DeferredCall, find_futures, replace_futures
 from hybrid_scheduler.runtime.devices import DeviceSpec, build_cluster, normalise_devices, parse_devices
 from hybrid_scheduler.runtime.dispatcher import LOOKAHEAD, Dispatcher
 from hybrid_scheduler.runtime.energy import EnergyAccount, EnergyReading
 from hybrid_scheduler.runtime.graphs import Graph, collect_dask, submit_dask_graph
+from hybrid_scheduler.runtime.import_hook import register_with_joblib
 from hybrid_scheduler.runtime.jobs import (
     DEFAULT_OPTIONS,
     CallOptions,
@@ -94,8 +94,7 @@ class HybridScheduler(Executor):
         self._dispatcher.start()
         self._lifetime = Lifetime(self._dispatcher, partial(_note_end, self.policy, times, path))
         weakref.finalize(self, self._lifetime.finish_later).atexit = False
-        if "joblib" in sys.modules:
-            import_module("hybrid_scheduler.runtime.joblib_backend")  # which registers it there
+        register_with_joblib()
         if progress:
             self._record.listeners.append(ProgressLine(self._dispatcher))
         if dashboard:
@@ -157,7 +156,8 @@ class HybridScheduler(Executor):
 
         It is run again up to `retries` times if it raises. After `timeout` seconds of running its worker is ended and
         the future raises a `TimeoutError`. Calls of a higher `priority` are placed before others that wait. `memory`
-        (MB) is what a device must have. `gpu_share` is 0 (on a CPU), 1 (on a GPU), or between for a task with shares.
+        (MB) is what a GPU must have; of a CPU nothing is asked. `gpu_share` is 0 (on a CPU), 1 (on a GPU), or between
+        for a task with shares.
         """
         task, options = _as_task(fn), CallOptions(retries, timeout, priority, memory, gpu_share)
         options.check(task)
@@ -298,8 +298,14 @@ class HybridScheduler(Executor):
         self._record.save_trace(path)
 
     def explain(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Explanation:
-        """Explain where a call would run now and what is expected of every device; nothing is run."""
-        return self._dispatcher.explain(self._dispatcher.create_job(_as_task(fn), args, kwargs))
+        """Explain where a call would run now and what is expected of every device; nothing is run.
+
+        Futures among the arguments must be done: nothing is known of a result that is not there.
+        """
+        if not all(each.done() for each in find_futures(args, kwargs)):
+            raise InputError("an argument of the call to explain has not been computed yet: wait for its future")
+        given, named = tuple(map(replace_futures, args)), {key: replace_futures(each) for key, each in kwargs.items()}
+        return self._dispatcher.explain(self._dispatcher.create_job(_as_task(fn), given, named))
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Take no more calls, wait for those there are, then end the workers; without `wait` all that happens later.

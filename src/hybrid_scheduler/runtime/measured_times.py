@@ -200,6 +200,10 @@ class MeasuredTimes:
         """Note that a device has a new worker, whose first calls are warm-up again."""
         self._warm = {each for each in self._warm if each[1] != device}
 
+    def is_warm(self, task: str, device: str) -> bool:
+        """Whether the worker of a device has run a task before."""
+        return (task, device) in self._warm
+
     def has_measured(self, task: str, signature: str) -> bool:
         """Whether a task was measured on a class, warm-up included."""
         history = self.histories.get((task, signature))
@@ -280,20 +284,30 @@ class TransferTimes:
 
     def __init__(self) -> None:
         self._rates: dict[tuple[str, str], deque[float]] = {}  # seconds a byte
+        self._warm_up: dict[tuple[str, str], deque[float]] = {}  # the same, of first calls
         self._bytes: dict[tuple[str, str], int] = {}
 
-    def observe(self, sources: Mapping[str, int], signature: str, seconds: float) -> None:
-        """Add what loading data took: bytes by the place where they were; together they took these seconds."""
-        total = sum(sources.values())
+    def observe(
+        self, sources: Mapping[str, int], signature: str, seconds: float, *, is_warm_up: bool = False
+    ) -> None:
+        """Add what loading data took: bytes by the place where they were; together they took these seconds.
+
+        The first call of a task on a worker is warm-up: modules are imported while its arguments are loaded. It
+        counts only while nothing better is known.
+        """
+        total, rates = sum(sources.values()), self._warm_up if is_warm_up else self._rates
         for place, num_bytes in sources.items():
             pair = place, signature
-            self._rates.setdefault(pair, deque(maxlen=WINDOW)).append(seconds / total)
+            rates.setdefault(pair, deque(maxlen=WINDOW)).append(seconds / total)
             self._bytes[pair] = self._bytes.get(pair, 0) + num_bytes
 
     def predict(self, sources: Mapping[str, int], signature: str) -> float:
         """Return the seconds that data will take; nothing for pairs that were never seen."""
-        rates = ((self._rates.get((place, signature)), num_bytes) for place, num_bytes in sources.items())
-        return sum(median(known) * num_bytes for known, num_bytes in rates if known)
+        return sum(self._find_rate((place, signature)) * num_bytes for place, num_bytes in sources.items())
+
+    def _find_rate(self, pair: tuple[str, str]) -> float:
+        known = self._rates.get(pair) or self._warm_up.get(pair)
+        return median(known) if known else 0.0
 
     def rows(self) -> list[dict[str, Any]]:
         """Return a row per pair of places: megabytes moved, megabytes a second, and how often."""
@@ -302,10 +316,10 @@ class TransferTimes:
                 "from": place,
                 "to": signature.partition("=")[0],
                 "megabytes": self._bytes[place, signature] / 1e6,
-                "megabytes_per_second": 1e-6 / max(median(rates), 1e-15),
-                "transfers": len(rates),
+                "megabytes_per_second": 1e-6 / max(self._find_rate((place, signature)), 1e-15),
+                "transfers": sum(len(each.get((place, signature), ())) for each in (self._rates, self._warm_up)),
             }
-            for (place, signature), rates in sorted(self._rates.items())
+            for place, signature in sorted(self._bytes)
         ]
 
 
