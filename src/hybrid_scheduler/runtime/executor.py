@@ -96,7 +96,9 @@ class HybridScheduler(Executor):
         weakref.finalize(self, self._lifetime.finish_later).atexit = False
         register_with_joblib()
         if progress:
-            self._record.listeners.append(ProgressLine(self._dispatcher))
+            line = ProgressLine(self._dispatcher)
+            self._record.listeners.append(line)
+            self._lifetime.on_end(line.close)
         if dashboard:
             page = Dashboard(self._dispatcher, self._record)
             self._lifetime.on_end(page.close)
