@@ -7,7 +7,7 @@ import pytest
 import real_tasks
 from benchmarks.learnt_throughput import run_batches
 from hybrid_scheduler.registry import schedulers
-from hybrid_scheduler.runtime.dispatcher import DECISION_BLOCK, LOOKAHEAD, Dispatcher
+from hybrid_scheduler.runtime.dispatcher import DECISION_BLOCK, LOOKAHEAD, TINY_BLOCK, Dispatcher
 from hybrid_scheduler.runtime.jobs import TaskFunction
 from hybrid_scheduler.runtime.measured_times import TRIALS
 from scripted_backend import ScriptedBackend
@@ -33,6 +33,47 @@ def test_a_burst_of_small_jobs_is_decided_on_in_blocks_and_every_future_gets_its
     assert len(blocks) <= 4 + 380 / DECISION_BLOCK
     backend.answer_all()
     assert all(job.future.result(timeout=0) == 1 for job in jobs)
+    assert dispatcher.wait(timeout=0)
+
+
+class WokenBackend(ScriptedBackend):
+    """A backend with a thread that the test plays."""
+
+    woken = 0
+
+    def wake(self) -> bool:
+        self.woken += 1
+        return True
+
+
+def test_a_burst_of_tiny_jobs_is_decided_on_in_large_blocks_and_its_rest_when_the_thread_wakes() -> None:
+    backend = WokenBackend("cpu,cpu")
+    dispatcher = Dispatcher(schedulers.create("eft"), backend)
+    dispatcher.start()
+    function = TaskFunction(real_tasks.double)
+    for number in range(20):  # one at a time: each is decided on at once
+        dispatcher.submit(function.create_job(number, (number,), {}, float(number)))
+        assert any(queue.in_flight for queue in backend.queues)
+        backend.answer_all()
+    jobs = [function.create_job(20 + number, (number,), {}, 20.0) for number in range(1 + TINY_BLOCK + 5)]
+    dispatcher.submit(jobs[0])  # the burst begins
+    backend.answer_all()
+    sent = sum(map(len, backend.batches))
+    for job in jobs[1:TINY_BLOCK]:
+        dispatcher.submit(job)
+    assert sum(map(len, backend.batches)) == sent
+    assert backend.woken == 1
+    for job in jobs[TINY_BLOCK:]:
+        dispatcher.submit(job)
+    assert dispatcher.counts[1] == 5
+    backend.answer_all()
+    assert all(job.future.result(timeout=0) == 1 for job in jobs)
+    rest = function.create_job(99, (99,), {}, 20.0)
+    dispatcher.submit(rest)
+    assert not rest.future.running()
+    backend._on_tick()  # what the thread does
+    backend.answer_all()
+    assert rest.future.result(timeout=0) == 1
     assert dispatcher.wait(timeout=0)
 
 

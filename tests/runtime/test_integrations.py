@@ -86,11 +86,13 @@ def test_asyncio_takes_it_as_its_default_executor_which_leaves_it_open(scheduler
     assert scheduler.submit(process_number, 0).result(DEADLINE) in scheduler.backend.pids
 
 
-def test_a_scheduler_is_known_to_joblib_without_an_import_of_its_backend() -> None:
+@pytest.mark.parametrize(("before", "after"), [("import joblib", ""), ("", "import joblib")])
+def test_a_scheduler_is_known_to_joblib_whichever_is_imported_first(before: str, after: str) -> None:
     program = (
-        "import joblib; from hybrid_scheduler import HybridScheduler\n"
-        "with HybridScheduler(devices='cpu') as scheduler, "
-        "joblib.parallel_config(backend='hybrid_scheduler', scheduler=scheduler):\n"
+        f"{before}\nfrom hybrid_scheduler import HybridScheduler\n"
+        "with HybridScheduler(devices='cpu') as scheduler:\n"
+        f"  {after}\n"
+        "  with joblib.parallel_config(backend='hybrid_scheduler', scheduler=scheduler):\n"
         "    print(joblib.Parallel(n_jobs=1)(joblib.delayed(abs)(-each) for each in range(3)))"
     )
     run = subprocess.run(

@@ -38,6 +38,14 @@ def test_a_closure_is_pickled_once_and_again_when_what_it_names_is_another_objec
     assert serialize(inner) is serialize(inner)
 
 
+def test_a_method_is_pickled_with_its_object_as_it_is_now() -> None:
+    numbers = [1]
+    method = numbers.count
+    assert pickle.loads(serialize(method))(1) == 1  # noqa: S301  # our own bytes
+    numbers.append(1)
+    assert pickle.loads(serialize(method))(1) == 2  # noqa: S301  # our own bytes
+
+
 def test_a_pickled_closure_keeps_nothing_alive() -> None:
     class Holder:
         """Refers to a function that refers to it."""

@@ -38,6 +38,16 @@ def test_a_single_spike_does_not_idle_a_gpu() -> None:
     assert times.predict("f", ["gpu"], 100.0)[0] == pytest.approx(0.1, rel=1e-6)
 
 
+def test_times_that_come_together_count_as_they_would_one_by_one() -> None:
+    seconds = [5.0, *np.random.default_rng(5).lognormal(-2.0, 0.1, 40).tolist(), *[9.0] * 9]
+    together = MeasuredTimes()
+    together.observe_all([("f", "gpu", "gpu0", 100.0, each) for each in seconds])
+    alone = observe_all(seconds)
+    assert together.predict("f", ["gpu"], 100.0)[0] == pytest.approx(9.0)  # the change is noticed at the end
+    assert together.histories["f", "gpu"].count == alone.histories["f", "gpu"].count
+    assert together.histories["f", "gpu"].warm_up == alone.histories["f", "gpu"].warm_up
+
+
 def test_noise_with_outliers_is_seen_through() -> None:
     draw = np.random.default_rng(3)
     samples = 0.2 * draw.lognormal(0.0, 0.05, 60)

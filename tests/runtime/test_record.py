@@ -15,7 +15,7 @@ import real_tasks
 from helpers_cli import hms
 from hybrid_scheduler import HybridScheduler
 from hybrid_scheduler.errors import InputError
-from hybrid_scheduler.runtime.dashboard import Dashboard
+from hybrid_scheduler.runtime.dashboard import Dashboard, _format_milliseconds
 from hybrid_scheduler.runtime.devices import build_cluster, parse_devices
 from hybrid_scheduler.runtime.energy import EnergyAccount
 from hybrid_scheduler.runtime.record import Event, RunRecord, load_run
@@ -134,8 +134,18 @@ def test_files_that_are_no_run_are_refused(tmp_path: Path) -> None:
 
 def test_progress_is_written_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
     with HybridScheduler(devices="cpu", progress=True) as scheduler:
-        assert list(scheduler.map(real_tasks.double, range(5))) == [0, 2, 4, 6, 8]
-    assert "5 of 5 tasks" in capsys.readouterr().err
+        for number in range(4):
+            assert scheduler.submit(real_tasks.double, number).result() == 2 * number
+        scheduler.warm(real_tasks.double, 1)
+    written = capsys.readouterr().err
+    assert "5 of 5 tasks" in written
+    assert written.count("\n") == 1, "one line, written over and over"
+    assert written.endswith("\n")
+
+
+@pytest.mark.parametrize(("seconds", "shown"), [(1e-5, "0.01"), (0.01234, "12.3"), (0.1234, "123"), (7.5, "7,500")])
+def test_milliseconds_are_never_shown_as_powers_of_ten(seconds: float, shown: str) -> None:
+    assert _format_milliseconds(seconds) == shown
 
 
 class FakeMeter:

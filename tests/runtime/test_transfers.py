@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from concurrent.futures import Future
 
 import numpy as np
 import pytest
 
 from hybrid_scheduler import HybridScheduler
+from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.runtime.jobs import TaskFunction, find_data
 from hybrid_scheduler.runtime.measured_times import TransferTimes
 from hybrid_scheduler.runtime.objects import StoredObject
@@ -27,6 +29,16 @@ def test_seconds_are_learnt_by_pair_of_places_and_an_outlier_moves_nothing() -> 
     row = times.rows()[0]
     assert (row["from"], row["to"]) == ("node 0", "cpu")
     assert row["megabytes_per_second"] == pytest.approx(100.0)
+
+
+def test_a_first_call_imports_modules_while_it_loads_and_counts_only_while_nothing_better_is_known() -> None:
+    times = TransferTimes()
+    times.observe({"driver": 1_000_000}, "cpu=x", 1.0, is_warm_up=True)
+    assert times.predict({"driver": 1_000_000}, "cpu=x") == pytest.approx(1.0)
+    times.observe({"driver": 1_000_000}, "cpu=x", 0.01)
+    assert times.predict({"driver": 1_000_000}, "cpu=x") == pytest.approx(0.01)
+    assert times.rows()[0]["transfers"] == 2
+    assert times.rows()[0]["megabytes_per_second"] == pytest.approx(100.0)
 
 
 def test_data_is_found_where_it_is_also_inside_containers() -> None:
@@ -53,6 +65,12 @@ def test_a_policy_sees_what_it_takes_to_bring_the_data() -> None:
         assert explained.device == 1, "bringing the data to the CPU would take five seconds"
         assert math.isclose(explained.candidates[0].transfer, 5.0)
         assert explained.candidates[1].transfer == 0.0, "never seen"
+        scattered = scheduler.scatter(np.ones(100_000))
+        assert math.isclose(scheduler.explain(np.mean, scattered).candidates[0].transfer, 5.0), (
+            "of the data behind it"
+        )
+        with pytest.raises(InputError, match="wait for its future"):
+            scheduler.explain(np.mean, Future[float]())
 
 
 def test_writing_a_large_result_counts_as_time_of_the_task() -> None:

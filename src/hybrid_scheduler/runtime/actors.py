@@ -33,6 +33,9 @@ class Actor:
         self._created = submit(TaskFunction(_create, name=self._name), self._key, cls, args, kwargs)
         weakref.finalize(self, _drop_later, submit, self._key).atexit = False
 
+    def __repr__(self) -> str:
+        return f"<actor of {self._name}>"
+
     def __getattr__(self, name: str) -> Callable[..., Future[Any]]:
         if name.startswith("_"):
             raise AttributeError(name)

@@ -126,8 +126,8 @@ class DeviceQueue:
 
     def _measure(self, call: Call) -> int:
         """Return the size of a call's message."""
-        function = 0 if call.function in self.functions else len(call.function)
-        return len(call.pickle_arguments(self.objects).blob) + function
+        size = len(call.pickle_arguments(self.objects).blob)
+        return size if call.function in self.functions else size + len(call.function)
 
     @property
     def _nests(self) -> bool:
@@ -242,6 +242,10 @@ class Backend:
                 else:
                     left = min(left, rest)
         return left
+
+    def wake(self) -> bool:
+        """Let the backend's thread tell its listener soon that time goes by; False if no thread can be woken."""
+        return False
 
     def is_alive(self, device: int) -> bool:
         """Whether a device works or is about to; False between the death of its worker and the next one."""
@@ -397,12 +401,11 @@ class LocalBackend(Backend):
         return worker
 
     def _send_batch(self, queue: DeviceQueue, calls: list[Call]) -> None:
-        messages = []
+        messages, to_disk = [], self.objects.is_full
         for call in calls:
             slot, function = queue.functions.refer(call.function)
             arguments = call.pickle_arguments(self.objects)
             table = pickle.dumps(arguments.table) if arguments.segments or arguments.inputs else b""
-            to_disk = self.objects.is_full
             head = REQUEST.pack(call.number, call.intensity, slot, len(function), len(table), to_disk)
             messages.append(b"".join((head, function, table, arguments.blob)))
         with suppress(OSError):  # the thread notices a dead worker, and sends its calls again
@@ -410,6 +413,14 @@ class LocalBackend(Backend):
 
         if any([call.timeout is not None for call in calls]):  # noqa: C419  # quicker than a generator
             self._wake.send(b"!")  # the thread waits for no longer than the timeout
+
+    def wake(self) -> bool:
+        """Wake the thread, which tells that time goes by."""
+        self._ticked = -float("inf")
+        with suppress(OSError):  # it is closing
+            self._wake.send(b"!")
+            return True
+        return False
 
     def _kill_worker(self, queue: DeviceQueue) -> None:
         self._workers[queue.device].kill()

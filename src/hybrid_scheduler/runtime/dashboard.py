@@ -21,8 +21,13 @@ DECISIONS = 20
 PROGRESS_SECONDS = 0.2  # between two lines at least
 
 
+def _format_milliseconds(seconds: float) -> str:
+    """Return milliseconds with three digits at least, and never as a power of ten where there are more."""
+    return f"{seconds * 1e3:.3g}" if seconds < 0.1 else f"{seconds * 1e3:,.0f}"
+
+
 class ProgressLine:
-    """Writes how many tasks have ended to standard error, over the line before."""
+    """Writes how many tasks have ended to standard error, over the line before; the line ends with the workers."""
 
     def __init__(self, dispatcher: Dispatcher) -> None:
         self._dispatcher, self._done, self._last = dispatcher, 0, 0.0
@@ -35,7 +40,13 @@ class ProgressLine:
         if is_last or now - self._last >= PROGRESS_SECONDS:
             self._last = now
             line = f"{self._done:,} of {submitted:,} tasks, {dispatched:,} placed, {waiting:,} waiting"
-            sys.stderr.write(f"\r{line:<60}" + ("\n" if is_last else ""))
+            sys.stderr.write(f"\r{line:<60}")
+            sys.stderr.flush()
+
+    def close(self) -> None:
+        """End the line."""
+        if self._done:
+            sys.stderr.write("\n")
             sys.stderr.flush()
 
 
@@ -118,7 +129,7 @@ class Dashboard:
     def _explain(self, event: Event, names: list[str]) -> dict[str, Any]:
         where = [self._record.devices[device].label for device, *_ in event.spans]
         expected = ", ".join(
-            f"{name} {seconds * 1e3:.3g} ms"
+            f"{name} {_format_milliseconds(seconds)} ms"
             for name, seconds in zip(names, event.predicted, strict=False)
             if math.isfinite(seconds)
         )

@@ -37,6 +37,7 @@ from hybrid_scheduler.runtime.jobs import (
     KINDS,
     LOST,
     MISSING,
+    NAN,
     VALUE,
     Answer,
     Call,
@@ -64,6 +65,9 @@ SMALL_JOB_FACTOR = 16  # times as many at most if they are small, as many as the
 SMALL_JOB_SECONDS = 0.02
 MAX_RESTORES = 3  # of the arguments of a job, each after they were lost
 DECISION_BLOCK = 16  # waiting jobs that justify a decision while all devices are busy
+TINY_SECONDS = 2e-4  # of jobs that take less than a decision on one does: many are decided on together
+TINY_BLOCK = 64  # of them that justify a decision
+BURST_SECONDS = 2e-4  # between two jobs of a burst: the next one is about to come
 PLANNING_WINDOW = 128  # waiting jobs that a policy which plans batches or orders queues sees together
 FOREIGN_GRACE = 2.0  # seconds at the end for futures of others that nobody runs, before what waits for them fails
 FOREIGN_TICK = 0.05  # seconds between two looks at them
@@ -76,8 +80,9 @@ class EstimatedQueues:
         self._calls: list[dict[int, float]] = [{} for _ in range(count)]  # seconds by number, oldest first
         self._seconds = [0.0] * count
         self._since = [0.0] * count  # when the first of them began, at the earliest
-        self._count = 0
+        self._count, self._total = 0, 0.0  # of all devices
         self.idle = count  # devices with fewer than BUSY_CALLS
+        self.recent_seconds = math.nan  # estimated for a call, when the last one was added
 
     def add(self, device: int, number: int, seconds: float, now: float) -> None:
         """Note a call that was sent to a device."""
@@ -85,7 +90,9 @@ class EstimatedQueues:
             self._seconds[device], self._since[device] = 0.0, now
         self._calls[device][number] = seconds
         self._seconds[device] += seconds
+        self._total = self._total + seconds if self._count else seconds  # no error of rounding is kept for long
         self._count += 1
+        self.recent_seconds = self._total / self._count
         self.idle -= len(self._calls[device]) == BUSY_CALLS
 
     def remove(self, device: int, number: int, ended: float | None = None) -> None:
@@ -93,7 +100,9 @@ class EstimatedQueues:
         if number in self._calls[device]:
             self._count -= 1
             self.idle += len(self._calls[device]) == BUSY_CALLS
-            self._seconds[device] -= self._calls[device].pop(number)
+            seconds = self._calls[device].pop(number)
+            self._seconds[device] -= seconds
+            self._total -= seconds
         if ended is not None:
             self._since[device] = ended
 
@@ -104,7 +113,7 @@ class EstimatedQueues:
     @property
     def mean_seconds(self) -> float:
         """Estimated seconds of a call; NaN if none is under way."""
-        return sum(self._seconds) / self._count if self._count else float("nan")
+        return self._total / self._count if self._count else math.nan
 
     def write_free_times(self, free: Floats, now: float) -> None:
         """Write when each device will be free; a call that takes longer than estimated may end any moment."""
@@ -113,6 +122,9 @@ class EstimatedQueues:
             if calls:
                 elapsed = min(now - self._since[device], next(iter(calls.values())))
                 free[device] += max(self._seconds[device] - elapsed, 0.0)
+
+
+TaskKey = tuple[str, frozenset[str]]  # name of a task and kinds of devices that can run it
 
 
 class Choice(NamedTuple):
@@ -150,6 +162,7 @@ class Decider:
         self._untrained = LeastIncrease() if self.reorders else EarliestFinish()
         self.transfers = TransferTimes()
         self._loop = LoopLoader()
+        self._whole = [((device, 1.0),) for device in range(len(backend.devices))]  # parts of whole jobs, by device
 
     @property
     def _deciding(self) -> Scheduler:
@@ -173,11 +186,12 @@ class Decider:
         choices, first_to_start = {}, range(len(placed))
         if len(placed) > limit or self.reorders:  # rejected ones first of all
             first_to_start = np.argsort(np.where(placed.ran, placed.start, -np.inf), kind="stable")[:limit].tolist()
+        settled = set[TaskKey]()
         for row in first_to_start:
             job = jobs[row]
             if self._row_arrays:
                 job.saved = {name: np.array(getattr(self.policy, name)[row]) for name in self._row_arrays}
-            choices[job] = self._choose(job, *rows[row])
+            choices[job] = self._choose(job, settled, *rows[row])
         self.seconds += time.perf_counter() - begin
         self.count += len(choices)
         return choices
@@ -221,18 +235,35 @@ class Decider:
         columns = {each.name: predicted[:, column] for column, each in enumerate(self.cluster.classes)}
         return replace(tasks, measured=columns)
 
-    def _choose(self, job: Job, status: int, gpu: int, cpu: int, share: float, seconds: list[float]) -> Choice:
+    def _choose(
+        self, job: Job, settled: set[TaskKey], status: int, gpu: int, cpu: int, share: float, seconds: list[float]
+    ) -> Choice:
+        """Return the choice that a decision of the policy means.
+
+        `settled` are tasks that this block of jobs has found to be timed everywhere: nothing else is asked of them.
+        """
         if status in REASONS:
             return Choice(status, (), seconds)
+        task, device = job.task, gpu if share >= 0.5 else cpu
+        key = task.name, task.kinds
+        if (
+            key in settled
+            and job.options is DEFAULT_OPTIONS
+            and not task.can_split
+            and self._backend.is_alive(device)
+        ):
+            return Choice(status, self._whole[device], seconds)
         if job.options is not DEFAULT_OPTIONS and (wanted := self._find_wanted(job)):
             return Choice(status, wanted, seconds)
         trial = self._find_trial(job, seconds)
+        if trial < 0 and (not self.uses_times or all(job.is_measured)):
+            settled.add(key)
         if trial >= 0:
             parts: tuple[tuple[int, float], ...] = ((trial, 1.0),)
         elif 0.0 < share < 1.0 and job.task.can_split and self._backend.is_alive(gpu) and self._backend.is_alive(cpu):
             parts = ((gpu, share), (cpu, 1.0 - share))
         else:  # a task that cannot be split runs where most of it would have run
-            parts = self.place_whole(job, gpu if share >= 0.5 else cpu, seconds)
+            parts = self.place_whole(job, device, seconds)
         return (
             self._limit_trials(job, Choice(status, parts, seconds))
             if self.uses_times
@@ -355,6 +386,7 @@ class Dispatcher:
         self._queues = self.decider.queues
         ahead = min(lookahead, BUSY_CALLS) if self.decider.reorders else lookahead
         self._lookahead = ahead * len(backend.devices)
+        self._places = [(each.name, each.signature, f"node {each.node}") for each in backend.devices]
         self._lock = threading.RLock()
         self._idle = threading.Condition(self._lock)
         self._waiting: deque[Job] = deque()
@@ -362,6 +394,8 @@ class Dispatcher:
         self._dispatched: dict[int, Job] = {}  # decided on, not ended
         self._ended: deque[Job] = deque()  # whose futures are not resolved yet
         self._submitted = 0
+        self._last_ready = -math.inf  # when the last job came that was ready
+        self._is_awake = False  # whether the backend's thread is about to decide
         self._has_bound = False  # whether a job came that not every device may run
         self.context: dict[str, ContextVar[Any]] = {}  # variables that calls take along
         self._unresolved = 0  # jobs in `_ended` or being resolved by some thread
@@ -447,8 +481,18 @@ class Dispatcher:
             idle = self._queues.idle
             # Where jobs are small, an answer that triggers the next decision is about to come.
             is_urgent = idle == len(self.backend.devices) or (idle and self._limit == self._lookahead)
-            if is_urgent or len(self._waiting) >= DECISION_BLOCK:
+            is_burst, self._last_ready = job.ready - self._last_ready < BURST_SECONDS, job.ready
+            if is_burst and self._queues.recent_seconds < TINY_SECONDS:
+                if len(self._waiting) >= TINY_BLOCK or (is_urgent and not self._decide_soon()):
+                    self._decide_waiting()
+            elif is_urgent or len(self._waiting) >= DECISION_BLOCK:
                 self._decide_waiting()
+
+    def _decide_soon(self) -> bool:
+        """Have another thread decide when this one pauses; False if the backend has none that can be woken."""
+        if not self._is_awake:
+            self._is_awake = self.backend.wake()
+        return self._is_awake
 
     def _insert(self, job: Job) -> None:
         """Let a job wait behind those of its priority."""
@@ -470,6 +514,7 @@ class Dispatcher:
         """Run a job on a device without asking the policy, for warm-up and calibration."""
         job.trains_policy = False
         with self._lock:
+            self._submitted += 1
             self._dispatched[job.number] = job
             seconds = self.decider.predict([job])[0].tolist()
             self.backend.send(self._create_calls(job, Choice(RAN, ((device, 1.0),), seconds)))
@@ -575,6 +620,7 @@ class Dispatcher:
     def _decide_overdue(self) -> None:
         """Decide on jobs that wait beside idle devices: the answer that was to trigger it is late."""
         with self._lock:
+            self._is_awake = False
             if self._waiting and self._queues.idle:
                 self._decide_waiting()
         self._drain()
@@ -619,8 +665,10 @@ class Dispatcher:
             self._fail(job, WorkerLostError(f"task '{job.task.name}' has no device left of {names}: start others"))
             return []
         is_gpu, class_index = self.decider.is_gpu, self.decider.class_index
-        job.shares = [Share(device, part, is_gpu[device]) for device, part in choice.parts]
         job.predicted, job.was_trial = choice.seconds, job.trial >= 0
+        if len(choice.parts) == 1 and choice.parts[0][1] == 1.0:
+            return self._create_call(job, choice)
+        job.shares = [Share(device, part, is_gpu[device]) for device, part in choice.parts]
         job.gpu_fraction = sum(share.part for share in job.shares if share.on_gpu)
         seconds = [share.part * choice.seconds[class_index[share.device]] for share in job.shares]
         calls = list[Call]()
@@ -635,6 +683,21 @@ class Dispatcher:
         for call, each in zip(calls, seconds, strict=True):
             self._queues.add(call.device, call.number, each, now)
         return calls
+
+    def _create_call(self, job: Job, choice: Choice) -> list[Call]:
+        """Do the same for a job that one device runs, as nearly all are: without lists of one."""
+        device, class_index = choice.parts[0][0], self.decider.class_index[choice.parts[0][0]]
+        on_gpu, seconds = self.decider.is_gpu[device], choice.seconds[class_index]
+        share = Share(device, 1.0, on_gpu)
+        job.shares, job.gpu_fraction = (share,), float(on_gpu)
+        try:
+            expected = seconds if job.is_measured[class_index] else NAN
+            call = job.create_call(share, next(self._numbers), expected)
+        except Exception as error:  # noqa: BLE001  # arguments that cannot be pickled belong to the caller
+            self._fail(job, error)
+            return []
+        self._queues.add(device, call.number, seconds, self.now)
+        return [call]
 
     def _reassign(self, calls: list[Call]) -> None:
         """Send jobs elsewhere, whole, whose device is gone."""
@@ -727,16 +790,19 @@ class Dispatcher:
 
     def _receive(self, ended: Sequence[tuple[Call, Answer]]) -> None:
         with self._lock:
-            now = self.now
+            now, observed = self.now, list[tuple[str, str, str, float, float]]()
             for call, answer in ended:
-                self._record(call, answer, now)
+                self._record(call, answer, now, observed)
+            self.times.observe_all(observed)
             if not self._waiting and self._queues.idle:
                 self._recall()
             if self._waiting and (self._queues.idle or 2 * len(self._dispatched) <= self._lookahead):
                 self._decide_waiting()
         self._drain()
 
-    def _record(self, call: Call, answer: Answer, now: float) -> None:
+    def _record(
+        self, call: Call, answer: Answer, now: float, observed: list[tuple[str, str, str, float, float]]
+    ) -> None:
         """Record an answer; the last one of a job ends it, and may complete a block for training."""
         self._queues.remove(call.device, call.number, ended=now)
         job, share = call.tag
@@ -752,14 +818,18 @@ class Dispatcher:
         if answer.outcome == VALUE:
             if job.trial >= 0:
                 self._take_back(lambda other: other.trial >= 0 and other.task.name == job.task.name)
-            spec = self.backend.devices[share.device]
+            name, signature, node = self._places[share.device]
             if answer.segments:
-                answer.place = f"node {spec.node}"
+                answer.place = node
             if job.data and answer.load_seconds > 0.0:
-                self.decider.transfers.observe(job.data, spec.signature, answer.load_seconds)
+                is_first = not self.times.is_warm(job.task.name, name)
+                self.decider.transfers.observe(job.data, signature, answer.load_seconds, is_warm_up=is_first)
             # Writing a large result keeps the device as busy as the task itself.
             seconds = (share.end - share.start) / share.part + answer.store_seconds
-            self.times.observe(job.task.name, spec.signature, spec.name, job.size, seconds)
+            observed.append((job.task.name, signature, name, job.size, seconds))
+            if len(job.shares) == 1 and not self._policy.learn_every:
+                self._end(job, job.status)
+                return
         if all(share.answer is not None for share in job.shares):
             if job.retries and any(share.answer.outcome == ERROR for share in job.shares if share.answer is not None):
                 self._retry(job)

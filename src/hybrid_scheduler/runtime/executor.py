@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextvars import Context
 from functools import partial
-from importlib import import_module
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, overload
@@ -23,12 +22,21 @@ from hybrid_scheduler.runtime.actors import Actor
 from hybrid_scheduler.runtime.backend import Backend
 from hybrid_scheduler.runtime.context import find_variable
 from hybrid_scheduler.runtime.dashboard import Dashboard, ProgressLine
-from hybrid_scheduler.runtime.deferred import DeferredCall, find_futures
+from hybrid_scheduler.runtime.deferred import DeferredCall, find_futures, replace_futures
 from hybrid_scheduler.runtime.devices import DeviceSpec, build_cluster, normalise_devices, parse_devices
 from hybrid_scheduler.runtime.dispatcher import LOOKAHEAD, Dispatcher
 from hybrid_scheduler.runtime.energy import EnergyAccount, EnergyReading
 from hybrid_scheduler.runtime.graphs import Graph, collect_dask, submit_dask_graph
-from hybrid_scheduler.runtime.jobs import DEFAULT_OPTIONS, CallOptions, Job, TaskFunction, TaskFuture, note_number
+from hybrid_scheduler.runtime.import_hook import register_with_joblib
+from hybrid_scheduler.runtime.jobs import (
+    DEFAULT_OPTIONS,
+    CallOptions,
+    Job,
+    TaskFunction,
+    TaskFuture,
+    are_plain,
+    note_number,
+)
 from hybrid_scheduler.runtime.lifetime import Lifetime
 from hybrid_scheduler.runtime.measured_times import MeasuredTimes, load_times, save_times, times_path
 from hybrid_scheduler.runtime.nested import submit_nested
@@ -86,10 +94,11 @@ class HybridScheduler(Executor):
         self._dispatcher.start()
         self._lifetime = Lifetime(self._dispatcher, partial(_note_end, self.policy, times, path))
         weakref.finalize(self, self._lifetime.finish_later).atexit = False
-        if "joblib" in sys.modules:
-            import_module("hybrid_scheduler.runtime.joblib_backend")  # which registers it there
+        register_with_joblib()
         if progress:
-            self._record.listeners.append(ProgressLine(self._dispatcher))
+            line = ProgressLine(self._dispatcher)
+            self._record.listeners.append(line)
+            self._lifetime.on_end(line.close)
         if dashboard:
             page = Dashboard(self._dispatcher, self._record)
             self._lifetime.on_end(page.close)
@@ -149,7 +158,8 @@ class HybridScheduler(Executor):
 
         It is run again up to `retries` times if it raises. After `timeout` seconds of running its worker is ended and
         the future raises a `TimeoutError`. Calls of a higher `priority` are placed before others that wait. `memory`
-        (MB) is what a device must have. `gpu_share` is 0 (on a CPU), 1 (on a GPU), or between for a task with shares.
+        (MB) is what a GPU must have; of a CPU nothing is asked. `gpu_share` is 0 (on a CPU), 1 (on a GPU), or between
+        for a task with shares.
         """
         task, options = _as_task(fn), CallOptions(retries, timeout, priority, memory, gpu_share)
         options.check(task)
@@ -174,7 +184,8 @@ class HybridScheduler(Executor):
         options: CallOptions,
         future: TaskFuture | None = None,
     ) -> Future[Any]:
-        if awaited := find_futures(args, kwargs):
+        awaited = find_futures(args, kwargs) if kwargs or not are_plain(args) else None
+        if awaited:
             create_job = partial(
                 self._dispatcher.create_job,
                 task,
@@ -289,8 +300,14 @@ class HybridScheduler(Executor):
         self._record.save_trace(path)
 
     def explain(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Explanation:
-        """Explain where a call would run now and what is expected of every device; nothing is run."""
-        return self._dispatcher.explain(self._dispatcher.create_job(_as_task(fn), args, kwargs))
+        """Explain where a call would run now and what is expected of every device; nothing is run.
+
+        Futures among the arguments must be done: nothing is known of a result that is not there.
+        """
+        if not all(each.done() for each in find_futures(args, kwargs)):
+            raise InputError("an argument of the call to explain has not been computed yet: wait for its future")
+        given, named = tuple(map(replace_futures, args)), {key: replace_futures(each) for key, each in kwargs.items()}
+        return self._dispatcher.explain(self._dispatcher.create_job(_as_task(fn), given, named))
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Take no more calls, wait for those there are, then end the workers; without `wait` all that happens later.

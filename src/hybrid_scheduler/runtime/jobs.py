@@ -10,13 +10,12 @@ import pickle
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from itertools import chain
 from numbers import Real
 from threading import get_ident
-from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MappingProxyType
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MappingProxyType, ModuleType
 from typing import Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary, ref
 
@@ -30,6 +29,7 @@ NAN = float("nan")
 KINDS = ("cpu", "gpu")
 ALL_KINDS = frozenset(KINDS)
 NOTHING: Mapping[Any, Any] = MappingProxyType({})
+NO_KEYWORDS: dict[str, Any] = {}  # never written to
 EMPTY_SIZE = 0.5  # that stands for 0, such as the length of an empty list: sizes are compared by their ratio
 FEATURES = {"size": "a number from 0", "intensity": "a number from 0 to 1", "memory": "megabytes, 0 or more"}
 """Features of a task and what is expected of them."""
@@ -143,6 +143,8 @@ class TaskFunction:
     def serialize(self, kind: str, is_part: bool) -> bytes:
         """Return the pickled implementation for a kind of device, or the function that runs a part; pickled once."""
         function = self._share if is_part and self._share else self._by_kind.get(kind, self.function)
+        if self._bytes is NOTHING and (blob := find_pickled_name(function)):
+            return blob
         if function not in self._bytes:
             try:
                 self._bytes = {**self._bytes, function: serialize(function)}
@@ -420,7 +422,7 @@ class Job:
         if self.pickled is None:
             self.pickled = serialize_arguments(self.args, self.kwargs, objects, self.context)
             if not self.task.can_split:
-                self.args, self.kwargs = (), {}
+                self.args, self.kwargs = (), NO_KEYWORDS
         return self.pickled
 
     def _pickle_part(self, share: Share, objects: ObjectStore | None) -> Pickled:
@@ -431,7 +433,7 @@ class Job:
         """Give the future its result and drop what is not needed any more; called when the job has ended."""
         answers = [share.answer for share in self.shares if share.answer is not None]
         origin = self._describe_origin() if len(answers) == 1 and answers[0].segments else None
-        self.args, self.kwargs, self.pickled = (), {}, None
+        self.args, self.kwargs, self.pickled = (), NO_KEYWORDS, None
         for share in self.shares:
             share.answer = None
         if not self.begin() or self.future.done():
@@ -543,13 +545,35 @@ def serialize(value: Any) -> bytes:
     import cloudpickle
 
     if type(value) in _FUNCTION_TYPES:
-        if value.__module__ != "__main__" and not cloudpickle.list_registry_pickle_by_value():
-            with suppress(pickle.PicklingError, AttributeError):  # a closure must be pickled by value
-                return pickle.dumps(value, protocol=5)  # by name, as cloudpickle would, but faster
+        if named := find_pickled_name(value):
+            return named
         if type(value) is FunctionType:
             return _serialize_by_value(value)
     blob: bytes = cloudpickle.dumps(value, protocol=5)
     return blob
+
+
+def find_pickled_name(function: Any) -> bytes:
+    """Return a function pickled by its name; nothing if it has none that a worker could import."""
+    if type(function) not in _FUNCTION_TYPES or function.__module__ == "__main__":
+        return b""
+    import cloudpickle
+
+    if cloudpickle.list_registry_pickle_by_value():
+        return b""
+    try:
+        return _pickle_name(function)
+    except (pickle.PicklingError, AttributeError):
+        return b""  # a closure must be pickled by value
+
+
+@lru_cache(maxsize=1024)
+def _pickle_name(function: Any) -> bytes:
+    """Pickle a function of a module, as cloudpickle would, but faster; what raises an error is not kept alive."""
+    owner = getattr(function, "__self__", None)
+    if owner is not None and not isinstance(owner, ModuleType):
+        raise pickle.PicklingError("a method takes its object along, which may change")
+    return pickle.dumps(function, protocol=5)
 
 
 class _Serialized(NamedTuple):

@@ -12,7 +12,7 @@ from hybrid_scheduler.core.tasks import Floats, Tasks
 from hybrid_scheduler.schedulers.explain import copy_policy
 from hybrid_scheduler.schedulers.scheduler import Scheduler, plans_batches
 
-LOAD_AFTER = 0.2  # CPU seconds of interpreting, some 5,000 small calls; loading takes a second, beside the work
+LOAD_AFTER = 1.0  # CPU seconds of interpreting, some 25,000 small calls: as long as loading takes, beside the work
 OWN_PACKAGE = f"{__name__.partition('.')[0]}."
 
 

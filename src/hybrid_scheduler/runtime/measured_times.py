@@ -57,16 +57,23 @@ class TimeHistory:
     changes: int = 0
     _line: tuple[float, float] | None = None  # slope and intercept, as of `_fit_count` observations
     _fit_count: int = 0
+    _check_count: int = 0  # observations at the last look for a change
     _predicted: dict[float, float] = field(default_factory=dict)  # by this line: policies ask for all that wait
 
     def add(self, log_size: float, log_seconds: float) -> None:
-        """Add an observation; drop the older ones if the last few prove a change."""
+        """Add an observation; the oldest one goes when there are too many."""
         self.log_size.append(log_size)
         self.log_seconds.append(log_seconds)
         self.count += 1
         if len(self.log_size) > WINDOW:
             self._drop_oldest()
-        if len(self.log_size) >= 2 * RECENT and self.count % CHECK_INTERVAL == 0 and (shift := self._find_shift()):
+
+    def look_for_change(self) -> None:
+        """Drop the older observations if the last few prove a change; asked every few observations."""
+        if len(self.log_size) < 2 * RECENT or self.count - self._check_count < CHECK_INTERVAL:
+            return
+        self._check_count = self.count
+        if shift := self._find_shift():
             self._forget(shift)
 
     def _drop_oldest(self) -> None:
@@ -90,11 +97,11 @@ class TimeHistory:
 
     def _forget(self, shift: float) -> None:
         """Drop what is older than the last few observations; extremes are kept as they would be now."""
-        old = [row for row in range(len(self.log_size) - RECENT) if self._is_extreme(row)]
-        recent = range(len(self.log_size) - RECENT, len(self.log_size))
-        spread = max(self.log_size) - min(self.log_size) > MIN_SPREAD  # equal sizes carry no slope
-        kept = [(self.log_size[row], self.log_seconds[row] + shift) for row in old if spread]
-        kept += [(self.log_size[row], self.log_seconds[row]) for row in recent]
+        rows = range(len(self.log_size))
+        has_spread = max(self.log_size) - min(self.log_size) > MIN_SPREAD  # equal sizes carry no slope
+        old = [row for row in rows[:-RECENT] if self._is_extreme(row)] if has_spread else []
+        kept = [(self.log_size[row], self.log_seconds[row] + shift) for row in old]
+        kept += [(self.log_size[row], self.log_seconds[row]) for row in rows[-RECENT:]]
         self.log_size = deque(size for size, _ in kept)
         self.log_seconds = deque(seconds for _, seconds in kept)
         self.changes += 1
@@ -168,19 +175,34 @@ class MeasuredTimes:
 
     def observe(self, task: str, signature: str, device: str, size: float, seconds: float) -> None:
         """Add a measured time of a whole task."""
-        history = self.histories.setdefault((task, signature), TimeHistory())
-        value = log(max(seconds, 1e-9))
-        if (task, device) not in self._warm:
-            self._warm.add((task, device))
-            history.warm_up = value
-        else:
-            history.add(log(size), value)
-        self._observed[task] = self._observed.get(task, 0) + 1
-        self._last[task, signature] = self._observed[task]
+        self.observe_all([(task, signature, device, size, seconds)])
+
+    def observe_all(self, observations: Sequence[tuple[str, str, str, float, float]]) -> None:
+        """Add times that came together, with the arguments of `observe`; changes are looked for once, at the end."""
+        touched = dict[tuple[str, str], TimeHistory]()
+        for task, signature, device, size, seconds in observations:
+            key = task, signature
+            history = touched.get(key) or self.histories.get(key)
+            if history is None:
+                history = self.histories[key] = TimeHistory()
+            touched[key] = history
+            value = log(seconds if seconds > 1e-9 else 1e-9)
+            if (task, device) not in self._warm:
+                self._warm.add((task, device))
+                history.warm_up = value
+            else:
+                history.add(log(size), value)
+            self._last[key] = self._observed[task] = self._observed.get(task, 0) + 1
+        for history in touched.values():
+            history.look_for_change()
 
     def reset_warm_up(self, device: str) -> None:
         """Note that a device has a new worker, whose first calls are warm-up again."""
         self._warm = {each for each in self._warm if each[1] != device}
+
+    def is_warm(self, task: str, device: str) -> bool:
+        """Whether the worker of a device has run a task before."""
+        return (task, device) in self._warm
 
     def has_measured(self, task: str, signature: str) -> bool:
         """Whether a task was measured on a class, warm-up included."""
@@ -262,20 +284,30 @@ class TransferTimes:
 
     def __init__(self) -> None:
         self._rates: dict[tuple[str, str], deque[float]] = {}  # seconds a byte
+        self._warm_up: dict[tuple[str, str], deque[float]] = {}  # the same, of first calls
         self._bytes: dict[tuple[str, str], int] = {}
 
-    def observe(self, sources: Mapping[str, int], signature: str, seconds: float) -> None:
-        """Add what loading data took: bytes by the place where they were; together they took these seconds."""
-        total = sum(sources.values())
+    def observe(
+        self, sources: Mapping[str, int], signature: str, seconds: float, *, is_warm_up: bool = False
+    ) -> None:
+        """Add what loading data took: bytes by the place where they were; together they took these seconds.
+
+        The first call of a task on a worker is warm-up: modules are imported while its arguments are loaded. It
+        counts only while nothing better is known.
+        """
+        total, rates = sum(sources.values()), self._warm_up if is_warm_up else self._rates
         for place, num_bytes in sources.items():
             pair = place, signature
-            self._rates.setdefault(pair, deque(maxlen=WINDOW)).append(seconds / total)
+            rates.setdefault(pair, deque(maxlen=WINDOW)).append(seconds / total)
             self._bytes[pair] = self._bytes.get(pair, 0) + num_bytes
 
     def predict(self, sources: Mapping[str, int], signature: str) -> float:
         """Return the seconds that data will take; nothing for pairs that were never seen."""
-        rates = ((self._rates.get((place, signature)), num_bytes) for place, num_bytes in sources.items())
-        return sum(median(known) * num_bytes for known, num_bytes in rates if known)
+        return sum(self._find_rate((place, signature)) * num_bytes for place, num_bytes in sources.items())
+
+    def _find_rate(self, pair: tuple[str, str]) -> float:
+        known = self._rates.get(pair) or self._warm_up.get(pair)
+        return median(known) if known else 0.0
 
     def rows(self) -> list[dict[str, Any]]:
         """Return a row per pair of places: megabytes moved, megabytes a second, and how often."""
@@ -284,10 +316,10 @@ class TransferTimes:
                 "from": place,
                 "to": signature.partition("=")[0],
                 "megabytes": self._bytes[place, signature] / 1e6,
-                "megabytes_per_second": 1e-6 / max(median(rates), 1e-15),
-                "transfers": len(rates),
+                "megabytes_per_second": 1e-6 / max(self._find_rate((place, signature)), 1e-15),
+                "transfers": sum(len(each.get((place, signature), ())) for each in (self._rates, self._warm_up)),
             }
-            for (place, signature), rates in sorted(self._rates.items())
+            for place, signature in sorted(self._bytes)
         ]
 
 
