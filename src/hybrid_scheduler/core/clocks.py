@@ -42,14 +42,14 @@ class Clocks(NamedTuple):
     free: Floats  # actual end of the work queued so far
     estimates: Estimates | None  # None where the actual ends may be seen: Numba then leaves out all that keeps them
     ended: Floats  # what has ended, by class, in columns (see `View.ended`); empty for a clairvoyant scheduler
-    running: Floats  # by device, where queues are ordered: seconds of what runs, whole, and those expected of it; 0:
-    # nothing runs, or it is in `ended`
+    running: Floats  # by device, where queues are ordered: seconds of what runs, whole, those expected of it, and its
+    # row; 0 seconds: nothing runs, or it is in `ended`
     device_class: Ints  # by device, where `ended` is not empty
 
 
 def build_exact_clocks(free: Floats) -> Clocks:
     """Return clocks whose actual ends are known."""
-    return Clocks(free, None, np.empty((0, 4)), np.empty((0, 2)), np.empty(0, np.int64))
+    return Clocks(free, None, np.empty((0, 4)), np.empty((0, 3)), np.empty(0, np.int64))
 
 
 def build_estimated_clocks(free: Floats) -> Clocks:
@@ -72,7 +72,7 @@ def count_ends(clocks: Clocks, device_class: Ints, classes: int, ordered: bool =
     """Return the clocks with means of the seconds of tasks that have ended, by class; what was counted stays."""
     if len(clocks.ended):
         return clocks
-    running = np.zeros((len(device_class) if ordered else 0, 2))
+    running = np.zeros((len(device_class) if ordered else 0, 3))
     return clocks._replace(ended=np.zeros((classes, 4)), running=running, device_class=device_class)
 
 

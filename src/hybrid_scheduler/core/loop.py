@@ -274,9 +274,10 @@ def occupy(
     end = start + share * tasks.actual[row, kind]
     if view.queued:
         if len(clocks.running) > 0:
-            note_last_end(device, clocks)
+            note_last_end(device, clocks, view.history)
             clocks.running[device, 0] = tasks.actual[row, kind]
             clocks.running[device, 1] = expect_seconds(row, kind, tasks, clocks)
+            clocks.running[device, 2] = row
         clocks.free[device] = end
         catch_up(device, device + 1, view.device_index, clocks, clocks.estimates)
         estimate_end(row, device, kind, share, ready, start, end, tasks, clocks, clocks.estimates)
@@ -334,12 +335,17 @@ def expect_seconds(row: int, kind: int, tasks: TaskColumns, clocks: Clocks) -> f
 
 
 @jitable
-def note_last_end(device: int, clocks: Clocks) -> None:
-    """Count what ran last on a device that has ended it, once."""
+def note_last_end(device: int, clocks: Clocks, history: Floats) -> None:
+    """Count what ran last on a device that has ended it, once; write it to the history, if one is kept."""
     if clocks.running[device, 0] > 0.0:
         seconds, expected = clocks.running[device, 0], clocks.running[device, 1]
         note_end(clocks.device_class[device], seconds, expected, clocks.ended)
         clocks.running[device, 0] = 0.0
+        if len(history) > 0:
+            history[0, 0] += 1.0
+            last = int(history[0, 0])
+            history[last, 0], history[last, 1] = clocks.running[device, 2], clocks.device_class[device]
+            history[last, 2] = seconds
 
 
 @jitable

@@ -331,16 +331,18 @@ def find_loot(
 ) -> int:
     """Return the place of the first task in a queue that another device can run; NONE if there is none.
 
-    Parts of split tasks stay where they are.
+    Parts of split tasks stay where they are. In a graph whose history is kept a device of another class gets the last
+    one instead: most depends on the first, which should not be the one to find out how slow that class is.
     """
     first, best = queues.first[victim], NONE
+    from_end = len(view.history) > 0 and view.device_class[thief] != view.device_class[victim]
     for place in range(first, first + queues.length[victim]):
         row = queues.entry[place] // 2
         whole = out.gpu[row] < 0 or out.cpu[row] < 0
         if whole and fits(1.0, thief, tasks.actual[row], tasks.memory_required[row], view):
-            if place == first:
+            if place == first and not from_end:
                 return place
-            if best == NONE or is_before(queues.key[place], queues.entry[place], queues, best):
+            if best == NONE or is_before(queues.key[place], queues.entry[place], queues, best) != from_end:
                 best = place
     return best
 
@@ -399,7 +401,7 @@ def estimate_ends(now: float, view: View, clocks: Clocks, queues: OrderedQueues)
         if clocks.free[device] <= now:
             view.running_end[device] = clocks.free[device]
             if len(clocks.running) > 0:
-                note_last_end(device, clocks)
+                note_last_end(device, clocks, view.history)
         else:
             view.running_end[device] = end_after(max(queues.expected_end[device], now), now, clocks.ended)
         view.free[device] = view.running_end[device] + queues.backlog[device]

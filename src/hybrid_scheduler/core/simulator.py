@@ -246,6 +246,8 @@ class OrderedStream:
         view = add_queues(machine.view, self._queues, has_estimates, indexed)
         arrives = np.zeros(count if tasks.edges.megabytes.any() else 0)
         view = view._replace(arrives=arrives, ended=self._clocks.ended)
+        if blind and tasks.has_edges and getattr(scheduler, "reads_history", False):  # both parts of a split task end
+            view = view._replace(history=np.zeros((2 * len(tasks) + 1, 3)), expected=expected)
         self._view = index_devices(view, scheduler, None if has_estimates else self._clocks)
         if watches_devices(scheduler):
             for device in range(count):

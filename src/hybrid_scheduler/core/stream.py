@@ -246,7 +246,7 @@ class EndlessStream:
             actual = class_times(tasks, machine.cluster)
             classes = match_classes(machine.cluster, self._machine.cluster)
             self._clocks = remap_ends(self._clocks, machine.view.device_class, classes)
-            self._clocks = self._clocks._replace(running=np.zeros((len(sources) * self._blind, 2)))
+            self._clocks = self._clocks._replace(running=np.zeros((len(sources) * self._blind, 3)))
             self._machine = machine
             for name, times in (("actual", actual), ("expected", self._expect(tasks, actual))):
                 self._rows[name] = _resize(times, np.arange(self._count), room)

@@ -236,7 +236,7 @@ def view_devices(state: Any, place_: int, pool: int) -> View:
         state.free[place_], state.none, state.kind[pool], state.device_class[pool], state.node[pool],
         state.memory[pool], state.bandwidth[pool], state.watts[pool], state.dollars[pool], state.nothing,
         state.first_cpu[pool], state.cpu_count[pool], 1.0, True, state.free[place_], state.nothing,
-        state.no_rows, state.no_table, None, state.no_spans,
+        state.no_rows, state.no_table, None, state.no_spans, state.no_spans, state.no_spans,
     )  # fmt: skip
 
 

@@ -7,8 +7,9 @@ faster, and never waits while something waits that no device runs faster: device
 
 The weights are the same for every cluster: what is particular to one, how long tasks take on its devices, the agent
 learns while it runs, from tasks that have ended (`learning/durations.py`). Until some have, it takes size for time;
-where nothing can be learnt, as within a graph, it goes by the mean seconds of what has ended on each class. Devices
-that are always free are decided task by task: where each should end first.
+where nothing can be learnt, as within a batch, it goes by the mean seconds of what has ended on each class. Graphs,
+which the network was not trained on, are dealt out by `graph_rule.py`. Devices that are always free are decided task
+by task: where each should end first.
 """
 
 from __future__ import annotations
@@ -45,6 +46,14 @@ from hybrid_scheduler.learning.waiting_set import (
 )
 from hybrid_scheduler.registry import how_to_install, is_installed
 from hybrid_scheduler.schedulers.fallback import EVIDENCE, sum_errors
+from hybrid_scheduler.schedulers.graph_rule import (
+    close_account,
+    keeps_account,
+    note_trials,
+    open_account,
+    pick_in_graph,
+    read_history,
+)
 from hybrid_scheduler.schedulers.learner import Learner
 from hybrid_scheduler.schedulers.scheduler import Evidence
 
@@ -68,6 +77,7 @@ class AttentionAgent(Learner):
 
     name = "attention_agent"
     batch_mode = True  # a block ends with an empty pool, so its size is part of what happens
+    reads_history = True
     shared = ("_trainer", "_unfinished", "_model")
     runtime_options = ("online", "window")
     zero_shot = True
@@ -93,6 +103,7 @@ class AttentionAgent(Learner):
         self.table, self.table_seconds = np.zeros((0, 4)), np.zeros((0, 1))  # ready, size, intensity, memory
         self.moment = np.full(1, -np.inf)  # of the last question
         self.by_row, self.has_model = np.zeros((2, 1), np.bool_)  # whether the table has rows of one block, a graph
+        self.graph = close_account()  # what has ended in the graph that runs
         self._recent = deque[FeatureTable](maxlen=RECENT)
         self.window = window
         self.length = np.zeros(0)
@@ -126,8 +137,11 @@ class AttentionAgent(Learner):
         features = FeatureTable.from_tasks(tasks)
         self.seconds = self._predict(tasks, features, view, classes)
         self.by_row[0], self.has_model[0] = tasks.has_edges, self._model is not None
+        self.graph = close_account()
         if tasks.has_edges:
             self.table_seconds, self.known[:] = self.seconds, 0
+            if len(view.history):
+                self.graph = open_account(tasks, classes, self.predict_seconds())
         elif view.queued:
             self._note(tasks, features)
 
@@ -179,6 +193,10 @@ class AttentionAgent(Learner):
     @compiled
     def pick(self, waiting: Waiting, device: int, view: View) -> int:
         """Take the task with the best score, or none."""
+        if keeps_account(self.graph, view):
+            read_history(self.graph, view)
+            note_trials(self.graph, waiting.running, view)
+            return pick_in_graph(self.graph, waiting, device, view, self.left)
         count = gather(self, waiting, view)
         find_idle(waiting, view, self.idle)
         for each in range(len(self.left)):

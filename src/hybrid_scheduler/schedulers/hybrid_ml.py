@@ -16,7 +16,8 @@ delays all tasks least (`least_increase.py`). Expected seconds are the mean of w
 the less sure they are, the longer a task counts (shortest expected processing time first; Rothkopf 1966). With long
 queues the share decides again where a task goes, since that ends all work soonest.
 
-Graphs are planned by `heft.search_plan` with the predicted durations.
+Graphs are planned by `heft.search_plan` with the predicted durations; kernels without good predictions go where they
+should end first by what has ended in the graph (`graph_rule.py`).
 """
 
 from __future__ import annotations
@@ -58,6 +59,15 @@ from hybrid_scheduler.learning.predictors import (
     require_shares,
 )
 from hybrid_scheduler.schedulers.fallback import choose_by_means, is_doubted, note_arrival, rank_task, steal_for
+from hybrid_scheduler.schedulers.graph_rule import (
+    choose_in_graph,
+    close_account,
+    follows_model,
+    keeps_account,
+    open_account,
+    read_history,
+    weigh_theft_in_graph,
+)
 from hybrid_scheduler.schedulers.heft import search_plan
 from hybrid_scheduler.schedulers.learner import (
     SHORTEST,
@@ -151,6 +161,12 @@ def weigh_start(start: float, seconds: float, ready: float, joules: float, energ
 @compiled
 def choose_by_durations(policy: Any, task: TaskView, view: View) -> tuple[float, int]:
     """Return the device on which the task costs all tasks least, or the planned one unless that is far too late."""
+    return decide_by_durations(policy, task, view)
+
+
+@jitable
+def decide_by_durations(policy: Any, task: TaskView, view: View) -> tuple[float, int]:
+    """Do as `choose_by_durations`, for rules that ask it."""
     note_arrival(policy.arrivals, task.ready_time)
     if policy.falls_back and is_doubted(view, policy.has_durations):
         return choose_by_means(task, view)
@@ -206,6 +222,16 @@ def weigh_delay(
 
 
 @compiled
+def choose_by_kernel(policy: Any, task: TaskView, view: View) -> tuple[float, int]:
+    """Follow the plan of a graph; a task whose kernel was not predicted well goes where it should end first."""
+    read_history(policy.graph, view)
+    if follows_model(policy.graph, task.row, view):
+        return decide_by_durations(policy, task, view)
+    best = choose_in_graph(policy.graph, task, view)
+    return float(view.kind[best]), best
+
+
+@compiled
 def choose_by_increase(policy: Any, task: TaskView, view: View) -> tuple[float, int]:
     """Return the device on which the task delays all tasks least by their predicted durations."""
     note_arrival(policy.arrivals, task.ready_time)
@@ -233,6 +259,7 @@ class HybridML(Learner):
     name = "hybrid_ml"
     splits = True
     indexes_queues, indexes_devices = True, True
+    reads_history = True
     runtime_options = ("online", "order", "energy_weight", "fallback")
     shared = ("_trainer", "_models", "_duration_model", "_training", "_errors", "_retrains", "_unfinished")
 
@@ -282,6 +309,7 @@ class HybridML(Learner):
         self.class_share, self.work = np.ones(1), 1.0
         self.arrivals = np.zeros(3)  # tasks so far, and when the first and the last of them were ready
         self.device, self.position = np.empty(0, np.int64), np.empty(0, np.int64)  # the plan of a graph
+        self.graph = close_account()  # and what has ended in it
         self.learn_every = min(CHECK_INTERVAL, retrain_interval) if online else 0
         self._seed = seed
         create_predictor(model_type)  # raises here, before any work, if it is unknown or not installed
@@ -307,6 +335,9 @@ class HybridML(Learner):
         self._reordering = view.queued and not self.in_order
         self._measure_queues(len(tasks), view)
         self.device, self.position = np.empty(0, np.int64), np.empty(0, np.int64)
+        self.graph = close_account()
+        if tasks.has_edges and self.falls_back and len(view.history) and self.energy_weight == 0.0:
+            self.graph = open_account(tasks, self.seconds.shape[1], self.predict_seconds())
         if not (tasks.has_edges and self.has_durations and view.queued):
             return None
         self.device, order = search_plan(tasks, self.seconds, view, self._seed)
@@ -364,6 +395,8 @@ class HybridML(Learner):
     @property
     def chooser(self) -> Callable[..., Any]:
         """One rule at a time: with both in it, a compiled loop takes half as long again."""
+        if len(self.graph.kernel):
+            return choose_by_kernel
         if self._reordering and self.has_durations and self.length.max() < LONG_QUEUE:
             return choose_by_increase
         return choose_by_durations if self.by_durations else choose_by_share
@@ -373,11 +406,15 @@ class HybridML(Learner):
         """Return the predicted seconds: the shortest goes first. Graphs follow their plan."""
         if len(self.position) > 0:
             return float(self.position[task.row])
+        if len(self.graph.order) > 0:
+            return float(self.graph.order[task.row])
         return rank_task(self, task, view, device)
 
     @compiled
     def steal(self, task: TaskView, view: View, device: int, victim: int) -> float:
         """Rob a queue where that helps all tasks: queues were chosen by estimates."""
+        if keeps_account(self.graph, view) and not follows_model(self.graph, task.row, view):
+            return weigh_theft_in_graph(self.graph, task, view, device, victim)
         return steal_for(self, task, view, device, victim)
 
     def reorders(self, tasks: Tasks) -> bool:

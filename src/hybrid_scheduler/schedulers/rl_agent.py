@@ -61,6 +61,15 @@ from hybrid_scheduler.schedulers.fallback import (
     rank_task,
     steal_for,
 )
+from hybrid_scheduler.schedulers.graph_rule import (
+    choose_in_graph,
+    close_account,
+    follows_model,
+    keeps_account,
+    open_account,
+    read_history,
+    weigh_theft_in_graph,
+)
 from hybrid_scheduler.schedulers.learner import (
     SHORTEST,
     Learner,
@@ -258,6 +267,7 @@ class RLAgent(Learner):
     name = "rl_agent"
     stochastic = True
     indexes_queues, indexes_devices = True, True
+    reads_history = True
     shared = ("_trainer", "_training", "curve", "_points", "_order_model", "_unfinished")
     row_arrays = ("state", "possible", "wait", "action")
     runtime_options = ("online", "order", "energy_weight", "fallback")
@@ -302,6 +312,7 @@ class RLAgent(Learner):
         self.falls_back, self.in_order, self.in_graph = bool(fallback) and self._shortest, False, False
         self.steals = self.falls_back
         self.imagined, self.account = imagine_queues(1)
+        self.account_of_graph = close_account()  # what has ended in the graph that runs
         self.arrivals = np.zeros(3)  # tasks so far, and when the first and the last of them were ready
         self.learn_every = BLOCK if online else 0
         self.prices = np.empty(0)  # of a second of every class; none before the first are known
@@ -371,6 +382,9 @@ class RLAgent(Learner):
             self.expected, self.graph, self.ends = state.expected, state.graph, np.zeros(self.classes)
             self._criticality = state.criticality if tasks.has_edges else None
         self.seconds = self._expected_seconds(tasks)
+        self.account_of_graph = close_account()
+        if tasks.has_edges and self.falls_back and len(view.history) and self.energy_weight == 0.0:
+            self.account_of_graph = open_account(tasks, self.seconds.shape[1], self.predict_seconds())
         if len(self._demonstration):
             self.demonstrated[:] = self._demonstration[: len(tasks)]
             self._demonstration = self._demonstration[len(tasks) :]
@@ -393,11 +407,16 @@ class RLAgent(Learner):
     @compiled
     def key(self, task: TaskView, view: View, device: int) -> float:
         """Return the expected seconds: the shortest goes first."""
+        if len(self.account_of_graph.order) > 0:
+            return float(self.account_of_graph.order[task.row])
         return rank_task(self, task, view, device)
 
     @compiled
     def steal(self, task: TaskView, view: View, device: int, victim: int) -> float:
         """Rob a queue where that helps all tasks: queues were chosen by estimates."""
+        kernels = self.account_of_graph
+        if keeps_account(kernels, view) and not follows_model(kernels, task.row, view):
+            return weigh_theft_in_graph(kernels, task, view, device, victim)
         return steal_for(self, task, view, device, victim)
 
     @compiled
@@ -436,7 +455,13 @@ class RLAgent(Learner):
                 self.likely[kind] = typical_seconds(kind, view.ended) if doubted else self.seconds[row, kind]
             loses = loses_to_rule(self, task, view, device, self.likely)
             # In a graph a wrong class holds up all that depends on the task, and few tasks are left to learn from it.
-            if doubted and self.in_graph:
+            if keeps_account(self.account_of_graph, view):
+                read_history(self.account_of_graph, view)
+                if follows_model(self.account_of_graph, row, view):
+                    device = find_earliest(task, view, self.likely)
+                else:
+                    device = choose_in_graph(self.account_of_graph, task, view)
+            elif doubted and self.in_graph:
                 _, device = choose_by_means(task, view)
             elif (loses or self.in_graph) and self.energy_weight == 0.0:
                 device = find_earliest(task, view, self.likely)

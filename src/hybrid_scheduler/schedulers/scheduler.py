@@ -37,6 +37,8 @@ class Scheduler:
     """Whether a task may be split between a GPU and a CPU."""
     batch_mode: ClassVar[bool] = False
     """Whether decisions depend on the block of tasks as a whole, not on one task at a time."""
+    reads_history: ClassVar[bool] = False
+    """Whether a non-clairvoyant policy reads what has ended in a graph that runs (`View.history`)."""
     learn_every: int = 0
     """Tasks between two calls of `learn`; 0: it does not learn (see `Learner`)."""
 
