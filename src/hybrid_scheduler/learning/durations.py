@@ -21,7 +21,7 @@ from hybrid_scheduler.core.cluster import Cluster
 from hybrid_scheduler.core.physics import class_times, rejections
 from hybrid_scheduler.core.placements import RAN, Placements
 from hybrid_scheduler.core.tasks import Floats, Tasks
-from hybrid_scheduler.learning.compiled_forest import CompiledForest, check_forest
+from hybrid_scheduler.learning.compiled_forest import CompiledForest, check_forest, compile_forest
 from hybrid_scheduler.learning.features import FeatureTable
 from hybrid_scheduler.learning.trees import fit_extra_trees
 
@@ -78,7 +78,7 @@ class DurationModel:
         unique = np.sort(np.unique(np.hstack([inputs, target]), axis=0, return_index=True)[1])
         inputs, target = inputs[unique], target[unique]
         grown = fit_extra_trees(inputs, target, trees, seed % 2**32)
-        forest = grown.compiled
+        forest = compile_forest(grown)
         # Leaves answer in seconds and squares of seconds, so that the mean over trees gives both moments.
         leaves = elementary.exp(forest.values)
         forest = forest._replace(values=np.ascontiguousarray(np.hstack([leaves, leaves**2])))
@@ -87,7 +87,7 @@ class DurationModel:
             names=names,
             forest=forest,
             unknown=unknown,
-            importances=grown.feature_importances,
+            importances=grown.feature_importances_,
             classes=tuple(each.name for each in cluster.classes),
             shape=cluster.shape,
             share=share,

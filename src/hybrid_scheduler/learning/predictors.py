@@ -110,7 +110,10 @@ class Predictor:
 
     def _scale(self, rows: Floats) -> Floats:
         """Fit the scaler to rows and return them scaled."""
-        self.mean_, self.scale_ = measure_scale(rows)
+        from sklearn.preprocessing import StandardScaler
+
+        scaler = StandardScaler().fit(rows)
+        self.mean_, self.scale_ = scaler.mean_, scaler.scale_
         scaled: Floats = (rows - self.mean_) / self.scale_
         return scaled
 
@@ -217,9 +220,9 @@ class RandomForestPredictor(Predictor):
         """Fit on all rows without testing; keeps the flat arrays only, which is all that predicting takes."""
         self.feature_names_, self.model_ = names, None
         scaled = self._scale(rows)
-        forest = fit_random_forest(scaled, target, self.n_estimators, self.max_depth, self.random_state)
-        self.compiled_ = forest.compiled._replace(mean=self.mean_, scale=self.scale_)
-        self.importances_ = forest.feature_importances
+        trees = fit_random_forest(scaled, target, self.n_estimators, self.max_depth, self.random_state)
+        self.compiled_ = compile_forest(trees, self.mean_, self.scale_)
+        self.importances_ = trees.feature_importances_
         return self
 
     def __getstate__(self) -> dict[str, Any]:
@@ -320,19 +323,6 @@ class NeuralNetworkPredictor(Predictor):
             early_stopping=True,
             random_state=self.random_state,
         )
-
-
-def measure_scale(rows: Floats) -> tuple[Floats, Floats]:
-    """Return mean and standard deviation of every feature as `StandardScaler` has them: 1 where it is constant."""
-    count, total = float(len(rows)), rows.sum(axis=0)
-    mean: Floats = total / count
-    gaps = rows - mean
-    correction = gaps.sum(axis=0)  # 0 but for rounding: the corrected two-pass algorithm (Chan et al. 1983)
-    gaps **= 2
-    variance = (gaps.sum(axis=0) - correction**2 / count) / count
-    rounding = np.finfo(np.float64).eps
-    is_constant = variance <= count * rounding * variance + (count * mean * rounding) ** 2
-    return mean, np.where(is_constant, 1.0, np.sqrt(variance))
 
 
 def _matrix(X: npt.ArrayLike | pd.DataFrame) -> Floats:  # noqa: N803
