@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,7 @@ from databases import redis_url as redis_url
 from databases import sqlite_store as sqlite_store
 from databases import store as store
 from databases import url as url
+from pictures import blank_pictures as blank_pictures
 from ray_nodes import ray_cluster as ray_cluster
 
 # Processes that learn or compare beside a race let others go first; tests would only wait for them.
@@ -37,10 +40,9 @@ LONGEST = (
     "deploy/test_soak.py",
     "server/test_lifecycle.py",
     "test_notebooks.py",
-    "core/test_clocks.py",
+    "server/test_state_machine.py",
+    "server/test_experiments.py",
     "test_docs.py",
-    "core/test_view.py",
-    "live/test_checkpoint.py",
     "server/test_openapi.py",
     "schedulers/test_rl_agent.py",
     "schedulers/test_attention_agent.py",
@@ -52,10 +54,12 @@ The first one compiles the loops of all schedulers; those behind it need few of 
 
 
 class ByFile(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types for the checker
-    """Lets one worker have all tests of a file, which often share what is dear, and all tests of Ray: one cluster."""
+    """Lets a worker have all tests of a file, which often share what is dear, and all of Ray, and all of reports."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return "ray" if any(word in nodeid for word in RAY) else super()._split_scope(nodeid)
+        if any(word in nodeid for word in RAY):
+            return "ray"
+        return "reports" if nodeid.startswith("tests/reports/") else super()._split_scope(nodeid)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -63,6 +67,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     tests = Path(__file__).parent
     begin = {tests / name: number for number, name in enumerate(LONGEST)}
     items.sort(key=lambda item: begin.get(item.path, len(begin)))
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, object, object]:
+    """After a file, keep what stays (modules, compiled loops) out of later collections, which else take seconds."""
+    done = yield
+    if nextitem is None or nextitem.path != item.path:
+        gc.collect()
+        gc.freeze()
+    return done
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile:

@@ -116,6 +116,7 @@ def test_a_kept_suite_of_jobs_is_repeated_bit_for_bit_but_for_its_wall_times() -
     refused(hms("repeat", "kept"), "log.swf is not the file that was run")
 
 
+@pytest.mark.usefixtures("blank_pictures")
 def test_a_kept_run_is_reported_and_drawn() -> None:
     words = ("jobs", "log.swf", "-s", "fcfs,sjf", "--backfill", "easy", "--windows", "3", "-n", "20", "--out", "kept")
     assert hms(*words).out.endswith("wrote kept\n")

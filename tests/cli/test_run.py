@@ -51,6 +51,7 @@ def test_what_was_measured_is_not_repeated_as_a_simulation(kept: tuple[Path, str
     refused(hms("repeat", str(kept[0])), "run it again with hms run")
 
 
+@pytest.mark.usefixtures("blank_pictures")
 def test_figures_and_reports_say_measured_and_on_what(kept: tuple[Path, str], tmp_path: Path) -> None:
     folder = kept[0]
     assert "(emulated)" in (folder / "devices.txt").read_text()

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from drawn import examples
 from hybrid_scheduler.core import Cluster, DeviceClass, Node
 from hybrid_scheduler.core.cluster import DEFAULT_CPU, DEFAULT_GPU
 from hybrid_scheduler.errors import InputError, SchedulerError
@@ -123,7 +124,7 @@ def any_clusters(draw: st.DrawFn) -> Cluster:
     return Cluster(classes, nodes, draw(positive))
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@examples(200)
 @given(any_clusters())
 @example(Cluster((DEFAULT_GPU, DEFAULT_CPU), (Node({"cpu": 1, "gpu": 1}),)))
 @example(Cluster((DeviceClass("a", kind="cpu"), DEFAULT_CPU), (Node({"cpu": 1, "a": 1}),)))
@@ -134,7 +135,7 @@ def test_any_cluster_comes_back_the_same_from_its_plain_data(cluster: Cluster) -
     assert again.class_index.tolist() == cluster.class_index.tolist()
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@examples(200)
 @given(any_clusters())
 def test_devices_are_counted_through_nodes_with_cpus_first_in_each(cluster: Cluster) -> None:
     devices = cluster.devices
@@ -239,7 +240,7 @@ def _reads_or_refuses(path: Path, content: bytes) -> None:
     assert Cluster.from_dict(cluster.to_dict()) == cluster
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@examples(300)
 @given(st.binary(max_size=200) | st.text(max_size=200).map(lambda text: text.encode("utf-8", "surrogatepass")))
 @example(b"nodes: 2020-13-45")
 @example(b"!!int ''")
@@ -261,7 +262,7 @@ def test_any_bytes_are_a_cluster_or_an_error_for_the_user(scratch: Path, content
     _reads_or_refuses(scratch, content)
 
 
-@settings(max_examples=500, deadline=None, derandomize=True)
+@examples(500)
 @given(CLUSTERS)
 @example({"nodes": [{"cpu": 1, "gpu": None}]})
 @example({"nodes": [{"cpu": 1}], "classes": {"gpu": {"kind": ["gpu"]}}})

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from drawn import examples
 from hybrid_scheduler.core import Task, Tasks
 from hybrid_scheduler.core.tasks import (
     MAX_MEMORY,
@@ -227,7 +228,7 @@ def graphs(draw: st.DrawFn) -> tuple[list[int], list[list[int]]]:
     return ids, parents
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@examples(200)
 @given(graphs())
 def test_in_topological_order_every_parent_comes_before_its_children(
     graph: tuple[list[int], list[list[int]]],
@@ -240,7 +241,7 @@ def test_in_topological_order_every_parent_comes_before_its_children(
     assert all(place[parent] < place[ids[row]] for row in range(len(ids)) for parent in parents[row])
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@examples(200)
 @given(graphs())
 def test_edges_turned_twice_are_the_same_edges(graph: tuple[list[int], list[list[int]]]) -> None:
     edges = edges_from_ids(*graph)
@@ -251,7 +252,7 @@ def test_edges_turned_twice_are_the_same_edges(graph: tuple[list[int], list[list
     ]
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@examples(200)
 @given(graphs(), st.data())
 def test_one_edge_back_from_a_descendant_is_found_as_a_cycle(
     graph: tuple[list[int], list[list[int]]], data: st.DataObject
@@ -267,7 +268,7 @@ def test_one_edge_back_from_a_descendant_is_found_as_a_cycle(
         topological_order(edges_from_ids(ids, parents), np.array(ids, np.int64))
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@examples(200)
 @given(
     st.lists(
         st.builds(

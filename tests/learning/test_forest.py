@@ -172,7 +172,7 @@ def test_tasks_without_a_choice_are_labelled_without_prices(monkeypatch: pytest.
 
 def test_the_trainer_beats_the_accuracy_of_the_guide() -> None:
     generator = WorkloadGenerator(seed=42)
-    generator.generate_workload(num_tasks=4000)
+    generator.generate_workload(num_tasks=2000)
     results = OfflineTrainer(model_type="random_forest", n_estimators=100, max_depth=15).run_full_pipeline(generator)
     assert results["test_r2"] >= 0.95
     assert results["mae"] <= 0.03

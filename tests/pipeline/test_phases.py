@@ -184,6 +184,7 @@ def test_the_measured_machine_can_be_simulated(copied: Path) -> None:
     assert result.comparison.source.profile.endswith("hardware_profile.json")
 
 
+@pytest.mark.usefixtures("blank_pictures")
 def test_the_isolated_mode_without_an_agent_and_with_figures_and_a_report(copied: Path) -> None:
     write_small(
         copied,

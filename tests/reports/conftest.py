@@ -1,4 +1,4 @@
-"""A small run in a folder, as `hms compare --out` keeps it, and reports without the time that pictures take."""
+"""A small run in a folder, as `hms compare --out` keeps it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from helpers_cli import hms
-from hybrid_scheduler.reports import comparison_report, experiment_report
 
 
 @pytest.fixture(scope="session")
@@ -25,11 +24,3 @@ def run(kept_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     """A copy of that run, `run` in the working directory."""
     monkeypatch.chdir(tmp_path)
     return Path(shutil.copytree(kept_run, tmp_path / "run"))
-
-
-@pytest.fixture
-def blank_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Draw every figure of a report, but do not render it, which takes most of the time: for tests of its words."""
-    blank = b'<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'
-    for module in (comparison_report, experiment_report):
-        monkeypatch.setattr(module, "render_svg", lambda _: blank)

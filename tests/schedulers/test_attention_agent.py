@@ -128,7 +128,7 @@ class Watched(AttentionAgent):
 def test_no_device_is_idle_that_is_the_fastest_for_what_waits() -> None:
     agent = Watched(online=False)
     agent.idled = []
-    VirtualMultiGPU(cluster=TWO_NODES).run(workload("mixed", 150, load=1.5), agent, interpreted=True)
+    VirtualMultiGPU(cluster=TWO_NODES).run(workload("mixed", 60, load=1.5), agent, interpreted=True)
     assert agent.idled
     assert not any(agent.idled)
 
@@ -189,7 +189,7 @@ def test_it_decides_without_torch() -> None:
 
 def test_training_resumes_where_it_was_interrupted(tmp_path: Path) -> None:
     file = tmp_path / "checkpoint.pt"
-    few: dict[str, Any] = {"imitation": 1, "workloads": 6, "held_out": 3}
+    few: dict[str, Any] = {"imitation": 1, "workloads": 4, "held_out": 2}
     first = AttentionTrainer(seed=1, rounds=2, **few)
     first.train(file)
     assert [point.steps for point in first.curve] == [1, 2], "a round of imitation, and one of PPO"

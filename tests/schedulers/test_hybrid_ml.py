@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 
@@ -48,9 +49,13 @@ def test_it_learns_an_obvious_answer() -> None:
     assert np.array_equal(placements.gpu_fraction[100:], (~small[100:]).astype(float))
 
 
-@pytest.mark.parametrize(("preset", "load"), [("mixed", 2.0), ("long_tail", 1.0), ("long_tail", 3.6)])
-def test_it_gets_within_two_per_cent_of_the_bound_and_beats_eft_under_load(preset: str, load: float) -> None:
-    tasks = workload(preset, 5000, seed=11, load=load)
+@pytest.mark.parametrize(
+    ("preset", "count", "load"), [("mixed", 3000, 2.0), ("long_tail", 3000, 1.0), ("long_tail", 5000, 3.6)]
+)
+def test_it_gets_within_two_per_cent_of_the_bound_and_beats_eft_under_load(
+    preset: str, count: int, load: float
+) -> None:
+    tasks = workload(preset, count, seed=11, load=load)
     bound = lower_bound(tasks, Cluster.default()).makespan
     ours = run(HybridML(), tasks).makespan
     eft = VirtualMultiGPU().run(tasks, registry.schedulers.create("eft")).makespan
@@ -59,7 +64,7 @@ def test_it_gets_within_two_per_cent_of_the_bound_and_beats_eft_under_load(prese
 
 
 def test_it_halves_the_turnaround_of_eft_near_full_load() -> None:
-    tasks = workload("long_tail", 5000, seed=12, load=0.96)
+    tasks = workload("long_tail", 3000, seed=12, load=0.96)
     eft = VirtualMultiGPU().run(tasks, registry.schedulers.create("eft"))
     assert run(HybridML(), tasks).turnaround.mean() < 0.5 * eft.turnaround.mean()
 
@@ -83,13 +88,12 @@ def test_isolated_it_comes_close_to_the_closed_form_once_it_has_learnt() -> None
 def test_online_learning_survives_a_shift_that_ruins_a_static_forest() -> None:
     before = workload("gpu_friendly", 1000, load=0.9)
     after = workload("cpu_friendly", 500, load=0.9)
-    totals = {}
-    for online in (False, True):
-        policy = HybridML()
-        run(policy, before, mode="isolated")
-        policy.learn_every = 50 if online else 0
-        totals[online] = run(policy, after, mode="isolated").execution.sum()
-    assert totals[True] < 0.5 * totals[False]
+    online = HybridML()
+    run(online, before, mode="isolated")
+    static = deepcopy(online)
+    static.learn_every = 0
+    adapted, ruined = (run(policy, after, mode="isolated").execution.sum() for policy in (online, static))
+    assert adapted < 0.5 * ruined
 
 
 def test_it_schedules_several_nodes_and_classes() -> None:
@@ -99,7 +103,7 @@ def test_it_schedules_several_nodes_and_classes() -> None:
 
 
 def test_it_learns_alike_twice_and_by_another_seed_otherwise() -> None:
-    tasks = workload("mixed", 400, load=2.0)
+    tasks = workload("mixed", 250, load=2.0)
     one, same, other = (run(HybridML(seed=seed), tasks).finish for seed in (1, 1, 2))
     assert np.array_equal(one, same)
     assert not np.array_equal(one, other)
@@ -169,8 +173,8 @@ def test_a_model_of_another_cluster_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("order", ["shortest", "fifo"])
 def test_more_energy_weight_means_less_energy_and_more_time(order: str) -> None:
-    tasks = workload("mixed", 1000, load=0.7)
-    runs = [run(HybridML(order=order, energy_weight=weight), tasks) for weight in (0.0, 0.25, 0.5, 0.75, 1.0)]
+    tasks = workload("mixed", 700, load=0.7)
+    runs = [run(HybridML(order=order, energy_weight=weight), tasks) for weight in (0.0, 0.4, 0.7, 1.0)]
     assert (np.diff([placed.energy.sum() for placed in runs]) < 0).all()
     times = np.array([placed.turnaround.mean() for placed in runs])
     assert (np.diff(times) > -0.03 * times[0]).all()  # seconds that nobody misses are given up first

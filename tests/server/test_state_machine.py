@@ -355,7 +355,7 @@ def test_whatever_was_answered_is_there_after_any_commands_kills_and_restarts() 
         Walk,
         settings=settings(
             max_examples=walks,
-            stateful_step_count=WALK if STEPS else 20,
+            stateful_step_count=WALK if STEPS else 15,
             deadline=None,
             phases=[Phase.generate],
             suppress_health_check=list(HealthCheck),

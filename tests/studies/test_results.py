@@ -212,6 +212,7 @@ def run_of_1_0(run: Path) -> Path:
     return run
 
 
+@pytest.mark.usefixtures("blank_pictures")
 def test_a_run_that_version_1_0_kept_is_repeated_bit_for_bit_and_read(run_of_1_0: Path) -> None:
     assert "turnaround_over_bound" not in (run_of_1_0 / "measures.csv").read_text(encoding="utf-8")
     assert _repeat(run_of_1_0).out == "repeated bit for bit: 3 seeds, 3 schedulers\n"

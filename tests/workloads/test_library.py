@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
+from drawn import examples
 from hybrid_scheduler.errors import InputError, SchedulerError, UnknownNameError
 from hybrid_scheduler.workloads import WorkloadGenerator, library
 from hybrid_scheduler.workloads.formats import csv, reader, unpack
@@ -202,9 +203,7 @@ def test_a_parquet_file_that_cannot_be_used_says_why(shelf: Library, content: by
 GOOD = parquet_bytes(size=[1.0, 2.0], compute_intensity=[0.5, 0.1], memory_required=[1, 2], dependencies=["", "0"])
 
 
-@settings(
-    max_examples=300, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@examples(300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     place=st.integers(0, len(GOOD) - 1),
     change=st.binary(min_size=1, max_size=8),

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from drawn import examples
 from hybrid_scheduler.core import Task, Tasks
 from hybrid_scheduler.core.tasks import MAX_MEMORY, MAX_SECONDS, MAX_SIZE
 from hybrid_scheduler.errors import InputError, SchedulerError
@@ -80,7 +81,7 @@ numbers = st.floats(1e-3, MAX_SIZE)
 SECONDS = st.floats(5e-324, MAX_SECONDS) | st.sampled_from((math.inf, math.nan))
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@examples(200)
 @given(
     rows=st.lists(
         st.tuples(numbers, st.floats(0, 1), st.floats(0, MAX_MEMORY), st.floats(0, MAX_SECONDS), numbers),
@@ -271,7 +272,7 @@ def tables(draw: st.DrawFn) -> bytes:
     return draw(st.sampled_from(["\n", "\r\n", "\r"])).join(map(",".join, lines)).encode("utf-8", "surrogatepass")
 
 
-@settings(max_examples=400, deadline=None, derandomize=True)
+@examples(400)
 @given(st.binary(max_size=300) | st.text(max_size=300).map(lambda text: text.encode("utf-8", "surrogatepass")))
 @example(b"")
 @example(b"\n")
@@ -286,7 +287,7 @@ def test_any_bytes_are_tasks_or_an_error_for_the_user(scratch: Path, content: by
     _reads_or_refuses(scratch, content)
 
 
-@settings(max_examples=600, deadline=None, derandomize=True)
+@examples(600)
 @given(tables())
 @example(f"{NEEDED}\n-5,0.5,1\n".encode())
 @example(f"{NEEDED}\n5,-0.5,1\n".encode())
@@ -299,7 +300,7 @@ def test_any_table_is_tasks_or_an_error_for_the_user(scratch: Path, content: byt
     _reads_or_refuses(scratch, content)
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@examples(100)
 @given(st.lists(st.sampled_from(["0", "1", "0.5", "7"]), min_size=4, max_size=7))
 def test_a_line_with_another_number_of_fields_than_the_header_is_always_refused(
     scratch: Path, cells: list[str]

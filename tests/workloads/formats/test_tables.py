@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from drawn import examples
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.workloads.formats import csv, etc, gavel, reader, swf, tables
 from hybrid_scheduler.workloads.source import compute_digest
@@ -93,7 +94,7 @@ CELLS = st.sampled_from(
 ) | st.floats().map(repr)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(
     rows=st.lists(st.lists(CELLS, min_size=2, max_size=2), min_size=1, max_size=4),
     ends=st.sampled_from(["\n", "\r\n", "\r"]),
