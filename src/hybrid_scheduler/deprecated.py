@@ -182,7 +182,7 @@ def rename_options(given: Mapping[str, Any], accepted: Container[str]) -> dict[s
     return options
 
 
-CHANGED_DEFAULTS = {"hybrid_ml": "order=fifo", "rl_agent": "order=fifo"}
+CHANGED_DEFAULTS = {"hybrid_ml": "order=fifo", "rl_agent": "order=fifo", "price": "tie=0"}
 """Options by which schedulers decide as they did in version 1.0."""
 
 

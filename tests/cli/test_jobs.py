@@ -258,9 +258,35 @@ def test_our_own_table_of_jobs_is_read_as_it_was_written() -> None:
     for path in ("jobs.csv", "jobs.parquet"):
         job_table.write(jobs, path)
         again = read_jobs([path]).jobs
-        for name in (*job_table.NUMBERS, "models", "speed"):
+        for name in (*job_table.NUMBERS, "user", "models", "speed"):
             assert getattr(again, name).tolist() == getattr(jobs, name).tolist(), name
     assert hms("jobs", "jobs.csv", "--gpus", "4", "-s", "fcfs", "--backfill", "none").code == 0
+
+
+def test_users_may_have_names() -> None:
+    Path("named.csv").write_text("seconds,gpus,gang,user\n5,1,1,zoe\n6,2,0,ann\n7,1,1,7\n", encoding="utf-8")
+    jobs = read_jobs(["named.csv"]).jobs
+    assert [jobs.name_user(user) for user in jobs.user.tolist()] == ["zoe", "ann", "ann", "7"]
+    for path in ("named_again.csv", "named.parquet"):
+        job_table.write(jobs, path)
+        again = read_jobs([path]).jobs
+        assert (again.user_names, again.user.tolist()) == (jobs.user_names, jobs.user.tolist())
+    document = json.loads(hms("jobs", "named.csv", "--gpus", "4", "-s", "fcfs", "--backfill", "none", "--json").out)
+    assert set(document["users"]["fcfs"]) == {"7", "ann", "zoe"}
+    Path("nobody.csv").write_text("seconds,gpus,user\n5,1,zoe\n6,2,\n", encoding="utf-8")
+    refused(hms("jobs", "nobody.csv", "--gpus", "4"), "line 3: user is empty, expected a number or a name")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("bound nope", "of jobs of a shared cluster: cluster_batch, cluster_pods, training_jobs"),
+        ("inspect nope", "no preset of jobs (cluster_batch, cluster_pods, training_jobs)"),
+        ("compare cluster_pods", "run it with hms jobs cluster_pods"),
+    ],
+)
+def test_presets_of_jobs_are_named_where_they_can_be_meant(words: str, says: str) -> None:
+    refused(hms(*words.split()), says)
 
 
 def test_orders_and_fit_rules_are_listed() -> None:

@@ -11,6 +11,7 @@ from hybrid_scheduler import registry
 from hybrid_scheduler.core.job_metrics import measure_jobs
 from hybrid_scheduler.core.jobs import Jobs
 from hybrid_scheduler.core.machines import WHOLE, Machines
+from hybrid_scheduler.schedulers.job_learner import LearntOrder
 from hybrid_scheduler.studies.jobs import JobStudy, draw_pods, fill_machines, run_jobs
 from hybrid_scheduler.workloads.formats.reader import read_jobs
 from hybrid_scheduler.workloads.job_presets import JOB_PRESETS, draw_jobs
@@ -122,6 +123,36 @@ def test_the_learner_sees_the_present_without_what_has_not_ended() -> None:
     early = found.start < jobs.arrival[known]
     assert early.sum() > 100
     assert np.array_equal(found.start[early], again.start[early]), "what comes later changes nothing that was"
+
+
+def test_the_learner_learns_run_times_while_it_serves_and_forgets_them_after() -> None:
+    generator, count = np.random.default_rng(12), 700
+    user = generator.integers(0, 10, count)
+    seconds = np.exp(generator.normal(2.0, 0.3, count)) * 2.0 ** generator.permutation(10)[user]
+    width = 2.0 ** generator.integers(0, 5, count)
+    arrival = np.cumsum(generator.exponential(1.0, count))
+    arrival *= (width * seconds).sum() / (0.9 * 64 * arrival[-1])
+    jobs = Jobs.build(
+        seconds=seconds, arrival=arrival, requested=np.full(count, 1e5), cpu_milli=1000 * width, user=user
+    )
+    order, machines = registry.job_orders.create("hybrid_ml"), Machines.pool(64)
+    found = order.run(jobs, machines, "easy")
+    others = [measure_jobs(registry.job_orders.create(name).run(jobs, machines, "easy")) for name in ("sjf", "f1")]
+    assert measure_jobs(found)["bounded_slowdown"] < 0.8 * min(each["bounded_slowdown"] for each in others)
+    assert np.array_equal(order.estimate(jobs), jobs.requested), "what a run taught is not kept"
+    assert np.array_equal(order.run(jobs, machines, "easy").start, found.start)
+
+
+def test_jobs_count_for_less_the_more_the_latest_ones_differ() -> None:
+    past, machines = draw_jobs("cluster_batch", 3, 1024)
+    order = LearntOrder(trees=5)
+    order.learn(past, machines, "easy")
+    like = draw_jobs("cluster_batch", 4, 128)[0]
+    assert order.weigh_past(past, like) == 1.0
+    wider = [order.weigh_past(past, replace(like, cpu_milli=factor * like.cpu_milli)) for factor in (8, 64)]
+    longer = order.weigh_past(past, replace(like, requested=100 * like.requested))
+    assert 1.0 > wider[0] > wider[1] > 0.0
+    assert longer < 0.5
 
 
 def test_the_learner_changes_its_mind_where_the_first_order_serves_badly() -> None:

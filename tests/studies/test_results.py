@@ -17,6 +17,7 @@ import pytest
 from helpers_cli import Finished, files_in, hms, hms_process, refused
 from hybrid_scheduler import __version__
 from hybrid_scheduler.core import Cluster
+from hybrid_scheduler.deprecated import restore_defaults
 from hybrid_scheduler.studies.compare import Comparison, compare
 from hybrid_scheduler.studies.results import (
     load_manifest,
@@ -210,6 +211,12 @@ def run_of_1_0(run: Path) -> Path:
             del figures[name], figures["intervals"][name]
     (run / "result.json").write_text(to_json(document), encoding="utf-8")
     return run
+
+
+def test_a_policy_that_version_1_0_kept_gets_the_options_by_which_it_decided() -> None:
+    assert restore_defaults("price", "1.0.0") == "price:tie=0"
+    assert restore_defaults("price:tie=0.1", "1.0.0") == "price:tie=0.1"
+    assert restore_defaults("price", "1.1.0") == "price"
 
 
 @pytest.mark.usefixtures("blank_pictures")

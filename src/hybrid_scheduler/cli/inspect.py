@@ -47,6 +47,11 @@ def inspect(
     from hybrid_scheduler.workloads.formats import reader
     from hybrid_scheduler.workloads.statistics import best_times, compute_shape, distribution
 
+    if not files[0].exists() and not files[0].suffix and len(files[0].parts) == 1:
+        from hybrid_scheduler.workloads.job_presets import JOB_PRESETS
+
+        known = ", ".join(JOB_PRESETS)
+        raise InputError(f"{files[0]} is no file and no preset of jobs ({known}): check the path or the name")
     used = reader.choose_format(files, form)
     found = reader.read_all(files, used.name)
     is_free = cluster is None and gpus is None

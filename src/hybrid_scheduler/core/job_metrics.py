@@ -103,8 +103,8 @@ def jain_index(values: Floats) -> float:
     return float(values.sum() ** 2 / (len(values) * (values**2).sum())) if len(values) else float("nan")
 
 
-def measure_users(schedule: Schedule, threshold: float = THRESHOLD) -> dict[int, dict[str, float]]:
-    """Return of every user: jobs, slowdown, waiting, missed deadlines, fairness, and the share of what was used."""
+def measure_users(schedule: Schedule, threshold: float = THRESHOLD) -> dict[str, dict[str, float]]:
+    """Return by user: jobs, slowdown, waiting, missed deadlines, fairness, and the share of what was used."""
     jobs, slowdown = schedule.jobs, bounded_slowdown(schedule, threshold)
     ran = schedule.ran & np.isfinite(schedule.finish)
     area = np.where(ran, jobs.width * schedule.served, 0.0)
@@ -112,7 +112,7 @@ def measure_users(schedule: Schedule, threshold: float = THRESHOLD) -> dict[int,
     for user in np.unique(jobs.user[ran]).tolist():
         own = ran & (jobs.user == user)
         promised = own & (jobs.deadline < np.inf)
-        users[user] = {
+        users[jobs.name_user(user)] = {
             "jobs": float(own.sum()),
             "bounded_slowdown": float(slowdown[own].mean()),
             "mean_waiting": float(schedule.waiting[own].mean()),

@@ -47,6 +47,7 @@ class Jobs:
     weight: Floats
     job_id: Ints
     model_names: tuple[str, ...] = ()
+    user_names: tuple[str, ...] = ()  # by number; empty: users are numbers only
 
     @classmethod
     def build(
@@ -65,10 +66,12 @@ class Jobs:
         user: npt.ArrayLike | None = None,
         weight: npt.ArrayLike | None = None,
         job_id: npt.ArrayLike | None = None,
+        user_names: Sequence[str] = (),
     ) -> Jobs:
         """Check the columns and put the jobs in order of arrival; a request that is not given is none.
 
-        `accepts` has the names of models for each job, or a mapping from names to speeds.
+        `accepts` has the names of models for each job, or a mapping from names to speeds. `user_names` are those of
+        users 0, 1, and so on.
         """
         run = _floats("seconds", seconds)
         count = len(run)
@@ -99,6 +102,7 @@ class Jobs:
             weight=numbers("weight", weight, 1.0),
             job_id=np.arange(count) if job_id is None else amounts("job_id", job_id, zero),
             model_names=tuple(names),
+            user_names=tuple(user_names),
         )
         _check(jobs)
         order = np.argsort(jobs.arrival, kind="stable")
@@ -116,6 +120,10 @@ class Jobs:
     def users(self) -> Ints:
         """The users that there are, sorted."""
         return np.unique(self.user)
+
+    def name_user(self, user: int) -> str:
+        """Return the name of a user, or the number of one without."""
+        return self.user_names[user] if self.user_names else str(user)
 
     def describe(self) -> str:
         """Return in a line what jobs ask for: their widths, shares, estimates and users."""
@@ -140,7 +148,7 @@ class Jobs:
     def select(self, rows: slice | Ints | Bools) -> Jobs:
         """Return some of the jobs, in the order in which `rows` names them."""
         columns: dict[str, Any] = {
-            each.name: getattr(self, each.name)[rows] for each in fields(self) if each.name != "model_names"
+            each.name: getattr(self, each.name)[rows] for each in fields(self) if not each.name.endswith("_names")
         }
         return replace(self, **columns)
 

@@ -5,22 +5,24 @@ its user's past jobs ran. How the queue is served is tried out: candidates run o
 with a forest that saw only the other half. The smallest area first, by requested times, serves unless another one has
 a smaller slowdown, over the best of each window, by more than the standard error of the difference. While it serves,
 it looks back now and then: the candidates run, in its mind, on the jobs that have come so far, with the run times of
-those that have ended, and what did better there takes over. A candidate is an order by learnt or by requested times
-in which jobs pass a head that waits for room where backfilling is asked for, or never: long jobs that pass it make
-those wait that come later. A head is also passed by a better job that comes later, except in SJF and F1 as they are,
-which take part too. Reservations always go by requested times, because a reservation must not rest on an estimate
-that is too short.
+those that have ended, and what did better there takes over. Blocks of these jobs, and the past, count for less the
+more the widths or requested times of the latest jobs differ from theirs. Once enough jobs have ended, the forest is
+fitted to them; candidates are then judged by estimates of which none saw the job that it is of. A candidate is an
+order by learnt or by requested times in which jobs pass a head that waits for room where backfilling is asked for, or
+never: long jobs that pass it make those wait that come later. A head is also passed by a better job that comes later,
+except in SJF and F1 as they are, which take part too. Reservations always go by requested times: a reservation
+must not rest on an estimate that is too short.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+from hybrid_scheduler.core import elementary
 from hybrid_scheduler.core.job_loop import Keys, Phases
 from hybrid_scheduler.core.job_metrics import bounded_slowdown
 from hybrid_scheduler.core.jobs import Jobs
@@ -28,7 +30,7 @@ from hybrid_scheduler.core.machines import Machines
 from hybrid_scheduler.core.packing import FitRule
 from hybrid_scheduler.core.schedule import BACKFILLING, Schedule, find_rejected, schedule_jobs
 from hybrid_scheduler.core.spot import Departures
-from hybrid_scheduler.core.tasks import Floats
+from hybrid_scheduler.core.tasks import Floats, Ints
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.learning.predictors import RandomForestPredictor
 from hybrid_scheduler.schedulers.job_orders import (
@@ -50,6 +52,14 @@ LOOKS, STEP_JOBS = 12, 64
 """How often a run is looked back at, at most, and jobs that come between two looks, at least."""
 NOW = 8.0
 """Windows of the past that weigh as much as a whole window of the present."""
+BLOCK = 128
+"""Jobs of a block of the present: the latest block tells whether others are like what is to come."""
+CERTAIN = 1.63
+"""Kolmogorov-Smirnov distance, over √(1/n + 1/m), that two samples of one kind exceed in 1 % of all cases."""
+UNLIKE = 4
+"""Power of how many times further than usual the latest jobs are, by which others then count for less."""
+REFIT, GROWTH = 128, 1.5
+"""Ended jobs from which a forest is fitted, at least, and how many times those of the one before."""
 SEEN = ("log seconds", "log width", "log gap")
 """What attention looks at."""
 HEAD, LOOK = 4, 16  # figures of a head, and jobs that it looks at
@@ -72,6 +82,36 @@ CANDIDATES = (
 )
 
 
+@dataclass(frozen=True)
+class RunTimes:
+    """What is known of run times: a forest, unless users know exactly how long their jobs run."""
+
+    forest: RandomForestPredictor | None
+    past: dict[int, float]  # mean of the logarithms of their run times, by user
+    usual: float  # … of all
+
+    @classmethod
+    def fit(cls, jobs: Jobs, trees: int) -> RunTimes:
+        """Fit to jobs that have ended."""
+        logs = elementary.log(jobs.seconds)
+        past = {int(user): float(logs[jobs.user == user].mean()) for user in jobs.users}
+        known = cls(None, past, float(logs.mean()))
+        if np.array_equal(jobs.requested, jobs.seconds):
+            return known
+        forest = RandomForestPredictor(n_estimators=trees, max_depth=10)
+        return replace(known, forest=forest.fit_all(known._features(jobs), logs, FEATURES))
+
+    def _features(self, jobs: Jobs) -> Floats:
+        past = np.array([self.past.get(int(user), self.usual) for user in jobs.user])
+        return np.column_stack([elementary.log(jobs.requested), jobs.width, past])
+
+    def estimate(self, jobs: Jobs) -> Floats:
+        """Return the seconds that jobs are expected to run; never more than requested."""
+        if self.forest is None or not len(jobs):
+            return jobs.requested
+        return np.minimum(elementary.exp(self.forest.predict(self._features(jobs))), jobs.requested)
+
+
 class LearntOrder(JobOrder):
     """Orders by learnt or requested run times, in the order that did best on the past."""
 
@@ -88,44 +128,36 @@ class LearntOrder(JobOrder):
         if isinstance(trees, bool) or not isinstance(trees, int) or trees < 1:
             raise InputError(f"hybrid_ml: trees is {trees!r}, expected a whole number above 0")
         self._trees = trees
-        self._forest: RandomForestPredictor | None = None
-        self._past: dict[int, float] = {}
-        self._usual = 0.0
+        self._forget()
+
+    def _forget(self) -> None:
+        self._times = RunTimes(None, {}, 0.0)
+        self._known: Jobs | None = None
+        self._usual_shift = 0.0
         self._losses: Floats = np.ones((0, len(CANDIDATES)))
         self._choose(CANDIDATES[0])
 
     def learn(self, past: Jobs, machines: Machines, backfill: str) -> None:
         """Learn from jobs that have ended; the same past always teaches the same."""
+        self._forget()
         past = past.select(~find_rejected(past, machines))
-        self._losses = np.ones((0, len(CANDIDATES)))
         if len(past) < ENOUGH:
             return
         half = len(past) // 2
         older, newer = past.select(slice(0, half)), past.select(slice(half, None))
-        tried = self._list_candidates(np.array_equal(past.requested, past.seconds), backfill)
-        losses = [self._try_out(tried, older, newer, machines, backfill)]
-        losses.append(self._try_out(tried, newer, older, machines, backfill))
-        self._losses = np.vstack(losses)
+        losses = [self._try_out(older, newer, machines, backfill), self._try_out(newer, older, machines, backfill)]
+        self._losses, self._known = np.vstack(losses), past
         self._choose(self._prefer(self._losses, np.ones(len(self._losses))))
-        self._fit(past)
-
-    @staticmethod
-    def _list_candidates(exact: bool, backfill: str) -> list[int]:
-        """Return the numbers of the candidates that differ where estimates are exact, or nobody may pass."""
-        return [
-            number
-            for number, each in enumerate(CANDIDATES)
-            if not (exact and each.learnt) and (backfill != "none" or each.backfills)
-        ]
+        self._usual_shift = max(_measure_shift(past, past.select(rows)) for rows in _cut(len(past)))
+        self._times = RunTimes.fit(past, self._trees)
 
     @staticmethod
     def _prefer(losses: Floats, weights: Floats) -> Candidate:
         """Return the candidate that was surely better than the first, by windows and how much each counts."""
-        tried = np.flatnonzero(np.isfinite(losses).all(axis=0))
-        gain = losses[:, :1] - losses[:, tried]
+        gain = losses[:, :1] - losses
         mean = np.average(gain, axis=0, weights=weights)
         spread = np.sqrt(np.average((gain - mean) ** 2, axis=0, weights=weights) / len(gain))
-        return CANDIDATES[int(tried[np.argmax(mean - spread)])]
+        return CANDIDATES[int(np.argmax(mean - spread))]
 
     def _choose(self, candidate: Candidate) -> None:
         self.chosen, self.keeps_head = candidate, candidate.keeps_head
@@ -146,19 +178,18 @@ class LearntOrder(JobOrder):
         interpreted: bool = False,
     ) -> Schedule:
         """Run jobs on machines; look back now and then, and go on as would have been better so far."""
-        begin, chosen, now = list[float](), [self.chosen], -np.inf
-        estimated = jobs.with_requested(self.estimate(jobs))
+        begin, later, chosen, now = list[float](), list[Floats](), [self.chosen], -np.inf
+        order = _Fixed(self.keys(jobs), self.checkpoint)
 
         def serve() -> Schedule:
-            later = chosen[1:]
             phases = Phases(
                 np.array(begin),
-                np.array([_keys(each, jobs, estimated).static for each in later]).reshape(len(later), len(jobs)),
-                np.array([BACKFILLING[backfill if each.backfills else "none"] for each in later], np.int64),
-                np.array([keep_head and each.keeps_head for each in later], np.bool_),
+                np.array(later).reshape(len(later), len(jobs)),
+                np.array([BACKFILLING[backfill if each.backfills else "none"] for each in chosen[1:]], np.int64),
+                np.array([keep_head and each.keeps_head for each in chosen[1:]], np.bool_),
             )
             return schedule_jobs(
-                *(jobs, machines, self, self.decide_backfilling(backfill), fit),
+                *(jobs, machines, order, self.decide_backfilling(backfill), fit),
                 keep_head=keep_head and self.keeps_head,
                 departures=departures,
                 phases=phases,
@@ -168,69 +199,94 @@ class LearntOrder(JobOrder):
         found = serve()
         if backfill == "conservative":  # everybody's place is fixed on arrival
             return found
-        exact = np.array_equal(jobs.requested, jobs.seconds)
-        tried = self._list_candidates(exact, backfill)
+        taught, renewed = 0 if self._known is None else len(self._known), False
+        estimates = honest = self.estimate(jobs)
         for count in range(step := max(STEP_JOBS, -(-len(jobs) // LOOKS)), len(jobs), step):
             if jobs.arrival[count] == now:
                 continue
             now = float(jobs.arrival[count])
-            window = _look_back(jobs, estimated.requested, found, count, now)
-            known = window.with_requested(estimated.requested[max(0, count - LESSON) : count])
-            present = self._run_all(tried, window, known, machines, backfill)
-            weights = np.append(np.ones(len(self._losses)), NOW * len(window) / LESSON)
+            recent = jobs.select(slice(max(0, count - BLOCK), count))
+            alike = 1.0 if self._known is None else self.weigh_past(self._known, recent)
+            ended = np.flatnonzero(found.finish[:count] <= now)
+            if len(ended) >= max(REFIT, GROWTH * (taught if renewed or alike >= 0.5 else 0)):
+                taught, renewed = len(ended), True
+                estimates, honest = self._estimate_again(jobs, ended)
+            window = _look_back(jobs, estimates, found, count, now)
+            known = window.with_requested(honest[count - len(window) : count])
+            present, weight = self._weigh(self._run_all(window, known, machines, backfill), window, recent)
+            weights = np.append(np.full(len(self._losses), alike), weight)
+            if not weights.any():  # nothing has ever run
+                continue
             best = self._prefer(np.vstack([self._losses, present]), weights)
-            if best != chosen[-1]:
+            keys = _keys(best, jobs, jobs.with_requested(estimates)).static
+            if best != chosen[-1] or not np.array_equal(keys, later[-1] if later else order.keys(jobs).static):
                 begin.append(now)
+                later.append(keys)
                 chosen.append(best)
                 found = serve()
         return found
 
-    def _try_out(self, tried: Sequence[int], known: Jobs, jobs: Jobs, machines: Machines, backfill: str) -> Floats:
+    def _estimate_again(self, jobs: Jobs, ended: Ints) -> tuple[Floats, Floats]:
+        """Return estimates from jobs that have ended, and the same but with each of those estimated by others."""
+        estimates = RunTimes.fit(jobs.select(ended), self._trees).estimate(jobs)
+        honest = estimates.copy()
+        for part, others in ((ended[::2], ended[1::2]), (ended[1::2], ended[::2])):
+            honest[part] = RunTimes.fit(jobs.select(others), self._trees).estimate(jobs.select(part))
+        return estimates, honest
+
+    def _weigh(self, slowdown: Floats, window: Jobs, recent: Jobs) -> tuple[Floats, float]:
+        """Return the slowdown over the best one by candidate, blocks unlike recent jobs for less, and its weight."""
+        blocks = [rows for rows in _cut(len(window)) if np.isfinite(slowdown[0, rows]).any()]
+        if not blocks:
+            return np.ones(len(CANDIDATES)), 0.0
+        best = np.nanmean(slowdown, axis=1).min()
+        losses = np.array([np.nanmean(slowdown[:, rows], axis=1) / best for rows in blocks])
+        weights = np.array(
+            [(rows.stop - rows.start) * self.weigh_past(window.select(rows), recent) for rows in blocks]
+        )
+        return np.average(losses, axis=0, weights=weights), NOW * float(weights.sum()) / LESSON
+
+    def weigh_past(self, jobs: Jobs, recent: Jobs) -> float:
+        """Return how much jobs tell of those to come: less, the more recent ones differ from them than is usual."""
+        usual = self._usual_shift * (1.0 if len(jobs) > BLOCK else np.sqrt(2.0))  # two blocks: two small samples
+        usual = max(usual, CERTAIN * np.sqrt(1 / len(jobs) + 1 / len(recent)))
+        shift = _measure_shift(jobs, recent)
+        return float((usual / shift) ** UNLIKE) if shift > usual else 1.0
+
+    def _try_out(self, known: Jobs, jobs: Jobs, machines: Machines, backfill: str) -> Floats:
         """Return the slowdown over the best one, by window of jobs and candidate, knowing other jobs."""
-        self._fit(known)
-        losses = []
+        times, losses = RunTimes.fit(known, self._trees), []
         for first in range(0, max(len(jobs) - LESSON // 2, 1), LESSON // 2):
             window = jobs.select(slice(first, first + LESSON))
-            estimated = window.with_requested(self.estimate(window))
-            losses.append(self._run_all(tried, window, estimated, machines, backfill))
+            estimated = window.with_requested(times.estimate(window))
+            found = np.nanmean(self._run_all(window, estimated, machines, backfill), axis=1)
+            losses.append(found / found.min())
         return np.array(losses)
 
     @staticmethod
     def _run_all(
-        tried: Sequence[int],
         window: Jobs,
         estimated: Jobs,
         machines: Machines,
         backfill: str,
     ) -> Floats:
-        """Return the mean bounded slowdown over the best one, by candidate; infinite for those that are not tried."""
-        losses = np.full(len(CANDIDATES), np.inf)
-        for number in tried:
-            each = CANDIDATES[number]
+        """Return the bounded slowdown by candidate and job; candidates that serve alike are run once."""
+        slowdown, alike = np.empty((len(CANDIDATES), len(window))), dict[Candidate, int]()
+        same = np.array_equal(window.requested, estimated.requested)
+        for number, each in enumerate(CANDIDATES):
+            serves = each._replace(learnt=each.learnt and not same, backfills=each.backfills or backfill == "none")
+            if serves in alike:
+                slowdown[number] = slowdown[alike[serves]]
+                continue
+            alike[serves] = number
             trial, passes = _Fixed(_keys(each, window, estimated)), backfill if each.backfills else "none"
             found = schedule_jobs(window, machines, trial, passes, keep_head=each.keeps_head)
-            losses[number] = np.nanmean(bounded_slowdown(found)) if found.ran.any() else 1.0
-        return losses / losses.min()
-
-    def _fit(self, past: Jobs) -> None:
-        """Fit the forest, unless users know exactly how long their jobs run."""
-        logs = np.log(past.seconds)
-        self._usual = float(logs.mean())
-        self._past = {int(user): float(logs[past.user == user].mean()) for user in past.users}
-        self._forest = None
-        if not np.array_equal(past.requested, past.seconds):
-            forest = RandomForestPredictor(n_estimators=self._trees, max_depth=10)
-            self._forest = forest.fit_all(self._features(past), logs, FEATURES)
-
-    def _features(self, jobs: Jobs) -> Floats:
-        past = np.array([self._past.get(int(user), self._usual) for user in jobs.user])
-        return np.column_stack([np.log(jobs.requested), jobs.width, past])
+            slowdown[number] = bounded_slowdown(found)
+        return slowdown
 
     def estimate(self, jobs: Jobs) -> Floats:
-        """Return the seconds that jobs are expected to run; never more than requested."""
-        if self._forest is None:
-            return jobs.requested
-        return np.minimum(np.exp(self._forest.predict(self._features(jobs))), jobs.requested)
+        """Return the seconds that jobs are expected to run, by what the past taught; never more than requested."""
+        return self._times.estimate(jobs)
 
     def keys(self, jobs: Jobs) -> Keys:
         """Sort by the chosen order, with learnt run times in place of requested ones if those did better."""
@@ -239,6 +295,24 @@ class LearntOrder(JobOrder):
 
 def _keys(candidate: Candidate, jobs: Jobs, estimated: Jobs) -> Keys:
     return candidate.order.keys(estimated if candidate.learnt else jobs)
+
+
+def _cut(count: int) -> list[slice]:
+    """Return blocks of so many jobs; the last one is whole, the first may be smaller."""
+    return [slice(max(0, end - BLOCK), end) for end in range(count, 0, -BLOCK)][::-1]
+
+
+def _measure_shift(one: Jobs, other: Jobs) -> float:
+    """Return how far apart the widths or requested times of jobs are: the larger Kolmogorov-Smirnov distance."""
+    return max(
+        float(np.abs(_rank(a, c := np.concatenate([a, b])) - _rank(b, c)).max())
+        for a, b in ((one.width, other.width), (one.requested, other.requested))
+    )
+
+
+def _rank(values: Floats, points: Floats) -> Floats:
+    """Return the share of the values that are no larger than each of the points."""
+    return np.searchsorted(np.sort(values), points, side="right") / len(values)
 
 
 def _look_back(jobs: Jobs, estimated: Floats, found: Schedule, count: int, now: float) -> Jobs:
@@ -310,7 +384,7 @@ class AttentionOrder(LearntOrder):
 
     def _see(self, jobs: Jobs) -> Floats:
         gap = np.diff(jobs.arrival, prepend=jobs.arrival[:1])
-        return np.column_stack([np.log(self.estimate(jobs)), np.log(jobs.width), np.log1p(gap)])
+        return np.column_stack([elementary.log(self.estimate(jobs)), elementary.log(jobs.width), elementary.log1p(gap)])
 
     def keys(self, jobs: Jobs) -> Keys:
         """Sort by the logarithm of the learnt key, shifted by what attention says."""
@@ -318,7 +392,7 @@ class AttentionOrder(LearntOrder):
         if not self.weights.any():
             return learnt
         seen = (self._see(jobs) - self._scale[0]) / self._scale[1]
-        return Keys(np.log1p(np.maximum(learnt.static, 0.0)) + self._attend(seen), NONE, NONE, 1)
+        return Keys(elementary.log1p(np.maximum(learnt.static, 0.0)) + self._attend(seen), NONE, NONE, 1)
 
     def _attend(self, seen: Floats) -> Floats:
         """Return by how much each job's key is shifted; it looks at itself and those that came before it."""
@@ -328,7 +402,7 @@ class AttentionOrder(LearntOrder):
         )
         back = np.maximum(np.arange(len(seen))[:, None] - np.arange(LOOK), 0)
         scores = np.einsum("nh,nlh->nl", seen @ query, (seen @ key)[back]) / np.sqrt(HEAD)
-        attention = np.exp(scores - scores.max(axis=1, keepdims=True))
+        attention = elementary.exp(scores - scores.max(axis=1, keepdims=True))
         attention /= attention.sum(axis=1, keepdims=True)
         context = np.einsum("nl,nlh->nh", attention, (seen @ value)[back])
         return np.asarray(np.column_stack([seen, context]) @ self.weights[3 * size :])
@@ -337,8 +411,8 @@ class AttentionOrder(LearntOrder):
 class _Fixed(JobOrder):
     """An order of one window whose keys are known."""
 
-    def __init__(self, keys: Keys) -> None:
-        super().__init__()
+    def __init__(self, keys: Keys, checkpoint: float = np.inf) -> None:
+        super().__init__(checkpoint)
         self._keys = keys
 
     def keys(self, jobs: Jobs) -> Keys:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
 from hybrid_scheduler.bounds.makespan import find_prices
@@ -17,6 +19,7 @@ from hybrid_scheduler.core.view import (
     finish_on,
     is_better,
 )
+from hybrid_scheduler.errors import check_number
 from hybrid_scheduler.schedulers.scheduler import Scheduler
 
 TIE = 1e-9
@@ -31,7 +34,11 @@ class Price(Scheduler):
     batch_mode = True  # prices are those of the block
     indexes_devices = True
 
-    def __init__(self) -> None:
+    def __init__(
+        self, tie: Annotated[float, "relative difference of costs up to which they are equal; 0: as in 1.0"] = TIE
+    ) -> None:
+        check_number("price: tie", tie, 0, 1)
+        self.tie = float(tie)
         self.prices = np.ones(1)
 
     def prepare(self, tasks: Tasks, times: Floats, view: View) -> None:
@@ -42,12 +49,12 @@ class Price(Scheduler):
     @compiled
     def choose(self, task: TaskView, view: View) -> tuple[float, int]:
         """Take the class with the smallest price · time, and in it the device that ends first."""
-        best = find_cheapest_class(self.prices, task, view, view.device_index)
+        best = find_cheapest_class(self.prices, self.tie, task, view, view.device_index)
         return float(view.kind[best]), best
 
 
 @jitable
-def find_cheapest_class(prices: Floats, task: TaskView, view: View, index: DeviceIndex | None) -> int:
+def find_cheapest_class(prices: Floats, tie: float, task: TaskView, view: View, index: DeviceIndex | None) -> int:
     """Return the first device that ends earliest in a class with the least price · time."""
     best, cheapest, earliest = 0, np.inf, np.inf
     if index is None:
@@ -57,7 +64,7 @@ def find_cheapest_class(prices: Floats, task: TaskView, view: View, index: Devic
             number = view.device_class[device]
             price = prices[number] * task.times[number]
             finish = finish_on(task, view, device)
-            if price < cheapest * (1.0 - TIE) or (price <= cheapest * (1.0 + TIE) and finish < earliest):
+            if price < cheapest * (1.0 - tie) or (price <= cheapest * (1.0 + tie) and finish < earliest):
                 best, cheapest, earliest = device, min(price, cheapest), finish
     else:
         for kind in range(len(index.first)):
@@ -65,7 +72,7 @@ def find_cheapest_class(prices: Floats, task: TaskView, view: View, index: Devic
             if finish == np.inf or task.memory_required > view.memory[device]:
                 continue
             price = prices[kind] * task.times[kind]
-            tied = price <= cheapest * (1.0 + TIE)
-            if price < cheapest * (1.0 - TIE) or (tied and is_better(finish, device, earliest, best)):
+            tied = price <= cheapest * (1.0 + tie)
+            if price < cheapest * (1.0 - tie) or (tied and is_better(finish, device, earliest, best)):
                 best, cheapest, earliest = device, min(price, cheapest), finish
     return best

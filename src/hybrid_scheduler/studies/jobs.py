@@ -233,7 +233,7 @@ class JobOutcome:
     turnaround: JobTurnaroundBound
     verified: bool
     measures: dict[str, dict[str, float]]
-    users: dict[str, dict[int, dict[str, float]]]
+    users: dict[str, dict[str, dict[str, float]]]
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from hybrid_scheduler.workloads.factorisations import FactorisationSpec
 from hybrid_scheduler.workloads.formats import reader
 from hybrid_scheduler.workloads.formats.reader import Imported
 from hybrid_scheduler.workloads.generator import PRESETS, WorkloadGenerator, find_preset, scale_arrivals
+from hybrid_scheduler.workloads.job_presets import JOB_PRESETS
 from hybrid_scheduler.workloads.noise import STARPU, Noise, parse_noise
 from hybrid_scheduler.workloads.statistics import summarise
 
@@ -109,7 +110,12 @@ class Source:
             return replace(first, companions=tuple((each.name, each.sha256) for each in others))
         if path.suffix or len(path.parts) > 1:
             raise InputError(f"{name} does not exist: check the path, or make one with hms generate")
-        raise unknown_name("preset", name, PRESETS, "or give the path of a file that hms import can read")
+        if name in JOB_PRESETS:
+            raise InputError(f"'{name}' is a preset of jobs of a shared cluster: run it with hms jobs {name}")
+        hint = (
+            f"of jobs of a shared cluster: {', '.join(JOB_PRESETS)}; or the path of a file that hms import can read"
+        )
+        raise unknown_name("preset", name, PRESETS, hint)
 
     @property
     def is_file(self) -> bool:

@@ -58,3 +58,11 @@ def test_columns_may_go_by_the_usual_names_and_units(text: str, tmp_path: Path) 
 def test_a_wrong_line_is_named(text: str, why: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=rf"trace\.csv:? {why}"):
         _read(tmp_path, text)
+
+
+def test_jobs_know_their_users(tmp_path: Path) -> None:
+    path = tmp_path / "trace.csv"
+    text = "job,user,gpus,submitted,duration\n1,zoe,2,0,10\n2,,1,5,30\n3,ann,1,6,0\n4,zoe,1,7,8\n"
+    path.write_text(text, encoding="utf-8")
+    jobs = reader.read_jobs([path]).jobs
+    assert [jobs.name_user(user) for user in jobs.user.tolist()] == ["zoe", "not known", "zoe"]

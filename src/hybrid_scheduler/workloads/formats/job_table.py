@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 NUMBERS = (
     *("job_id", "arrival", "seconds", "requested", "cpu_milli", "memory_mib", "gpus", "gpu_milli", "gpu_memory_mib"),
-    *("span", "deadline", "user", "weight"),
+    *("span", "deadline", "weight"),
 )
 """Columns of numbers: seconds, thousandths of cores and of each GPU, MiB; `span` 1: GPUs may lie on several nodes."""
 SYNONYMS = {"cores": "cpu_milli", "gpu_share": "gpu_milli"}
@@ -32,8 +32,11 @@ GANG = "gang"
 """0: the parts of a job, a GPU or a core each, need not start together, and are jobs of their own; 1 if absent."""
 SIZES, TASKS = {"cpu_milli", "gpus", *SYNONYMS}, {"size", "task_size"}
 """Columns of which jobs need one, and those that only tasks of one device have."""
+USER = "user"
+"""Users by number, or, if one of them is no whole number, all by name."""
 MODELS = "models"
 """The column of accepted models, `V100|T4`, or with how fast a job runs on each, `V100=1|T4=0.4`; empty: any."""
+TEXTS = (USER, MODELS)
 
 
 def read(path: Path, _: Sequence[Path]) -> ImportedJobs:
@@ -48,6 +51,8 @@ def read(path: Path, _: Sequence[Path]) -> ImportedJobs:
             found["deadline"] = np.where(np.isnan(found["deadline"]), np.inf, found["deadline"])
         if "span" in found:
             found["span"] = _read_flags("span", table)
+        if USER in table.columns:
+            found |= _read_users(table)
         if MODELS in table.columns:
             cells = table.columns[MODELS].to_pylist()
             found["accepts"] = [_parse_models(row, cell or "") for row, cell in enumerate(cells)]
@@ -56,7 +61,8 @@ def read(path: Path, _: Sequence[Path]) -> ImportedJobs:
         loose = ~_read_flags(GANG, table) if GANG in table.columns else np.zeros(table.rows, bool)
         if loose.any():
             Jobs.build(**found)  # refuses a bad row by its own number
-            found = _split(found, loose, table.rows)
+            names = found.pop("user_names", ())
+            found = {**_split(found, loose, table.rows), "user_names": names}
         return ImportedJobs(Jobs.build(**found), table.rows)
 
 
@@ -78,6 +84,18 @@ def _read_flags(name: str, table: Table) -> Bools:
     values = table.numbers(name)
     columns.require_values(name, values, np.isin(values, (0, 1)), "0 or 1")
     return np.equal(values, 1)
+
+
+def _read_users(table: Table) -> dict[str, Any]:
+    """Return users by number, and their names, in alphabetical order, if they are not numbers themselves."""
+    cells = [(cell or "").strip() for cell in table.columns[USER].to_pylist()]
+    if missing := [row for row, cell in enumerate(cells) if not cell]:
+        raise RowError(missing[0], f"{USER} is empty, expected a number or a name: correct or drop this row")
+    try:
+        return {USER: np.array(cells, np.float64)}
+    except ValueError:  # they have names
+        found = columns.encode_strings(cells)
+        return {USER: found.codes, "user_names": found.names}
 
 
 def _count_thousandths(name: str, column: str, table: Table) -> Floats:
@@ -126,7 +144,7 @@ def _read_parquet(path: Path) -> Table:
             names = _open_parquet(file).schema_arrow.names
             found = parquet.read_table(file, columns=list(_select_columns(names)))
             columns_ = {
-                name: found[name].cast(pa.string()) if name == MODELS else found[name].cast(pa.float64()).to_numpy()
+                name: found[name].cast(pa.string()) if name in TEXTS else found[name].cast(pa.float64()).to_numpy()
                 for name in found.column_names
             }
         except pa.ArrowException as error:
@@ -147,13 +165,13 @@ def _open_parquet(file: IO[bytes]) -> ParquetFile:
 
 
 def _select_columns(header: list[str]) -> dict[str, str]:
-    known = (*NUMBERS, *SYNONYMS, GANG, MODELS)
+    known = (*NUMBERS, *SYNONYMS, GANG, USER, MODELS)
     if "seconds" not in header or not SIZES & set(header):
         raise InputError(
             f"found {columns.format_names(header)}: jobs need seconds and cpu_milli or gpus, and may have "
             f"{', '.join(name for name in known if name not in ('seconds', 'cpu_milli', 'gpus'))}"
         )
-    return {name: TEXT if name == MODELS else NUMBER for name in header if name in known}
+    return {name: TEXT if name in TEXTS else NUMBER for name in header if name in known}
 
 
 def write(jobs: Jobs, path: str | Path) -> None:
@@ -170,7 +188,9 @@ def write(jobs: Jobs, path: str | Path) -> None:
         )
         for mask, speeds in zip(jobs.models.tolist(), jobs.speed.tolist(), strict=True)
     ]
-    table = pa.table({**{name: np.asarray(getattr(jobs, name)) + 0 for name in NUMBERS}, MODELS: models})
+    numbers = {name: np.asarray(getattr(jobs, name)) + 0 for name in NUMBERS}
+    users = [jobs.name_user(user) for user in jobs.user.tolist()] if jobs.user_names else jobs.user + 0
+    table = pa.table({**numbers, USER: users, MODELS: models})
     if Path(path).suffix == ".parquet":
         with atomic_write(path) as scratch:
             parquet.write_table(table, scratch)

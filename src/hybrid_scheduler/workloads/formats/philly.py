@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -33,8 +34,9 @@ ALIASES = {
     "duration": ("duration", "run_time", "runtime", "run_duration", "execution_time"),
     "start": ("start_time", "started_time", "started_at", "start"),
     "end": ("end_time", "finished_time", "finish_time", "ended_at", "end"),
+    "user": ("user", "user_id", "username"),
 }
-_GPUS, _SUBMIT, _DURATION, _START, _END = (", ".join(names) for names in ALIASES.values())
+_GPUS, _SUBMIT, _DURATION, _START, _END, _USER = (", ".join(names) for names in ALIASES.values())
 
 MAPPING = (
     Mapped(_SUBMIT, "arrival_time", MEASURED, "seconds or dates, counted from the first job that is kept"),
@@ -45,7 +47,8 @@ MAPPING = (
     Mapped("", "time_cpu", ASSUMED, "the duration for a job of 0 GPUs; others cannot run there"),
     Mapped("", "compute_intensity", ASSUMED, "1 with a GPU, 0 without"),
     Mapped("", "memory_required", ASSUMED, "0: the table has none"),
-    Mapped("any other (job, user, vc, status)", "", IGNORED, "failed and killed jobs used their GPUs too"),
+    Mapped(_USER, "", IGNORED, "only jobs of shared clusters (hms jobs) have users"),
+    Mapped("any other (job, vc, status)", "", IGNORED, "failed and killed jobs used their GPUs too"),
 )
 
 
@@ -71,6 +74,7 @@ def _read_jobs(path: Path, _: Sequence[Path]) -> ImportedJobs:
     with table.locate_errors():
         rows = kept.rows
         jobs = Jobs.build(
+            **_read_users(table, rows),
             seconds=duration[rows],
             arrival=columns.since_first(arrival[rows]),
             cpu_milli=np.where(gpus[rows] > 0, 0, WHOLE),
@@ -78,6 +82,15 @@ def _read_jobs(path: Path, _: Sequence[Path]) -> ImportedJobs:
             span=np.ones(len(rows), bool),
         )
     return ImportedJobs(jobs, table.rows, kept.skipped)
+
+
+def _read_users(table: Table, rows: Ints) -> dict[str, Any]:
+    """Return the users of jobs by number, and their names, if there is such a column."""
+    role = columns.find_roles(table.columns, {"user": ALIASES["user"]})
+    if not role:
+        return {}
+    found = columns.encode_strings([cell or "not known" for cell in table.columns[role["user"]].to_pylist()])
+    return {"user": found.codes[rows], "user_names": found.names}
 
 
 def _read_rows(path: Path) -> tuple[Table, RowFilter, Floats, Floats, Floats]:
