@@ -19,6 +19,7 @@ from hybrid_scheduler.core.late_binding import Waiting
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
 from hybrid_scheduler.core.view import View
 from hybrid_scheduler.errors import InputError
+from hybrid_scheduler.learning import attention
 from hybrid_scheduler.learning.attention import AttentionTrainer, Play, SetTransformer, draw_workload
 from hybrid_scheduler.learning.waiting_set import Scratch, WaitingSet, score_tasks
 from hybrid_scheduler.schedulers.attention_agent import AttentionAgent
@@ -187,7 +188,9 @@ def test_it_decides_without_torch() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_training_resumes_where_it_was_interrupted(tmp_path: Path) -> None:
+def test_training_resumes_where_it_was_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attention, "ROLLOUT", 8)  # decisions of a round, seen once: rounds of full length take long
+    monkeypatch.setattr(attention, "EPOCHS", 1)
     file = tmp_path / "checkpoint.pt"
     few: dict[str, Any] = {"imitation": 1, "workloads": 4, "held_out": 2}
     first = AttentionTrainer(seed=1, rounds=2, **few)
