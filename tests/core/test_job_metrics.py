@@ -59,11 +59,11 @@ def test_the_threshold_of_the_bounded_slowdown_can_be_chosen(schedule: Schedule)
 
 def test_users_have_their_own_figures(schedule: Schedule) -> None:
     users = measure_users(schedule)
-    assert users[0]["jobs"] == 2
-    assert users[0]["deadline_misses"] == 1.0
-    assert users[0]["finish_time_fairness"] == pytest.approx((20 / 40 + 2) / 2)
+    assert users["0"]["jobs"] == 2
+    assert users["0"]["deadline_misses"] == 1.0
+    assert users["0"]["finish_time_fairness"] == pytest.approx((20 / 40 + 2) / 2)
     own = {"jobs": 1, "bounded_slowdown": 4.2, "mean_waiting": 40, "deadline_misses": 0.0}
-    assert users[1] == pytest.approx({**own, "finish_time_fairness": 42 / 4, "share": 4 / 64})
+    assert users["1"] == pytest.approx({**own, "finish_time_fairness": 42 / 4, "share": 4 / 64})
 
 
 def test_jains_index_is_1_if_all_have_the_same_and_1_over_n_if_one_has_all() -> None:

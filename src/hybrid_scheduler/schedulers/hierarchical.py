@@ -191,7 +191,7 @@ def view_groups(policy: Any, view: View) -> View:
         policy.free, policy.nothing, policy.place_kind, policy.place_class, policy.place_group, policy.memory,
         policy.bandwidth, policy.watts, policy.dollars, policy.place_gpus, policy.place_first_cpu, policy.place_cpus,
         view.network, view.queued, policy.running_end, policy.waiting, policy.place_count, policy.place_work, None,
-        view.ended,
+        view.ended, view.history, view.expected,
     )  # fmt: skip
 
 
@@ -204,7 +204,7 @@ def view_group(policy: Any, group: int, view: View) -> View:
         view.free[a:b], view.arrives[a:b], view.kind[a:b], view.device_class[a:b], view.node[a:b], view.memory[a:b],
         view.bandwidth[a:b], view.watts[a:b], view.dollars[a:b], gpus, policy.own_cpu[a:b], view.cpu_count[a:b],
         view.network, view.queued, view.running_end[a:b], view.waiting[a:b], view.queue_count[a:b],
-        view.queue_work[a:b], None, view.ended,
+        view.queue_work[a:b], None, view.ended, view.history, view.expected,
     )  # fmt: skip
 
 

@@ -384,7 +384,8 @@ class AttentionOrder(LearntOrder):
 
     def _see(self, jobs: Jobs) -> Floats:
         gap = np.diff(jobs.arrival, prepend=jobs.arrival[:1])
-        return np.column_stack([elementary.log(self.estimate(jobs)), elementary.log(jobs.width), elementary.log1p(gap)])
+        columns = elementary.log(self.estimate(jobs)), elementary.log(jobs.width), elementary.log1p(gap)
+        return np.column_stack(columns)
 
     def keys(self, jobs: Jobs) -> Keys:
         """Sort by the logarithm of the learnt key, shifted by what attention says."""
