@@ -27,7 +27,8 @@ from ray_nodes import ray_cluster as ray_cluster
 # Processes that learn or compare beside a race let others go first; tests would only wait for them.
 os.environ |= {"HMS_LEARNER_NICE": "0", "HMS_EXPERIMENT_NICE": "0"}
 # Every worker and what it starts would take all cores for products of small matrices, and wait for the others.
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+for library in ("OPENBLAS", "OMP"):
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 settings.register_profile("steady", derandomize=True)
 settings.register_profile("hunt", derandomize=False, print_blob=True)
