@@ -27,8 +27,10 @@ DEADLINE = 300.0
 
 @pytest.fixture(scope="module")
 def scheduler() -> Iterator[HybridScheduler]:
-    with HybridScheduler("eft", devices="cpu,gpu=emulated:slowdown=1") as made:
-        yield made
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("OMP_NUM_THREADS", raising=False)  # as it is outside of the tests
+        with HybridScheduler("eft", devices="cpu,gpu=emulated:slowdown=1") as made:
+            yield made
 
 
 def test_a_future_gets_the_result(scheduler: HybridScheduler) -> None:
