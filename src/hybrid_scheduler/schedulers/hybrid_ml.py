@@ -337,7 +337,7 @@ class HybridML(Learner):
         self.device, self.position = np.empty(0, np.int64), np.empty(0, np.int64)
         self.graph = close_account()
         if tasks.has_edges and self.falls_back and len(view.history) and self.energy_weight == 0.0:
-            self.graph = open_account(tasks, self.seconds.shape[1], self.predict_seconds())
+            self.graph = open_account(tasks, view.expected.shape[1], self.predict_seconds())
         if not (tasks.has_edges and self.has_durations and view.queued):
             return None
         self.device, order = search_plan(tasks, self.seconds, view, self._seed)

@@ -384,7 +384,7 @@ class RLAgent(Learner):
         self.seconds = self._expected_seconds(tasks)
         self.account_of_graph = close_account()
         if tasks.has_edges and self.falls_back and len(view.history) and self.energy_weight == 0.0:
-            self.account_of_graph = open_account(tasks, self.seconds.shape[1], self.predict_seconds())
+            self.account_of_graph = open_account(tasks, view.expected.shape[1], self.predict_seconds())
         if len(self._demonstration):
             self.demonstrated[:] = self._demonstration[: len(tasks)]
             self._demonstration = self._demonstration[len(tasks) :]

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
+from pydantic import Field
 
 from hybrid_scheduler import registry
 from hybrid_scheduler.learning.insight import History
@@ -28,7 +29,7 @@ NEEDS_A_RACE = errors(409)
 async def schedulers(
     manager: WatchedManager,
     also: Annotated[
-        list[str] | None,
+        list[Annotated[str, Field(min_length=1)]] | None,
         Query(max_length=100, description="More specs to describe: with options, from files, not installed."),
     ] = None,
 ) -> list[schemas.SchedulerEntry]:
