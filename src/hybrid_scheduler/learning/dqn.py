@@ -29,6 +29,7 @@ from threadpoolctl import threadpool_limits
 
 from hybrid_scheduler.bounds.makespan import find_prices
 from hybrid_scheduler.core.tasks import Floats, Ints
+from hybrid_scheduler.learning import LOADING
 from hybrid_scheduler.learning.durations import DurationModel, DurationObservation, DurationTrainer
 from hybrid_scheduler.learning.episodes import MAX_COST
 
@@ -167,7 +168,8 @@ class DQNTrainer:
         if steps == 0:
             return self.weights
         if self._learning is None:
-            from hybrid_scheduler.learning.q_network import DoubleQLearning  # loads torch
+            with LOADING:
+                from hybrid_scheduler.learning.q_network import DoubleQLearning  # loads torch
 
             self._learning = DoubleQLearning(self.weights, self.gamma, self.learning_rate, self.target_update)
             if self._state is not None:

@@ -20,6 +20,7 @@ from hybrid_scheduler.core.physics import class_times, rejections
 from hybrid_scheduler.core.placements import RAN
 from hybrid_scheduler.core.tasks import Floats, Task, Tasks
 from hybrid_scheduler.errors import InputError, SchedulerError, unknown_name
+from hybrid_scheduler.learning import LOADING
 from hybrid_scheduler.learning.compiled_forest import CompiledForest, compile_forest
 from hybrid_scheduler.learning.features import FEATURES, task_features
 from hybrid_scheduler.learning.labels import label_isolated, label_queued
@@ -110,7 +111,8 @@ class Predictor:
 
     def _scale(self, rows: Floats) -> Floats:
         """Fit the scaler to rows and return them scaled."""
-        from sklearn.preprocessing import StandardScaler
+        with LOADING:
+            from sklearn.preprocessing import StandardScaler
 
         scaler = StandardScaler().fit(rows)
         self.mean_, self.scale_ = scaler.mean_, scaler.scale_

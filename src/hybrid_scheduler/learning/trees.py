@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hybrid_scheduler.core.tasks import Floats
+from hybrid_scheduler.learning import LOADING
 
 MAX_SEED = np.iinfo(np.int32).max
 
@@ -26,14 +27,16 @@ class Trees(NamedTuple):
 
 def fit_random_forest(rows: Floats, target: Floats, number: int, max_depth: int, seed: int) -> Trees:
     """Grow the trees of `RandomForestRegressor`: the best splits of rows that are drawn with replacement."""
-    from sklearn.tree import DecisionTreeRegressor
+    with LOADING:
+        from sklearn.tree import DecisionTreeRegressor
 
     return _fit(DecisionTreeRegressor, rows, target, number, seed, max_depth=max_depth, max_features=1.0)
 
 
 def fit_extra_trees(rows: Floats, target: Floats, number: int, seed: int) -> Trees:
     """Grow the trees of `ExtraTreesRegressor`: random splits of all rows."""
-    from sklearn.tree import ExtraTreeRegressor
+    with LOADING:
+        from sklearn.tree import ExtraTreeRegressor
 
     return _fit(ExtraTreeRegressor, rows, target, number, seed, max_features=1.0)
 
