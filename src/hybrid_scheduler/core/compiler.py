@@ -47,7 +47,7 @@ SMALL_BLOCK = 100
 """Tasks × devices below which not even a loop from the cache is loaded at once: a short run is over before."""
 LARGE_BLOCK = 100_000
 """Tasks × devices for which a loop is compiled at once."""
-COMPILE_SECONDS, LOAD_SECONDS = 3.0, 0.3
+COMPILE_SECONDS, LOAD_SECONDS = 10.0, 0.3
 """What a loop costs to compile or to load, and what is spent on interpreting it before (ski rental): seconds of CPU
 time, as on a busy machine compiling takes longer, too."""
 
