@@ -47,7 +47,7 @@ SMALL_BLOCK = 100
 """Tasks × devices below which not even a loop from the cache is loaded at once: a short run is over before."""
 LARGE_BLOCK = 100_000
 """Tasks × devices for which a loop is compiled at once."""
-COMPILE_SECONDS, LOAD_SECONDS = 10.0, 0.3
+COMPILE_SECONDS, LOAD_SECONDS = 3.0, 0.3
 """What a loop costs to compile or to load, and what is spent on interpreting it before (ski rental): seconds of CPU
 time, as on a busy machine compiling takes longer, too."""
 
@@ -189,6 +189,14 @@ def limit_cores(count: int) -> None:
     _cores.append(count)
 
 
+_patience: list[float] = []
+
+
+def interpret_longer(seconds: float) -> None:
+    """Interpret loops for so long from now on before they are compiled: this process is known to run little."""
+    _patience.append(seconds)
+
+
 def run_in_threads(work: Callable[[int, int], None], count: int, least: int = 200_000) -> None:
     """Call `work(first, last)` on all rows, in parallel parts if each has at least `least` rows."""
     workers = min(core_count(), count // least)
@@ -284,7 +292,7 @@ def interpret_while_cheap(
 def _is_worth_it(key: tuple[str, tuple[str, ...]], work: int) -> bool:
     """Whether a loop has been interpreted for so long that it is compiled, or loaded if an earlier run did that."""
     spent = _spent.get(key, 0.0)
-    if spent > COMPILE_SECONDS:
+    if spent > (_patience[-1] if _patience else COMPILE_SECONDS):
         return True
     if work <= SMALL_BLOCK and (spent <= LOAD_SECONDS or spent < _next_look.get(key, 0.0)):
         return False

@@ -20,7 +20,7 @@ from hybrid_scheduler import registry
 from hybrid_scheduler.bounds.makespan import Bound, critical_path_bound, lower_bound
 from hybrid_scheduler.bounds.turnaround import turnaround_bound, verify_turnaround_bound
 from hybrid_scheduler.core import Cluster, Placements, Tasks
-from hybrid_scheduler.core.compiler import core_count, limit_cores
+from hybrid_scheduler.core.compiler import core_count, interpret_longer, limit_cores
 from hybrid_scheduler.core.formatting import (
     format_count,
     format_interval,
@@ -71,6 +71,8 @@ MAX_CERTIFIED_TASKS = 5000
 """Tasks beyond which turnaround is certified only if it is the score: the search takes longer than the policies."""
 SEEDS_FOR_PROCESSES = 4
 """Seeds from which starting processes, which takes seconds, pays off."""
+INTERPRET_SECONDS = 10.0
+"""CPU time for which a process of a comparison interprets a loop: compiling that of the agent takes twice as long."""
 PART_TIME_LIMIT = 3600.0
 """Seconds after which a seed of which a part is not done is run again in the caller's process."""
 SEARCH_STEPS = 100
@@ -482,6 +484,7 @@ class _PartResult(NamedTuple):
 def _run_alone(comparison: Comparison, part: _Part) -> _PartResult:
     """Run a part in a process that shares the machine with others."""
     limit_cores(1)
+    interpret_longer(INTERPRET_SECONDS)
     return _run_part(comparison, part)
 
 
