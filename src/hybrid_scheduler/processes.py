@@ -236,7 +236,7 @@ class HasJob(Protocol):
     def kind(self) -> Hashable: ...  # noqa: D102  # said above
 
     @property
-    def job(self) -> int: ...  # noqa: D102
+    def job(self) -> int: ...  # noqa: D102  # said above
 
 
 def select_job(worker: HasJob, workers: Sequence[HasJob], waiting: Mapping[int, Hashable]) -> int | None:
