@@ -28,7 +28,7 @@ MIN_GROWTH = 0.05  # seconds of backlog gained per second, over the samples, tha
 MIN_BACKLOG = 20.0  # mean tasks: a shorter backlog is no sign of saturation
 SAMPLES, SAMPLE_INTERVAL = 20, 25  # backlogs that are kept, and tasks between two of them
 TRAINING_LAG = 50  # tasks after which a background fit takes effect; at the default pace it is done long before
-UNREPEATABLE_BLOCK = 10  # tasks that a learner predicts and learns from at once where nobody waits for it
+UNREPEATABLE_BLOCK = 50  # tasks that a learner predicts and learns from at once where nobody waits for it
 METRICS = ("execution", "turnaround", "waiting", "energy", "cost", "gpu_fraction")  # as in `WindowFigures`
 
 INITIAL_CAPACITY = 512
