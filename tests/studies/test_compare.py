@@ -51,7 +51,7 @@ def test_seeds_in_several_processes_give_the_same_bits_in_the_same_order() -> No
     one, other = compare(comparison), compare(comparison, lambda *done: seen.append(done), processes=2)
     assert [each.measures for each in one.outcomes] == [each.measures for each in other.outcomes]
     assert [each.seed for each in other.outcomes] == [3, 1, 2, 0]
-    assert seen == [(done, 8) for done in range(9)], "a learner's seeds are jobs of their own"
+    assert seen == [(done, 12) for done in range(13)], "bounds, the learner and the other are jobs of their own"
 
 
 def test_a_learner_that_alone_splits_tasks_gets_the_bound_for_any_schedule_from_several_processes(

@@ -286,6 +286,12 @@ def test_a_rate_and_a_load_together_are_refused() -> None:
         WorkloadGenerator(8).generate_preset("mixed", 40, rate=1.0, load=1.0)
 
 
+@pytest.mark.parametrize("given", [{"load": 1e-320}, {"rate": 1e-300}])
+def test_a_load_at_which_times_would_overflow_is_refused(given: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match="give a higher rate or load"):
+        WorkloadGenerator(0).generate_preset("mixed", 5, **given)
+
+
 def test_a_load_without_a_device_that_fits_is_refused() -> None:
     cluster = Cluster((DeviceClass("cpu", kind="cpu", memory=1.0),), (Node({"cpu": 1}),))
     with pytest.raises(InputError, match="no task of this workload fits the cluster"):

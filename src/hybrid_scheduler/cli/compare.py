@@ -88,7 +88,8 @@ def compare(
     )
     if out:
         require_new(out)
-    first = source.tasks(comparison.seeds[0], comparison.cluster)  # refuse bad tasks before any training
+    # Bad files are refused before any training; a preset is not drawn here, since that takes a compiler.
+    read = [source.tasks(comparison.seeds[0], comparison.cluster)] if source.is_file or source.profile else []
     if not comparison.lessons:
         output.pretrain_missing(comparison.schedulers, comparison.cluster, mode, quiet=json)
     with output.progress("comparing", quiet=json) as progress:
@@ -106,7 +107,7 @@ def compare(
         output.print_json(results.to_document(result))
         return
     sources, width = _describe_sources(comparison, cluster is not None or gpus is not None), output.console().width
-    notes = describe_assumptions(first, comparison.cluster)
+    notes = [note for tasks in read for note in describe_assumptions(tasks, comparison.cluster)]
     output.print_lines((result.describe(), *sources, *notes, result.describe_bound(), ""))
     output.print_lines((*result.table(width), "", *result.remarks(width)))
     for path in filter(None, (plot, out)):

@@ -442,9 +442,10 @@ def compare(comparison: Comparison, progress: Progress | None = None, processes:
     learners = [spec for spec in comparison.schedulers if registry.schedulers.create(spec).learn_every]
     if processes < 2 or not learners or len(comparison.seeds) < SEEDS_FOR_PROCESSES:
         return Result(comparison, tuple(_run_seed(comparison, seed) for seed in track(comparison.seeds, progress)))
-    # A learner needs libraries that take seconds to load, so its seeds stay together.
-    together = (*((spec,) for spec in learners), tuple(_add_oracle(comparison, learners)))
-    parts = [_Part(seed, specs, specs is together[-1]) for specs in together for seed in comparison.seeds]
+    # Learners need libraries that take seconds to load, bounds need kernels that take seconds to compile: what needs
+    # the same stays together. Bounds come first, while no process has time to help and to compile them, too.
+    together = ((), *((spec,) for spec in learners), tuple(_add_oracle(comparison, learners)))
+    parts = [_Part(seed, specs, not specs) for specs in together for seed in comparison.seeds]
     kinds = [part.schedulers for part in parts]
     jobs = run_jobs(partial(_run_alone, comparison), parts, processes, PART_TIME_LIMIT, kinds)
     found: dict[int, list[_PartResult | None]] = {seed: [] for seed in comparison.seeds}
@@ -511,11 +512,18 @@ def _run_part(comparison: Comparison, part: _Part) -> _PartResult:
     runs = run_lanes(tasks, part.schedulers, cluster, comparison.mode, seed, comparison.backlog, lessons)
     if not part.certifies:
         return _PartResult(runs, None)
-    return _PartResult(runs, certify(comparison, tasks, _splits_tasks(comparison, runs), class_times(tasks, cluster)))
+    split = _splits_tasks(comparison, runs) if runs else _may_split_tasks(comparison)
+    return _PartResult(runs, certify(comparison, tasks, split, class_times(tasks, cluster)))
 
 
 def _splits_tasks(comparison: Comparison, runs: Mapping[str, tuple[Placements, float]]) -> bool:
     return any(runs[spec][0].split.any() for spec in comparison.schedulers if spec in runs)
+
+
+def _may_split_tasks(comparison: Comparison) -> bool:
+    """Whether a scheduler splits tasks that would fit whole; a learner seldom does."""
+    schedulers = map(registry.schedulers.create, comparison.schedulers)
+    return any(each.splits and not each.learn_every for each in schedulers)
 
 
 def _measure_parts(comparison: Comparison, seed: int, parts: Sequence[_PartResult]) -> Outcome:
@@ -524,7 +532,9 @@ def _measure_parts(comparison: Comparison, seed: int, parts: Sequence[_PartResul
     [(bound, certificates)] = (part.bounds for part in parts if part.bounds is not None)
     oracle = runs["oracle"][0]
     tasks, times = oracle.tasks, oracle.times
-    if certificates and ANY not in certificates and _splits_tasks(comparison, runs):  # a learner alone splits tasks
+    if certificates and not _splits_tasks(comparison, runs):
+        certificates = {WHOLE: certificates[WHOLE]}
+    elif certificates and ANY not in certificates:  # a learner alone splits tasks, or the simulator did
         bound, certificates = certify(comparison, tasks, True, times)
     best = float(best_split_times(times, comparison.cluster)[oracle.ran].sum())
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from hybrid_scheduler.bounds.makespan import batch_work
 from hybrid_scheduler.core.cluster import Cluster
-from hybrid_scheduler.core.tasks import Floats, Tasks, edges_from_ids
+from hybrid_scheduler.core.tasks import MAX_SECONDS, Floats, Tasks, edges_from_ids
 from hybrid_scheduler.errors import InputError, unknown_name
 from hybrid_scheduler.workloads.formats import csv
 from hybrid_scheduler.workloads.graphs import Graph, GraphBuilder, build_cholesky, build_fork_join, build_layered
@@ -225,6 +225,9 @@ def scale_to_rate(tasks: Tasks, rate: float) -> Tasks:
     _require_positive("rate", rate)
     if last == 0:
         raise InputError("all tasks arrive at time 0, so there are no gaps to stretch: give them arrival times")
+    if len(tasks) / MAX_SECONDS > rate:
+        span = f"{len(tasks):,} tasks would arrive over more than {MAX_SECONDS:g} s"
+        raise InputError(f"{span} at {rate:.3g} tasks/s: give a higher rate or load")
     return replace(tasks, arrival_time=arrival / last * len(tasks) / rate)
 
 
