@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from hybrid_scheduler.core.formatting import format_interval
 from hybrid_scheduler.core.job_metrics import JOB_MEASURES
 from hybrid_scheduler.reports import gallery
@@ -25,10 +27,9 @@ def build(data: JobsData, progress: Progress) -> Document:
     """Build the report of a study."""
     result = data.result
     origin, *proofs = result.describe()
-    verdict = result.verdict()
     blocks: list[Block] = [
         Heading("In short"),
-        Bullets((f"{verdict[:1].upper()}{verdict[1:]} (mean bounded slowdown).", *map(_end_sentence, proofs))),
+        Bullets((f"{result.verdict(quote_name)} (mean bounded slowdown).", *map(_end_sentence, proofs))),
         Heading("Figures"),
         Paragraph(f"The first window: {data.window.title}."),
         *_draw_images(data, progress),
@@ -38,7 +39,7 @@ def build(data: JobsData, progress: Progress) -> Document:
         *build_threats([], THREATS),
         *build_repetition(data.manifest, "hms report RUN", "writes this report again"),
     ]
-    return Document(f"{result.study.name} on a shared cluster", f"{_end_sentence(origin)}", tuple(blocks))
+    return Document(f"{result.study.name} on a shared cluster", f"{origin}.", tuple(blocks))
 
 
 def _end_sentence(text: str) -> str:
@@ -64,5 +65,6 @@ def _build_table(result: JobResult, policies: list[str], caption: str) -> Table:
     rows = tuple(
         (name.replace("_", " "), *(format_interval(result.interval(each, name), measure.unit) for each in policies))
         for name, measure in JOB_MEASURES.items()
+        if any(np.isfinite(result.values(each, name)).any() for each in result.study.policies)
     )
     return Table(caption, ("measure", *map(quote_name, policies)), rows)

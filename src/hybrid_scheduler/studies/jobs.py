@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -296,11 +296,11 @@ class JobResult:
             return format_value(each.mean, unit)
         return f"{_shorten(each.mean)} [{_shorten(each.low)}, {_shorten(each.high)}]"
 
-    def verdict(self) -> str:
-        """Return who has the smallest mean bounded slowdown, and who cannot be told from it."""
+    def verdict(self, name: Callable[[str], str] = str) -> str:
+        """Return who has the smallest mean bounded slowdown, and who cannot be told from it; `name` writes names."""
         best, *others = self.ranking()
         if not others:
-            return f"{best} ran alone"
+            return f"{name(best)} ran alone"
         gaps = {
             policy: bootstrap_paired(self.values(policy, "bounded_slowdown"), self.values(best, "bounded_slowdown"))
             for policy in others
@@ -308,9 +308,10 @@ class JobResult:
         tied = [policy for policy, gap in gaps.items() if not gap.low > 0]
         where = format_count(len(self.outcomes), self.noun)
         if tied:
-            return f"tie: {', '.join((best, *tied))} cannot be told apart on {where}"
+            return f"tie: {', '.join(map(name, (best, *tied)))} cannot be told apart on {where}"
         factor = self.interval(others[0], "bounded_slowdown").mean / self.interval(best, "bounded_slowdown").mean
-        return f"{best} leads: the slowdown of {others[0]}, the next, is {factor:.3g} times as large on {where}"
+        leads = f"{name(best)} leads: the slowdown of {name(others[0])}, the next,"
+        return f"{leads} is {factor:.3g} times as large on {where}"
 
     def to_document(self) -> dict[str, Any]:
         """Return plain data: every measure of every policy with its interval, and window by window."""
