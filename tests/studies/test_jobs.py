@@ -11,6 +11,7 @@ from hybrid_scheduler import registry
 from hybrid_scheduler.core.job_metrics import measure_jobs
 from hybrid_scheduler.core.jobs import Jobs
 from hybrid_scheduler.core.machines import WHOLE, Machines
+from hybrid_scheduler.errors import SchedulerError
 from hybrid_scheduler.schedulers.job_learner import LearntOrder
 from hybrid_scheduler.studies.jobs import JobStudy, draw_pods, fill_machines, run_jobs
 from hybrid_scheduler.workloads.formats.reader import read_jobs
@@ -185,6 +186,24 @@ def test_presets_are_drawn_by_seed_run_and_are_bounded(name: str) -> None:
     one, two = draw_jobs(name, 5, 60)[0], draw_jobs(name, 5, 60)[0]
     assert np.array_equal(one.arrival, two.arrival)
     assert not np.array_equal(one.seconds, draw_jobs(name, 6, 60)[0].seconds)
+
+
+def test_an_order_may_bring_its_backfilling_as_tables_show_it() -> None:
+    study = JobStudy("cluster_batch", None, None, orders=("f1+easy", "fcfs", "sjf+none+fgd"), backfilling=("none",))
+    assert study.policies == {
+        "f1+easy": ("f1", "easy", "best"),
+        "fcfs": ("fcfs", "none", "best"),
+        "sjf+none+fgd": ("sjf", "none", "fgd"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("order", "says"),
+    [("f1+eazy", "mean 'easy'"), ("f1+easy+bestt", "mean 'best'"), ("f1+easy+best+x", "too many parts")],
+)
+def test_a_wrong_part_of_an_order_is_named(order: str, says: str) -> None:
+    with pytest.raises(SchedulerError, match=says):
+        JobStudy("cluster_batch", None, None, orders=(order,))
 
 
 def test_pods_are_drawn_until_they_ask_for_the_share_of_all_gpus() -> None:

@@ -28,7 +28,8 @@ def jobs(
         ),
     ] = None,
     orders: Annotated[
-        str, typer.Option("--orders", "-s", help="Orders of the queue, comma-separated: fcfs, sjf, f1 …, or all.")
+        str,
+        typer.Option("--orders", "-s", help="Orders of the queue, comma-separated: fcfs, f1+easy …, or all."),
     ] = "fcfs,sjf,f1",
     backfill: Annotated[
         str, typer.Option("--backfill", help="Who may pass the head: none, easy, conservative; comma-separated.")

@@ -84,6 +84,14 @@ class Window:
     threshold: float
 
 
+def _split_policy(policy: str) -> tuple[str, str, str]:
+    """Return order, backfilling and fit rule of `f1`, `f1+easy` or `fcfs+none+fgd`; empty where it says nothing."""
+    order, backfill, fit, *more = (*policy.split("+"), "", "")
+    if len(more) > 2 or any(more):
+        raise InputError(f"'{policy}' has too many parts: expected ORDER+BACKFILLING+FIT")
+    return order, backfill, fit
+
+
 @dataclass(frozen=True)
 class JobStudy:
     """What is run: jobs on machines, or a preset drawn by seed, cut into windows of consecutive jobs."""
@@ -91,7 +99,7 @@ class JobStudy:
     name: str
     jobs: Jobs | None  # None: `name` is a preset
     machines: Machines | None
-    orders: tuple[str, ...] = ("fcfs", "sjf", "f1")
+    orders: tuple[str, ...] = ("fcfs", "sjf", "f1")  # one such as `f1+easy` has its own backfilling
     backfilling: tuple[str, ...] = ("none",)
     fits: tuple[str, ...] = ("best",)
     windows: int = 1
@@ -147,13 +155,14 @@ class JobStudy:
         return cls.read(**{**given, "spot": None if spot is None else Spot(**spot)})
 
     def __post_init__(self) -> None:
-        for each in self.orders:
-            registry.job_orders.create(each)
-        for each in self.fits:
-            registry.fits.create(each)
-        for each in self.backfilling:
-            if each not in BACKFILLING:
-                raise unknown_name("backfilling", each, BACKFILLING)
+        own = [_split_policy(each) for each in self.orders]
+        for order, _, _ in own:
+            registry.job_orders.create(order)
+        for fit in (*self.fits, *(fit for *_, fit in own if fit)):
+            registry.fits.create(fit)
+        for backfill in (*self.backfilling, *(backfill for _, backfill, _ in own if backfill)):
+            if backfill not in BACKFILLING:
+                raise unknown_name("backfilling", backfill, BACKFILLING)
         if self.windows < 1 or (self.window_jobs is not None and self.window_jobs < 1):
             raise InputError(f"there are {self.windows} windows of {self.window_jobs} jobs: give 1 or more of each")
         if not self.threshold > 0:
@@ -162,24 +171,20 @@ class JobStudy:
     @classmethod
     def single(cls, files: Sequence[str], policy: str, form: str = "") -> JobStudy:
         """Return the study of one policy such as `f1+easy` or `fcfs+none+fgd`."""
-        order, backfill, fit, *more = (*policy.split("+"), *("", "none", "best")[policy.count("+") + 1 :])
-        if more:
-            raise InputError(f"'{policy}' has {len(more)} parts too many: expected ORDER+BACKFILLING+FIT")
-        return cls.read(files, form, orders=(order,), backfilling=(backfill,), fits=(fit,))
+        order, backfill, fit = _split_policy(policy)
+        return cls.read(files, form, orders=(order,), backfilling=(backfill or "none",), fits=(fit or "best",))
 
     @property
     def policies(self) -> dict[str, tuple[str, str, str]]:
         """Order, backfilling and fit rule by the name of their combination, such as `f1+easy`."""
         found = {}
-        for order in self.orders:
+        for policy in self.orders:
+            order, own, own_fit = _split_policy(policy)
             preempts = registry.job_orders.create(order).preempts  # it has no queue to pass
-            for backfill in ("none",) if preempts else self.backfilling:
-                for fit in self.fits:
-                    parts = [
-                        order,
-                        *([backfill] if backfill != "none" else []),
-                        *([fit] if len(self.fits) > 1 else []),
-                    ]
+            for backfill in ("none",) if preempts else (own,) if own else self.backfilling:
+                for fit in (own_fit,) if own_fit else self.fits:
+                    shown = [fit] if own_fit or len(self.fits) > 1 else []
+                    parts = [order, *([backfill] if backfill != "none" or own_fit else []), *shown]
                     found["+".join(parts)] = (order, backfill, fit)
         return found
 
