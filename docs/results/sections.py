@@ -158,7 +158,7 @@ def format_zero_shot(run: RunResults) -> str:
             gap = run.ratio(agent, other, measure, x)
             if other != agent and gap.mean > 1 + LEAST_LOSS:
                 losses.append(f"{_format_place(x)} to `{other}` ({format_percent(gap.mean - 1)})")
-    heads = f"`{agent}` loses in the mean: {'; '.join(losses) or 'nowhere'}."
+    heads = f"`{agent}` loses, by the mean of ratios seed by seed: {'; '.join(losses) or 'nowhere'}."
     return "\n\n".join([format_by_x(run), heads, *_describe_training(run, places)])
 
 
