@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import real_tasks
+from benchmarks.expert import TYPES
 from benchmarks.learnt_throughput import run_batches
 from hybrid_scheduler.registry import schedulers
 from hybrid_scheduler.runtime.dispatcher import DECISION_BLOCK, LOOKAHEAD, TINY_BLOCK, Dispatcher
@@ -99,6 +101,29 @@ def test_a_new_task_is_tried_on_every_class_and_the_rest_waits_for_what_that_sho
     assert ran[0] <= TRIALS
     assert max(clock) <= 1.8
     assert dispatcher.wait(timeout=0)
+
+
+def test_what_was_decided_on_while_other_tasks_were_unknown_is_decided_on_again_in_its_order() -> None:
+    """The times of `benchmarks/expert.py`: types that become known first must not fill the device of the others."""
+    backend = ScriptedBackend("cpu,gpu=emulated:slowdown=1")
+    dispatcher = Dispatcher(schedulers.create("eft"), backend)
+    dispatcher.start()
+    functions = {name: TaskFunction(real_tasks.double, name=name) for name in TYPES}
+    names = np.random.default_rng(0).choice(list(TYPES), 300, p=[share for *_, share in TYPES.values()]).tolist()
+    for number, name in enumerate(names):
+        dispatcher.submit(functions[name].create_job(number, (number,), {}, 0.0))
+    clock = [0.0, 0.0]
+    while any(queue.in_flight for queue in backend.queues):
+        heads = {queue.device: queue.in_flight[0] for queue in backend.queues if queue.in_flight}
+        ends = {device: clock[device] + TYPES[call.tag[0].task.name][device] for device, call in heads.items()}
+        device = min(ends, key=lambda each: ends[each])
+        seconds, clock[device] = ends[device] - clock[device], ends[device]
+        backend.answer(heads[device].number, device=device, seconds=seconds)
+    assert dispatcher.wait(timeout=0)
+    expert = [0.0, 0.0]  # every type where it is fastest
+    for on_cpu, on_gpu, _ in (TYPES[name] for name in names):
+        expert[on_gpu < on_cpu] += min(on_cpu, on_gpu)
+    assert max(clock) <= 1.3 * max(expert), "1.2 times as long; it was 1.5"
 
 
 def test_calls_of_an_unknown_task_keep_all_devices_busy_where_there_is_nothing_to_choose() -> None:

@@ -817,7 +817,7 @@ class Dispatcher:
         job.attempts = max(job.attempts, call.attempts + (answer.outcome != LOST))
         if answer.outcome == VALUE:
             if job.trial >= 0:
-                self._take_back(lambda other: other.trial >= 0 and other.task.name == job.task.name)
+                self._take_back_after_trial(job.task.name)
             name, signature, node = self._places[share.device]
             if answer.segments:
                 answer.place = node
@@ -861,6 +861,14 @@ class Dispatcher:
         if self.decider.uses_times and self._limit <= self._lookahead:  # small jobs end sooner than that
             self._take_back(lambda _: True)
 
+    def _take_back_after_trial(self, name: str) -> None:
+        """Take back other trials of a task, and all that was decided on while jobs of this task were held.
+
+        Those went where the held ones belong, perhaps: all are decided on again, in their order.
+        """
+        were_held = name in self._held
+        self._take_back(lambda other: other.task.name == name if other.trial >= 0 else were_held)
+
     def _take_back(self, is_wanted: Callable[[Job], bool]) -> None:
         """Take jobs back that no worker holds: they wait again, before the others."""
         jobs = []
@@ -880,7 +888,8 @@ class Dispatcher:
     def _release_held(self, *names: str) -> None:
         """Let jobs wait again that were held because nothing was known of their task; all if no task is named."""
         for name in names or list(self._held):
-            self._waiting.extendleft(reversed(self._held.pop(name)))
+            self._waiting.extend(self._held.pop(name))
+        self._waiting = deque(sorted(self._waiting, key=lambda job: (-job.options.priority, job.number)))
 
     def _fail(self, job: Job, error: BaseException) -> None:
         job.error = error
