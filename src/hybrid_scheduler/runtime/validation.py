@@ -1,14 +1,16 @@
 """Validation of the simulator: run tasks between two calibrations of the devices, and simulate the same.
 
 A calibration times every kernel that tasks use, at sizes across theirs, on every device. All devices work at once and
-each runs the kernels in a random order of its own: as in a real run they share memory and caches.
+each runs the kernels in a random order of its own: as in a real run they share memory and caches. What passes between
+two kernels of a device counts in the simulation as if the device were busy: there is no task without it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -40,19 +42,32 @@ class Calibration:
     tasks: Tasks
     pace: Pace
     _jobs: int = 0  # created so far
+    _gaps: list[Floats] = field(default_factory=list)
+
+    @property
+    def gap(self) -> float:
+        """The mean seconds between two kernels of a device for which others wait: sending, deciding, waking up."""
+        return float(np.mean(np.concatenate(self._gaps))) if self._gaps else 0.0
 
     def measure(self) -> MeasuredTimes:
         """Measure anew; the first time everything is run once before, because fresh memory is slow."""
         if not self._jobs:
             self._measure(1)
+            self._gaps.clear()
         return self._measure(ROUNDS)
 
     def _measure(self, rounds: int) -> MeasuredTimes:
-        times = MeasuredTimes()
-        dispatcher = Dispatcher(RoundRobin(), self.backend, times)
+        times, spans = MeasuredTimes(), list[tuple[int, float, float]]()
+        dispatcher = Dispatcher(
+            RoundRobin(),
+            self.backend,
+            times,
+            lambda job: spans.extend((share.device, share.start, share.end) for share in job.shares),
+        )
         dispatcher.start()
         rng = np.random.default_rng(self._jobs)
         for _ in range(rounds):
+            spans.clear()
             for device in range(len(self.backend.devices)):
                 cases = self._draw_cases(rng)
                 for case in rng.permutation(len(cases)):
@@ -61,7 +76,13 @@ class Calibration:
                     job = create_kernel_job(-self._jobs, kernel, self.pace.edge(size), size)
                     dispatcher.run_on_device(job, device)
             dispatcher.wait()  # not all rounds at once: waiting calls only take memory
+            self._note_gaps(spans)
         return times
+
+    def _note_gaps(self, spans: Sequence[tuple[int, float, float]]) -> None:
+        for device in range(len(self.backend.devices)):
+            own = sorted((start, end) for each, start, end in spans if each == device)
+            self._gaps.append(np.array([max(0.0, later[0] - earlier[1]) for earlier, later in pairwise(own)]))
 
     def _draw_cases(self, rng: np.random.Generator) -> list[tuple[str, float]]:
         """Draw sizes that tasks have, small and large: some, such as primes for an FFT, are slow by themselves."""
@@ -146,7 +167,7 @@ class Validator:
         names = [kernel_task(choose_kernel(float(each))).name for each in paced.compute_intensity]
         medians = [times.predict(name, signatures, float(size)) for name, size in zip(names, paced.size, strict=True)]
         # Scaled, because a device works through the sum of its tasks, slow moments included, which medians leave out.
-        seconds = np.array(medians) * np.array([times.bias(each) for each in signatures])
+        seconds = np.array(medians) * np.array([times.bias(each) for each in signatures]) + self.calibration.gap
         simulated = Lane(load_or_train(spec, cluster, seed), VirtualMultiGPU(cluster=cluster)).run(paced, seconds)
         joules = end - start if start is not None and end is not None else None
         return Validation(spec, seed, simulated, measured, joules)
