@@ -9,7 +9,10 @@ import pytest
 
 from hybrid_scheduler.core.cluster import Cluster
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
-from hybrid_scheduler.runtime.validation import Validation, summarise
+from hybrid_scheduler.runtime.devices import parse_devices
+from hybrid_scheduler.runtime.executor import create_backend
+from hybrid_scheduler.runtime.lane import Pace
+from hybrid_scheduler.runtime.validation import Calibration, Validation, Validator, summarise
 from hybrid_scheduler.schedulers.scheduler import from_function
 from hybrid_scheduler.workloads import WorkloadGenerator
 
@@ -25,3 +28,15 @@ def test_every_share_is_compared_where_it_ran(share: float, shares_each: int) ->
     wanted = ([] if share == 0.0 else [1 / 2.0 - 1] * 12) + ([] if share == 1.0 else [1 / 1.25 - 1] * 12)
     assert compared.task_errors == pytest.approx(wanted)
     assert np.isfinite(summarise([compared])[0]["median_task_error"])
+
+
+def test_what_passes_between_two_kernels_counts_in_the_simulation() -> None:
+    tasks = WorkloadGenerator(1).generate_preset("mixed", 8)
+    backend = create_backend("local", parse_devices("cpu"), None)
+    try:
+        calibration = Calibration(backend, tasks, Pace(at_once=True, scale=0.02))
+        found = Validator(calibration).validate("round_robin", 0, tasks)
+    finally:
+        backend.close()
+    assert calibration.gap > 0.0
+    assert found.simulated.makespan >= len(tasks) * calibration.gap
