@@ -886,7 +886,7 @@ class Dispatcher:
                 self._dispatch([job], 1)
 
     def _release_held(self, *names: str) -> None:
-        """Let jobs wait again that were held because nothing was known of their task; all if no task is named."""
+        """Let jobs that were held for lack of times wait again in their order; all if no task is named."""
         for name in names or list(self._held):
             self._waiting.extend(self._held.pop(name))
         self._waiting = deque(sorted(self._waiting, key=lambda job: (-job.options.priority, job.number)))

@@ -103,6 +103,7 @@ class Validation:
     simulated: Placements
     measured: Placements
     joules: float | None = None
+    gap: float = 0.0  # of the simulated seconds of every task: they pass between two kernels
 
     @property
     def makespan_error(self) -> float:
@@ -127,7 +128,7 @@ class Validation:
         on_cpu = np.flatnonzero(real.ran & (real.gpu_fraction < 1.0))
         rows = np.concatenate([on_gpu, on_cpu])
         column = real.cluster.class_index[np.concatenate([real.gpu[on_gpu], real.cpu[on_cpu]])]
-        return self.simulated.times[rows, column], real.times[rows, column]
+        return self.simulated.times[rows, column] - self.gap, real.times[rows, column]
 
     @property
     def task_errors(self) -> Floats:
@@ -167,10 +168,11 @@ class Validator:
         names = [kernel_task(choose_kernel(float(each))).name for each in paced.compute_intensity]
         medians = [times.predict(name, signatures, float(size)) for name, size in zip(names, paced.size, strict=True)]
         # Scaled, because a device works through the sum of its tasks, slow moments included, which medians leave out.
-        seconds = np.array(medians) * np.array([times.bias(each) for each in signatures]) + self.calibration.gap
+        gap = self.calibration.gap
+        seconds = np.array(medians) * np.array([times.bias(each) for each in signatures]) + gap
         simulated = Lane(load_or_train(spec, cluster, seed), VirtualMultiGPU(cluster=cluster)).run(paced, seconds)
         joules = end - start if start is not None and end is not None else None
-        return Validation(spec, seed, simulated, measured, joules)
+        return Validation(spec, seed, simulated, measured, joules, gap)
 
 
 def summarise(validations: Sequence[Validation]) -> list[dict[str, float | str]]:

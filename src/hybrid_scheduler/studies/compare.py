@@ -508,7 +508,7 @@ def _run_seed(comparison: Comparison, seed: int) -> Outcome:
 def _run_part(comparison: Comparison, part: _Part) -> _PartResult:
     cluster, seed = comparison.cluster, part.seed
     tasks = comparison.source.tasks(seed, cluster)
-    lessons = [each.tasks(LESSON_SEED + seed, cluster) for each in comparison.lessons]
+    lessons = [each.tasks(LESSON_SEED + seed, cluster) for each in comparison.lessons if part.schedulers]
     runs = run_lanes(tasks, part.schedulers, cluster, comparison.mode, seed, comparison.backlog, lessons)
     if not part.certifies:
         return _PartResult(runs, None)
