@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from hybrid_scheduler.core.lane import Lane
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
 from hybrid_scheduler.errors import SchedulerError
+from hybrid_scheduler.learning import background as learning
 from hybrid_scheduler.learning.background import AS_READY, MAX_BEHIND, BackgroundProcess, TrainingLoop
 from hybrid_scheduler.learning.forest import ForestModels, ForestTrainer, ShareObservation
 from hybrid_scheduler.schedulers.hybrid_ml import HybridML
@@ -73,6 +75,33 @@ def test_a_trainer_that_dies_is_reported(background: BackgroundProcess) -> None:
         background.wait_for(background.submit(1))
     with pytest.raises(SchedulerError, match="background=0"):
         background.submit(1)
+
+
+def test_a_process_started_ahead_is_taken_by_its_trainer_and_by_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(learning, "LOADED_BY", {"hybrid_ml": (ForestTrainer.__module__, "json.tool")})
+    learning.start_trainers_ahead(["greedy", "hybrid_ml", "hybrid_ml"])
+    [(_, ahead)] = learning._ahead.values()
+    other = BackgroundProcess(Counter())
+    mine = BackgroundProcess(new_trainer())
+    assert (mine._process is ahead, other._process is ahead, learning._ahead) == (True, False, {})
+    [seen] = blocks(1)
+    learnt, expected = mine.wait_for(mine.submit(seen)), new_trainer().train(seen)
+    assert isinstance(expected, ForestModels)
+    assert learnt.share.predict(seen.rows).tolist() == expected.share.predict(seen.rows).tolist()
+    mine.close()
+    other.close()
+
+
+def test_a_process_that_was_started_too_long_ahead_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(learning, "LOADED_BY", {"hybrid_ml": (Counter.__module__,)})
+    learning.start_trainers_ahead(["hybrid_ml"])
+    [(_, ahead)] = learning._ahead.values()
+    monkeypatch.setattr(learning, "AHEAD_SECONDS", 0.0)
+    late = BackgroundProcess(Counter())
+    assert late._process is not ahead
+    assert ahead.wait() == -signal.SIGKILL
+    assert late.wait_for(late.submit(0)) == 1
+    late.close()
 
 
 def test_delayed_updates_come_after_exactly_so_many_tasks() -> None:

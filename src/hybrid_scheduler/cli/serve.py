@@ -36,7 +36,7 @@ def serve(
 
     Whatever is not given comes from the environment, .env or config.yaml.
     """
-    from hybrid_scheduler.server.serve import serve as run
+    from hybrid_scheduler.learning.background import start_trainers_ahead
     from hybrid_scheduler.settings import load_settings
 
     settings = load_settings(
@@ -58,6 +58,9 @@ def serve(
         typer.echo("hms: --database is visible in the process list: set DATABASE_URL instead", err=True)
     if settings.autostart and settings.role == "all":
         live = settings.live_settings()
+        start_trainers_ahead(live.schedulers)
         if live.is_measured:  # a simulated race begins at once, and learners join it when they are trained
             output.pretrain_missing(live.schedulers, live.cluster, "queued", quiet=False)
+    from hybrid_scheduler.server.serve import serve as run
+
     run(settings, lambda address: typer.echo(f"watch it at {address}"))

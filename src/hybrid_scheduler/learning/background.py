@@ -8,11 +8,13 @@ many observations as the trainer has time for; the others are dropped.
 
 from __future__ import annotations
 
+import importlib
 import os
 import pickle
 import threading
+import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from queue import SimpleQueue
@@ -24,6 +26,13 @@ from hybrid_scheduler.processes import Channel, ChildProcess
 AS_READY = -1  # the delay of updates that are applied as soon as they are there
 MAX_BEHIND = 8  # observations that such a trainer may lag behind; more are dropped
 NICENESS = 15  # the process is this much "nicer" than the one that decides; HMS_LEARNER_NICE says otherwise
+AHEAD_SECONDS = 60.0  # a process that was started ahead is taken within these, and leaves after twice as many
+LOADED_BY = {
+    "rl_agent": ("hybrid_scheduler.learning.dqn", "hybrid_scheduler.learning.q_network", "scipy.linalg"),
+}
+"""By learner: the module of its trainer, and what that loads with its first fit; Numba loads SciPy with a product."""
+
+_ahead: dict[str, tuple[float, ChildProcess]] = {}  # by the module of the trainer it waits for
 
 
 class Trainer(Protocol):
@@ -44,11 +53,31 @@ class _Answer:
     trainer: Trainer
 
 
+def start_trainers_ahead(schedulers: Iterable[str]) -> None:
+    """Start the processes of learners that are about to race: they load libraries while the caller loads its own."""
+    for name in schedulers:
+        if (modules := LOADED_BY.get(name)) and modules[0] not in _ahead:
+            _ahead[modules[0]] = time.monotonic(), _start(modules)
+
+
+def _take_process(trainer: Trainer) -> ChildProcess:
+    started, process = _ahead.pop(type(trainer).__module__, (0.0, None))
+    if process is not None and time.monotonic() - started < AHEAD_SECONDS:
+        return process
+    if process is not None:
+        process.close()
+    return _start(())
+
+
+def _start(modules: Sequence[str]) -> ChildProcess:
+    return ChildProcess(_serve, modules, nice=int(os.environ.get("HMS_LEARNER_NICE", NICENESS)))
+
+
 class BackgroundProcess:
     """A trainer in another process, and its updates so far."""
 
     def __init__(self, trainer: Trainer, submitted: int = 0, updates: Sequence[Any] = ()) -> None:
-        self._process = ChildProcess(_serve, nice=int(os.environ.get("HMS_LEARNER_NICE", NICENESS)))
+        self._process = _take_process(trainer)
         self._outbox: SimpleQueue[Any] = SimpleQueue()
         self._updates: deque[Any] = deque(updates)  # one for each observation, in order; None: no change
         self._collected = submitted - len(updates)
@@ -210,9 +239,15 @@ class TrainingLoop:
         }  # a copy starts a process of its own
 
 
-def _serve(channel: Channel) -> None:
-    """Receive the trainer, then train it on each observation and send its update."""
-    trainer: Trainer = pickle.loads(channel.receive_one())  # noqa: S301  # our parent wrote it
+def _serve(channel: Channel, modules: Sequence[str]) -> None:
+    """Load modules, receive the trainer, then train it on each observation and send its update."""
+    for module in modules:
+        importlib.import_module(module)
+    unneeded = threading.Timer(2 * AHEAD_SECONDS, os._exit, [0])
+    unneeded.start()
+    received = channel.receive_one()
+    unneeded.cancel()
+    trainer: Trainer = pickle.loads(received)  # noqa: S301  # our parent wrote it
     for message in channel.messages():
         observation = pickle.loads(message)  # noqa: S301  # as above
         is_request = isinstance(observation, _Request)

@@ -61,8 +61,8 @@ from hybrid_scheduler.workloads.library import Entry, Library, is_upload
 T = TypeVar("T")
 ANALYSIS_SECONDS = 1.0
 FRESH_SECONDS = 0.5  # age of a snapshot that a request is answered with
-CHECKPOINT_BUSY, CHECKPOINT_SECONDS = 3.0, 300.0  # of work of the race, which a replay repeats; of wall time
-CHECKPOINT_LOOK_SECONDS = 1.0  # between two looks at how much work a replay would repeat
+CHECKPOINT_BUSY, CHECKPOINT_SECONDS = 2.0, 300.0  # of work of the race, which a replay repeats; of wall time
+CHECKPOINT_LOOK_SECONDS = 0.5  # between two looks at how much work a replay would repeat
 WATCHED_SECONDS = 30.0  # after the last client has left, or the last request, the race counts as watched
 UNWATCHED_FRAME_SECONDS = 10.0  # between two frames that nobody sees, for the history of who comes later
 CHECK_SECONDS = 900.0  # between two looks through the whole database
@@ -547,7 +547,7 @@ class RaceManager:
     # --- events ------------------------------------------------------------------------------------------------
 
     async def _adopt(self, simulation: ContinuousSimulation, recording: Recording, feed: Feed, paused: bool) -> None:
-        snapshot = await asyncio.to_thread(simulation.snapshot)  # its certificate may have to be compiled first
+        snapshot = await asyncio.to_thread(simulation.snapshot, False)  # the race need not wait for a certificate
         recording.simulation, self.run_id = simulation, recording.run_id
         self._recording, self.simulation, self.feed = recording, simulation, feed
         self._announcer = Announcer()
