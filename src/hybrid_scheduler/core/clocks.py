@@ -87,7 +87,8 @@ def reserve_entries(estimates: Estimates, entries: int) -> Estimates:
     new[-1] = estimates.unused[0]
     unused = np.array([used, estimates.unused[1] + more])
     following = np.concatenate([estimates.following, new])
-    spans = np.concatenate([estimates.spans, np.empty((more, 6))])
+    spans = np.empty((used + more, estimates.spans.shape[1]))  # few are ever used, and the others take no memory
+    spans[:used] = estimates.spans
     return estimates._replace(following=following, spans=spans, unused=unused)
 
 

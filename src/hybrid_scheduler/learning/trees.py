@@ -50,17 +50,23 @@ def _fit(kind: type, rows: Floats, target: Floats, number: int, seed: int, **opt
     if not (np.isfinite(inputs).all() and np.isfinite(outputs).all()):
         raise ValueError("features and targets of a forest must be finite numbers")
     generator = np.random.RandomState(seed)
-    trees: list[Any] = [kind(random_state=generator.randint(MAX_SEED), **options) for _ in range(number)]
+    seeds = [generator.randint(MAX_SEED) for _ in range(number)]
+    trees: list[Any] = []
     with config_context(assume_finite=True, skip_parameter_validation=True):
-        for tree in trees:
-            weights = None if kind is ExtraTreeRegressor else _draw_weights(tree.random_state, len(inputs))
-            tree.fit(inputs, outputs, sample_weight=weights, check_input=False)
+        for own in seeds:  # seeding one generator anew takes a tenth of making another
+            weights = None
+            if kind is not ExtraTreeRegressor:
+                generator.seed(own)
+                weights = _draw_weights(generator, len(inputs))
+            generator.seed(own)
+            tree = kind(random_state=generator, **options)
+            trees.append(tree.fit(inputs, outputs, sample_weight=weights, check_input=False))
     return Trees(trees, _weigh_features(trees, inputs.shape[1]), inputs.shape[1])
 
 
-def _draw_weights(seed: int, rows: int) -> Floats:
+def _draw_weights(generator: np.random.RandomState, rows: int) -> Floats:
     """Return how often every row is drawn."""
-    drawn = np.random.RandomState(seed).randint(0, rows, rows)
+    drawn = generator.randint(0, rows, rows)
     return np.bincount(drawn, minlength=rows).astype(np.float64)
 
 
