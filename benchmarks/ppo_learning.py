@@ -28,6 +28,25 @@ WORK: dict[str, Any] = {"num_tasks": 100, "load": 1.2, "window": 8}
 REPEATS = 3
 
 
+class _Agent(torch.nn.Module):
+    """The network that both sides train, as the example asks its own: one body under two heads."""
+
+    def __init__(self, entries: int, actions: int) -> None:
+        super().__init__()
+        layers = torch.nn.Linear(entries, 64), torch.nn.Tanh(), torch.nn.Linear(64, 64), torch.nn.Tanh()
+        self.body = torch.nn.Sequential(*layers)
+        self.actor, self.critic = torch.nn.Linear(64, actions), torch.nn.Linear(64, 1)
+
+    def score(self, hidden: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """Return the logits of all actions, those allowed."""
+        return torch.where(mask, self.actor(hidden), -50.0)
+
+    def value(self, hidden: torch.Tensor) -> torch.Tensor:
+        """Return the return that is expected."""
+        expected: torch.Tensor = self.critic(hidden)[..., 0]
+        return expected
+
+
 class _Body(BaseFeaturesExtractor):
     """The layers that both heads share."""
 
@@ -60,7 +79,7 @@ def ppo_learning() -> list[Row]:
 def _learn(example: dict[str, Any], places: int) -> Callable[[], object]:
     env = PickingVectorEnv(places, **WORK)
     space: Any = env.single_action_space
-    agent = example["Agent"](env.episodes.seen.shape[1], space.n)
+    agent = _Agent(env.episodes.seen.shape[1], space.n)
     optimizer = torch.optim.Adam(agent.parameters(), example["RATE"], fused=True)
     state = list(env.reset(seed=0))
 
@@ -72,7 +91,7 @@ def _learn(example: dict[str, Any], places: int) -> Callable[[], object]:
 
 
 def _learn_theirs(example: dict[str, Any], env: Any, steps: int) -> Callable[[], object]:
-    body = example["Agent"](env.observation_space.shape[0], env.action_space.n).body
+    body = _Agent(env.observation_space.shape[0], env.action_space.n).body
     rival = stable_baselines3.PPO(
         "MlpPolicy",
         env,

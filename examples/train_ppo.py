@@ -18,21 +18,36 @@ from torch import Tensor, nn
 import hybrid_scheduler.env  # registers the environments
 
 PLACES, STEPS, EPOCHS, BATCH = 64, 128, 4, 2048
-GAMMA, LAMBDA, CLIP, ENTROPY, RATE = 0.99, 0.95, 0.2, 0.01, 1e-3
+GAMMA, LAMBDA, CLIP, ENTROPY, RATE = 0.99, 0.95, 0.2, 0.01, 3e-3
+TASK_ENTRIES = 6  # of an observation
+UNIT = 0.05  # of the rewards: returns of the order of 1 are what a network starts near
+NEVER = -50.0  # the logit of what is not allowed: e to the -1e9 takes forty times as long
 
 
 class Agent(nn.Module):
-    """Scores the positions and estimates the return."""
+    """Scores the tasks that wait, each by the same network whatever its position, and estimates the return."""
 
     def __init__(self, entries: int, actions: int) -> None:
         super().__init__()
-        self.body = nn.Sequential(nn.Linear(entries, 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh())
-        self.actor, self.critic = nn.Linear(64, actions), nn.Linear(64, 1)
+        self.devices = entries - TASK_ENTRIES * (actions - 1)  # entries that describe the devices, before the tasks
+        self.inner = nn.Linear(TASK_ENTRIES + self.devices, 64)
+        self.actor, self.critic = nn.Linear(64, 1), nn.Sequential(nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, 1))
 
-    def forward(self, seen: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the logarithms of the chances of all actions, those allowed, and the value."""
-        hidden = self.body(seen)
-        return self.actor(hidden).masked_fill(~mask, -1e9).log_softmax(1), self.critic(hidden)[:, 0]
+    def body(self, seen: Tensor) -> Tensor:
+        """Return what both heads read: a row for every position."""
+        tasks = seen[:, self.devices :].reshape(len(seen), -1, TASK_ENTRIES)
+        devices = seen[:, None, : self.devices].expand(-1, tasks.shape[1], -1)
+        return torch.tanh(self.inner(torch.cat([tasks, devices], 2)))
+
+    def score(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        """Return the logits of all actions, those allowed; the last takes none."""
+        logits = nn.functional.pad(self.actor(hidden)[..., 0], (0, 1))
+        return torch.where(mask, logits, NEVER)
+
+    def value(self, hidden: Tensor) -> Tensor:
+        """Return the return that is expected."""
+        expected: Tensor = self.critic(hidden.mean(-2))[..., 0]
+        return expected
 
 
 def main() -> None:
@@ -43,7 +58,7 @@ def main() -> None:
     torch.manual_seed(0)
     torch.set_num_threads(1)
     env: Any = gymnasium.make_vec(
-        hybrid_scheduler.env.PICK_VECTOR_ID, num_envs=PLACES, num_tasks=100, load=1.2, window=8
+        hybrid_scheduler.env.PICK_VECTOR_ID, num_envs=PLACES, num_tasks=100, load=1.2, window=8, accrues=True
     )
     agent = Agent(env.single_observation_space.shape[0], env.single_action_space.n)
     optimizer = torch.optim.Adam(agent.parameters(), RATE, fused=True)
@@ -58,29 +73,37 @@ def main() -> None:
 def collect(env: Any, agent: Agent, seen: Any, info: Any) -> tuple[Any, Any, dict[str, Tensor], list[float]]:
     """Play `STEPS` decisions at every place; return what was seen, done and gained, with advantages."""
     shape, returns = (STEPS, len(seen)), list[float]()
-    rollout = {name: torch.zeros(shape) for name in ("chance", "value", "reward")}
-    rollout |= {"action": torch.zeros(shape, dtype=torch.int64), "end": torch.zeros(shape, dtype=torch.bool)}
-    rollout["seen"] = torch.zeros((*shape, seen.shape[1]))
-    rollout["mask"] = torch.zeros((*shape, info["action_mask"].shape[1]), dtype=torch.bool)
-    with torch.no_grad():
+    played: dict[str, Any] = {
+        "seen": np.empty((*shape, seen.shape[1]), np.float32),
+        "mask": np.empty((*shape, info["action_mask"].shape[1]), np.bool_),
+        "action": np.empty(shape, np.int64),
+        "reward": np.empty(shape, np.float32),
+        "end": np.empty(shape, np.bool_),
+    }
+    luck = -torch.empty(played["mask"].shape).exponential_().log()  # the best logit plus this: a draw (Gumbel 1954)
+    hidden, scores = [], []
+    with torch.inference_mode():
         for step in range(STEPS):
-            now, mask = rollout["seen"][step], rollout["mask"][step]  # copies: steps overwrite what was seen
-            now[:], mask[:] = torch.from_numpy(seen), torch.from_numpy(info["action_mask"])
-            chances, rollout["value"][step] = agent(now, mask)
-            action = draw(chances)
-            rollout["action"][step], rollout["chance"][step] = action, take(chances, action)
-            seen, reward, ended, _, info = env.step(action.numpy())
-            rollout["reward"][step], rollout["end"][step] = torch.from_numpy(reward), torch.from_numpy(ended)
+            played["seen"][step], played["mask"][step] = seen, info["action_mask"]  # copies: a step overwrites them
+            mask = played["mask"][step]
+            mask[:, -1] &= ~mask[:, :-1].any(1)  # a device that can work does
+            hidden.append(agent.body(torch.from_numpy(seen)))
+            scores.append(agent.score(hidden[-1], torch.from_numpy(mask)))
+            played["action"][step] = (scores[-1] + luck[step]).argmax(1).numpy()
+            seen, played["reward"][step], played["end"][step], _, info = env.step(played["action"][step])
             if "final_info" in info:
                 returns += info["final_info"]["return"][info["_final_info"]].tolist()
-        after = agent(torch.from_numpy(seen), torch.from_numpy(info["action_mask"]).bool())[1]
-        rollout["advantage"] = advantages(rollout, after)
-    return seen, info, {name: column.flatten(0, 1) for name, column in rollout.items()}, returns
+        rollout = {name: torch.from_numpy(column).flatten(0, 1) for name, column in played.items()}
+        value, after = agent.value(torch.stack(hidden)), agent.value(agent.body(torch.from_numpy(seen)))
+        rollout["chance"] = take(normalise(torch.cat(scores)), rollout["action"])
+        rollout["value"] = value.flatten()
+        rollout["advantage"] = advantages(played["reward"], played["end"], value.numpy(), after.numpy())
+    return seen, info, rollout, returns
 
 
-def draw(chances: Tensor) -> Tensor:
-    """Return an action for every row, drawn by the logarithms of the chances (Gumbel 1954)."""
-    return (chances - torch.empty_like(chances).exponential_().log()).argmax(1)
+def normalise(logits: Tensor) -> Tensor:
+    """Return the logarithms of the chances; by columns, for torch takes five times as long along short rows."""
+    return logits.T.contiguous().log_softmax(0).T
 
 
 def take(chances: Tensor, action: Tensor) -> Tensor:
@@ -88,30 +111,30 @@ def take(chances: Tensor, action: Tensor) -> Tensor:
     return chances.gather(1, action[:, None])[:, 0]
 
 
-def advantages(rollout: dict[str, Tensor], after: Tensor) -> Tensor:
+def advantages(reward: Any, end: Any, value: Any, after: Any) -> Tensor:
     """Return generalised advantages (Schulman et al. 2016); nothing follows the end of an episode."""
-    found, gain = torch.zeros_like(rollout["value"]), torch.zeros_like(after)
-    for step in range(STEPS - 1, -1, -1):
-        goes_on = (~rollout["end"][step]).float()
-        following = rollout["value"][step + 1] if step + 1 < STEPS else after
-        error = rollout["reward"][step] + GAMMA * following * goes_on - rollout["value"][step]
-        gain = error + GAMMA * LAMBDA * goes_on * gain
-        found[step] = gain
-    return found
+    goes_on = np.float32(GAMMA) * ~end
+    found = np.float32(UNIT) * reward + goes_on * np.concatenate([value[1:], after[None]]) - value
+    for step in range(STEPS - 2, -1, -1):
+        found[step] += np.float32(LAMBDA) * goes_on[step] * found[step + 1]
+    return torch.from_numpy(found).flatten()
 
 
 def learn(agent: Agent, optimizer: torch.optim.Optimizer, rollout: dict[str, Tensor]) -> None:
     """Improve the clipped objective of PPO over a few epochs."""
     goal = rollout["advantage"] + rollout["value"]
+    columns = (*(rollout[name] for name in ("seen", "mask", "action", "chance", "advantage")), goal)
     for _ in range(EPOCHS):
-        for rows in torch.split(torch.randperm(len(goal)), BATCH):
-            chances, value = agent(rollout["seen"][rows], rollout["mask"][rows])
-            ratio = (take(chances, rollout["action"][rows]) - rollout["chance"][rows]).exp()
-            gain = rollout["advantage"][rows]
+        order = torch.randperm(len(goal))
+        for seen, mask, action, chance, gain, aim in zip(
+            *(torch.split(column[order], BATCH) for column in columns), strict=True
+        ):
+            hidden = agent.body(seen)
+            chances, value = normalise(agent.score(hidden, mask)), agent.value(hidden)
+            ratio = (take(chances, action) - chance).exp()
             gain = (gain - gain.mean()) / (gain.std() + 1e-8)
             clipped = torch.minimum(ratio * gain, ratio.clamp(1 - CLIP, 1 + CLIP) * gain)
-            scale = goal.std() + 1e-8
-            worth = (((value - goal[rows]) / scale) ** 2).mean()
+            worth = ((value - aim) ** 2).mean()
             disorder = -(chances.exp() * chances).sum(1).mean()
             loss = -clipped.mean() + 0.5 * worth - ENTROPY * disorder
             optimizer.zero_grad()

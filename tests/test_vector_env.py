@@ -183,6 +183,27 @@ def test_energy_and_cost_count_by_their_weights() -> None:
     np.testing.assert_allclose(together, -np.minimum(-np.array(plain) + charged, 50.0))
 
 
+def test_waiting_that_is_charged_while_it_lasts_gives_the_same_returns() -> None:
+    played = []
+    for accrues in (False, True):
+        env = PickingVectorEnv(8, num_tasks=20, load=1.2, window=4, accrues=accrues)
+        _, info = env.reset(seed=3)
+        rewards, returns = [], list[float]()
+        for step in range(120):
+            put_off = info["action_mask"].shape[1] - 1  # what the mask forbids takes the oldest that fits
+            _, reward, _, _, info = env.step(np.full(8, put_off if step % 3 == 0 else step % 4))
+            rewards.append(reward.copy())
+            if "final_info" in info:
+                returns += info["final_info"]["return"][info["_final_info"]].tolist()
+        played.append((np.array(rewards), returns))
+    (late, returns), (accrued, same) = played
+    assert same == pytest.approx(returns, rel=1e-9)
+    put_off = late == 0.0
+    assert put_off.sum() > 20  # that costs nothing at the time …
+    assert (accrued[put_off] < 0.0).mean() > 0.5  # … or at once, unless another idle device is asked at the same time
+    assert accrued[put_off].max() < 1e-9
+
+
 def test_observations_are_shared_unless_copies_are_asked_for() -> None:
     shared, copied = (SchedulingVectorEnv(2, workloads=MIXED_CLUSTERS, copy=copy) for copy in (False, True))
     for env, same in ((shared, True), (copied, False)):

@@ -130,6 +130,7 @@ class Episodes:
         cost: float = 0.0,
         window: int = 0,
         yields: bool = False,
+        accrues: bool = False,
     ) -> None:
         check_number("number of episodes", number, 1, 10**6, whole=True)
         for name, weight in (("turnaround", turnaround), ("energy", energy), ("cost", cost)):
@@ -154,6 +155,7 @@ class Episodes:
         self.length, self.total = np.zeros(number, np.int64), np.zeros(number)  # of the episodes at hand
         self.last_length, self.last_return = np.zeros(number, np.int64), np.zeros(number)  # of those that ended last
         self.yields, self.idle = bool(yields), np.zeros((number, classes))
+        self.accrues, self.waited = bool(accrues), np.zeros(number)
         self._allocate()
         self._run, self._state = compile_loop(self._loop(), {}, self)
         self.seed(0)
@@ -177,6 +179,8 @@ class PickingEpisodes(Episodes):
     """Episodes with late binding: each asks what an idle device takes of the oldest `window` tasks that wait.
 
     With `yields` a device leaves a task to a faster one that is idle too, and is not asked if that leaves it none.
+    With `accrues` waiting is charged while it lasts, not when a task is taken: the return is the same, but putting
+    work off costs at once.
     """
 
     _loop = staticmethod(lambda: step_picking)
@@ -359,12 +363,26 @@ def step_picking(state: Any, actions: Actions) -> None:
                 state.cursor[place_, :], state.running[place_, :] = 0, NONE
                 state.event_count[place_, 0], state.answer[place_, 0], state.idle[place_, :] = 0, PAUSE, -1.0
             asks = go_on(state, place_, pool)
+            waited = sum_waiting(state, place_, pool) if state.accrues and asks else 0.0
             if not begins:
-                note_reward(state, place_, -charge(state, place_, pool, row) if row >= 0 else 0.0, not asks)
+                reward = -charge(state, place_, pool, row) if row >= 0 else 0.0
+                note_reward(
+                    state, place_, reward + (0.0 if not state.accrues else state.waited[place_] - waited), not asks
+                )
+            state.waited[place_] = waited
             if asks or begins:
                 break
             begins = True
         observe_picking(state, place_, pool)
+
+
+@jitable
+def sum_waiting(state: Any, place_: int, pool: int) -> float:
+    """Return what the tasks that wait have cost so far, in units of the workload's typical seconds."""
+    seconds = 0.0
+    for position in range(state.cursor[place_, FIRST], state.cursor[place_, LAST]):
+        seconds += state.now[place_, 0] - state.arrival[pool, state.waiting_row[place_, position]]
+    return state.per_second * seconds / state.typical[pool]
 
 
 @jitable
