@@ -7,6 +7,7 @@ import logging
 import tempfile
 import time
 from pathlib import Path
+from statistics import median
 
 from loguru import logger
 
@@ -23,6 +24,7 @@ ASKED, ASKED_LEARNING = 20_000, 10_000  # placements a second
 SECONDS = 8.0
 IDLE_SHARE = 0.05  # of a core, with nobody watching
 RESUMED_TASKS, RESUME_SECONDS = 60_000, 10.0
+KILLS, BETWEEN_KILLS = 5, 10_000  # of the resumed service, and tasks between them
 SETTLED, WATCH = 100.0, 120.0  # seconds until nobody counts as watching any more, and of the measurement
 OTHERS = ("round_robin", "random", "greedy", "oracle")
 LEARNING = (*OTHERS, "hybrid_ml", "rl_agent")
@@ -64,14 +66,21 @@ def idle_service() -> list[Row]:
 
 def resume_after_kill() -> list[Row]:
     """Measure the seconds from the start of a process until the race of a killed one goes on, with both learners."""
+    seconds = []
     with tempfile.TemporaryDirectory() as folder, Server(Path(folder), {"RESUME": "true"}) as service:
-        wait_for_tasks(service.port, RESUMED_TASKS, 3600.0)
-        service.kill()
-        begin = time.monotonic()
-        service.start_again()
-        wait_for_tasks(service.port, RESUMED_TASKS, 600.0)
-        seconds = time.monotonic() - begin
-    return [Row("live_resume", seconds, RESUME_SECONDS, "s", target=1.0, at_most=True)]
+        for kill in range(KILLS):
+            tasks = RESUMED_TASKS + kill * BETWEEN_KILLS
+            wait_for_tasks(service.port, tasks, 3600.0)
+            service.kill()
+            begin = time.monotonic()
+            service.start_again()
+            wait_for_tasks(service.port, tasks, 600.0)
+            seconds.append(time.monotonic() - begin)
+            print(f"killed after {tasks} tasks: goes on after {seconds[-1]:.1f} s", flush=True)
+    return [
+        Row("live_resume", median(seconds), RESUME_SECONDS, "s", target=1.0, at_most=True),
+        Row("live_resume_worst", max(seconds), RESUME_SECONDS, "s", target=0.0),  # printed: one steal makes it
+    ]
 
 
 def _trained(folder: Path) -> tuple[str, ...]:
