@@ -136,6 +136,51 @@ def test_small_blocks_are_interpreted_and_large_ones_compiled_to_the_same_bits(n
     assert [runs[0][each] for each in sorted(shared)] == [runs[1][each] for each in sorted(shared)]
 
 
+def _doubling(values: Any, out: Any) -> None:
+    for at in range(len(values)):
+        out[at] = 2.0 * values[at] / values[at]
+
+
+def test_a_kernel_is_plain_python_for_short_inputs_until_that_has_cost_as_much_as_compiling(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    machine_code: list[object] = []
+
+    def jit(function: Any) -> Any:
+        machine_code.append(function)
+        return function
+
+    monkeypatch.setattr(module, "jit", jit)
+    values, out = np.arange(150.0), np.empty(150)
+    late, later = module.jit_late(_doubling), module.jit_later(_doubling)
+    later(values, out)  # 0 / 0 without a warning, as machine code does it
+    assert np.isnan(out[0])
+    assert (out[1:] == 2.0).all()
+    assert not machine_code
+    monkeypatch.setattr(module, "RENT_SECONDS", 0.0)
+    with np.errstate(all="ignore"):
+        later(values[:100], out)
+        assert not machine_code
+        later(values, out)
+        assert len(machine_code) == 1
+        late(values, out)
+        assert len(machine_code) == 2
+
+
+@module.kernel
+def _half(value: float) -> float:
+    return 0.5 * value
+
+
+@module.jit
+def _quarter(value: float) -> float:
+    return _half(_half(value))
+
+
+def test_a_kernel_that_nothing_has_called_yet_may_be_called_from_compiled_code() -> None:
+    assert _quarter(1.0) == 0.25
+
+
 def test_policies_of_others_are_compiled_as_they_ask_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HMS_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(module, "_loops", {})

@@ -15,7 +15,7 @@ import numpy as np
 
 from hybrid_scheduler.bounds.graph import Bools, compute_heads_and_tails, find_best_window, select_window
 from hybrid_scheduler.core.cluster import Cluster
-from hybrid_scheduler.core.compiler import jit
+from hybrid_scheduler.core.compiler import jit, kernel
 from hybrid_scheduler.core.physics import class_times, find_pieces, rejections, shortest_times, whole_times
 from hybrid_scheduler.core.placements import RAN
 from hybrid_scheduler.core.tasks import Floats, Ints, Tasks
@@ -198,7 +198,7 @@ def _work_bound(arrival: Floats, times: Floats, cluster: Cluster) -> Bound:
     return Bound(best_value, "work", _name_prices(best_prices, cluster), since=float(arrival[best_row]))
 
 
-@jit
+@kernel
 def _best_suffix(arrival: Floats, times: Floats, prices: Floats) -> tuple[float, int]:
     """Return the largest r_j + Σ min λ·t over the tasks from row j on, and its row."""
     best, row, work = -1.0, 0, 0.0
@@ -213,7 +213,7 @@ def _best_suffix(arrival: Floats, times: Floats, prices: Floats) -> tuple[float,
     return best, row
 
 
-@jit
+@kernel
 def _best_share(times: Floats, number: Floats) -> float:
     """Return the share s of class 0, of two, that maximises Σ min(s·t0/n0, (1 − s)·t1/n1) by bisection.
 

@@ -23,7 +23,7 @@ import numpy as np
 from hybrid_scheduler.bounds.graph import Bools, compute_heads_and_tails
 from hybrid_scheduler.bounds.makespan import available_times, find_prices
 from hybrid_scheduler.core.cluster import Cluster
-from hybrid_scheduler.core.compiler import jit, kernel, run_in_threads
+from hybrid_scheduler.core.compiler import jit_later, kernel, run_in_threads
 from hybrid_scheduler.core.physics import rejections, shortest_times, whole_times
 from hybrid_scheduler.core.placements import RAN
 from hybrid_scheduler.core.tasks import Floats, Ints, Tasks
@@ -254,7 +254,7 @@ def _srpt_bound(
     return TurnaroundBound(total / len(arrival), "srpt", len(arrival), np.zeros(0), prices)
 
 
-@jit
+@jit_later
 def serve_shortest_first(release: Floats, works: Floats) -> float:
     """Return the sum of turnarounds of a preemptive machine that always serves the shortest remaining work."""
     count = len(release)
@@ -318,7 +318,7 @@ def _price_bound(
     return TurnaroundBound(mean, "prices", count, grid, ascent.prices)
 
 
-@jit
+@jit_later
 def _shortest_first(release: Floats, seconds: Floats, counts: Floats) -> tuple[Ints, Floats, Floats]:
     """Return class, start and end of every task in a schedule by least increase of the sum of turnarounds.
 
@@ -489,7 +489,8 @@ def _integrate(
     for kind in range(classes):
         total, least = 0.0, 0.0
         paid[kind, 0] = 0.0
-        lowest[kind, :] = np.inf
+        for block in range(lowest.shape[1]):
+            lowest[kind, block] = np.inf
         for first in range(0, cells + 1, BLOCK):  # the edge before it was the last of the block before
             for edge in range(max(first, 1), min(first + BLOCK, cells + 1)):
                 total += prices[kind, edge - 1] * width
@@ -498,7 +499,8 @@ def _integrate(
             low[kind, first // BLOCK] = least
             lowest[kind, first // SUPERBLOCK] = min(lowest[kind, first // SUPERBLOCK], least)
             least = min(first + BLOCK - 1, cells) * width - total
-        gradient[kind, :] = -counts[kind] * width
+        for cell in range(cells):
+            gradient[kind, cell] = -counts[kind] * width
         value -= counts[kind] * total
     return value
 

@@ -16,7 +16,7 @@ import time
 from collections import namedtuple
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache, wraps
+from functools import lru_cache, update_wrapper, wraps
 from importlib.metadata import version
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
@@ -45,6 +45,8 @@ TINY_BLOCK = 8
 """Tasks × devices that plain Python has decided on before a compiled loop is entered: its arguments are many."""
 SMALL_BLOCK = 100
 """Tasks × devices below which not even a loop from the cache is loaded at once: a short run is over before."""
+MEDIUM_BLOCK, RENT_SECONDS = 2000, 0.3
+"""Rows of a kernel's input that plain Python takes while that has spent less CPU time than compiling would."""
 LARGE_BLOCK = 100_000
 """Tasks × devices for which a loop is compiled at once."""
 COMPILE_SECONDS, LOAD_SECONDS = 3.0, 0.3
@@ -151,19 +153,36 @@ def counted(function: F) -> F:
 
 def jit(function: F) -> F:
     """Compile a numeric kernel for good; cached on disk beside its module, runs without the GIL."""
-    kernel: F = load_numba().njit(cache=True, **_COUNTED)(function)
-    return kernel
+    return cast("F", _MachineCode(function, _COUNTED))
 
 
 def jit_late(function: F) -> F:
     """Do the same for one that Python alone calls; until a long input comes, short ones are left to plain Python."""
+    return _run_plain_first(function, SMALL_BLOCK)
+
+
+def jit_later(function: F) -> F:
+    """Do the same for one whose work is some steps a row: plain Python runs it as long as compiling would take."""
+    return _run_plain_first(function, MEDIUM_BLOCK)
+
+
+def _run_plain_first(function: F, most: int) -> F:
     kernels: list[Function] = []
+    spent = 0.0
 
     @wraps(function)
     def run(*arguments: Any) -> Any:
+        nonlocal spent
         if not kernels:
-            if len(arguments[0]) <= SMALL_BLOCK:
+            rows = len(arguments[0])
+            if rows <= SMALL_BLOCK:
                 return function(*arguments)
+            if rows <= most and spent < RENT_SECONDS:
+                begin = time.thread_time()
+                with np.errstate(all="ignore"):  # as machine code does
+                    result = function(*arguments)
+                spent += time.thread_time() - begin
+                return result
             kernels.append(jit(function))
         return kernels[0](*arguments)
 
@@ -172,8 +191,28 @@ def jit_late(function: F) -> F:
 
 def kernel(function: F) -> F:
     """Do the same for one that allocates nothing: compiled loops and plain Python call the same machine code."""
-    machine_code: F = load_numba().njit(cache=True, **_FAST)(function)
-    return machine_code
+    return cast("F", _MachineCode(function, _FAST))
+
+
+class _MachineCode:
+    """A kernel that is compiled, or read from the disk, when Python or compiled code first calls it."""
+
+    def __init__(self, function: Function, options: Mapping[str, Any]) -> None:
+        self.py_func, self._options = function, options  # under the name that Numba gives it
+        self._compiled: Any = None
+        update_wrapper(self, function)
+
+    def __call__(self, *arguments: Any) -> Any:
+        return (self._compiled or self._compile())(*arguments)
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What Numba takes it for where compiled code names it."""
+        return (self._compiled or self._compile())._numba_type_
+
+    def _compile(self) -> Any:
+        self._compiled = load_numba().njit(cache=True, **self._options, **_FROM_PYTHON)(self.py_func)
+        return self._compiled
 
 
 _cores: list[int] = []

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from hybrid_scheduler.core.compiler import jit_late
+from hybrid_scheduler.core.compiler import jit_later
 from hybrid_scheduler.core.tasks import Floats
 
 LARGEST_EXPONENT = 709.0  # of what is below, no exponential is infinite
@@ -56,42 +56,42 @@ def _apply(fill: Callable[[Floats, Floats], None], values: npt.ArrayLike) -> Flo
     return out
 
 
-@jit_late
+@jit_later
 def _fill_log(values: Floats, out: Floats) -> None:
     for at in range(len(values)):
         value = values[at]
         out[at] = math.log(value) if value > 0.0 else -np.inf if value == 0.0 else np.nan
 
 
-@jit_late
+@jit_later
 def _fill_log1p(values: Floats, out: Floats) -> None:
     for at in range(len(values)):
         value = values[at]
         out[at] = math.log1p(value) if value > -1.0 else -np.inf if value == -1.0 else np.nan
 
 
-@jit_late
+@jit_later
 def _fill_log2(values: Floats, out: Floats) -> None:
     for at in range(len(values)):
         value = values[at]
         out[at] = math.log2(value) if value > 0.0 else -np.inf if value == 0.0 else np.nan
 
 
-@jit_late
+@jit_later
 def _fill_log10(values: Floats, out: Floats) -> None:
     for at in range(len(values)):
         value = values[at]
         out[at] = math.log10(value) if value > 0.0 else -np.inf if value == 0.0 else np.nan
 
 
-@jit_late
+@jit_later
 def _fill_exp(values: Floats, out: Floats) -> None:
     for at in range(len(values)):
         value = values[at]
         out[at] = math.exp(value) if value <= LARGEST_EXPONENT else np.exp(value)
 
 
-@jit_late
+@jit_later
 def _fill_cos(values: Floats, out: Floats) -> None:
     for at in range(len(values)):
         out[at] = math.cos(values[at]) if np.isfinite(values[at]) else np.nan

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hybrid_scheduler.core.cluster import Cluster
-from hybrid_scheduler.core.compiler import jit_late, run_in_threads
+from hybrid_scheduler.core.compiler import jit_later, run_in_threads
 from hybrid_scheduler.core.placements import NO_DEVICE, NO_MEMORY, NO_PARENT, RAN
 from hybrid_scheduler.core.tasks import Floats, Ints, Tasks
 from hybrid_scheduler.errors import InputError
@@ -89,7 +89,7 @@ def apply_expected_times(tasks: Tasks, cluster: Cluster, actual: Floats) -> Floa
     return times
 
 
-@jit_late
+@jit_later
 def _fill_times(times: Floats, base: Floats, intensity: Floats, memory: Floats, figures: Floats) -> None:
     for i in range(len(base)):
         for c in range(len(figures)):
@@ -192,7 +192,7 @@ def rejections(tasks: Tasks, times: Floats, cluster: Cluster) -> npt.NDArray[np.
     return status
 
 
-@jit_late
+@jit_later
 def _check_fit(need: Floats, times: Floats, memory: Floats, counts: Ints) -> npt.NDArray[np.uint8]:
     status = np.empty(len(need), np.uint8)
     for i in range(len(need)):

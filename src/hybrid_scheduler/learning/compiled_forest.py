@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hybrid_scheduler.core.compiler import jit
+from hybrid_scheduler.core.compiler import kernel
 from hybrid_scheduler.core.tasks import Floats, Ints
 
 INTERLEAVE = 8
@@ -35,7 +35,10 @@ class CompiledForest(NamedTuple):
         """Return the mean of the trees for every row: a column if there is one output, else a matrix."""
         if rows.shape[1] != len(self.mean):  # machine code looks at no limits
             raise ValueError(f"rows have {rows.shape[1]} features, the forest has {len(self.mean)}")
-        predictions: Floats = _evaluate(*self[:-1], np.ascontiguousarray(rows, np.float64))
+        predictions = np.zeros((len(rows), self.values.shape[1]))
+        scaled = np.empty(rows.shape[1], np.float32)  # scikit-learn compares in single precision
+        at = np.empty(INTERLEAVE, np.int64)
+        _evaluate(*self[:-1], np.ascontiguousarray(rows, np.float64), scaled, at, predictions)
         return predictions[:, 0] if predictions.shape[1] == 1 else predictions
 
     def contributions(self, row: Floats) -> Floats:
@@ -135,7 +138,7 @@ def _flatten(tree: Any) -> _Tree:
     )
 
 
-@jit
+@kernel
 def _evaluate(
     roots: Ints,
     depth: Ints,
@@ -147,11 +150,11 @@ def _evaluate(
     mean: Floats,
     scale: Floats,
     rows: Floats,
-) -> Floats:
+    scaled: npt.NDArray[np.float32],
+    at: Ints,
+    predictions: Floats,
+) -> None:
     trees, outputs = len(roots), values.shape[1]
-    predictions = np.zeros((len(rows), outputs))
-    scaled = np.empty(rows.shape[1], np.float32)  # scikit-learn compares in single precision
-    at = np.empty(INTERLEAVE, np.int64)
     for i in range(len(rows)):
         for f in range(rows.shape[1]):
             scaled[f] = (rows[i, f] - mean[f]) / scale[f]
@@ -170,4 +173,3 @@ def _evaluate(
                     predictions[i, k] += values[leaf[at[t]], k]
         for k in range(outputs):
             predictions[i, k] /= trees
-    return predictions

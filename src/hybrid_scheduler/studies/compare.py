@@ -443,8 +443,8 @@ def compare(comparison: Comparison, progress: Progress | None = None, processes:
     if processes < 2 or not learners or len(comparison.seeds) < SEEDS_FOR_PROCESSES:
         return Result(comparison, tuple(_run_seed(comparison, seed) for seed in track(comparison.seeds, progress)))
     # Learners need libraries that take seconds to load, bounds need kernels that take seconds to compile: what needs
-    # the same stays together. Bounds come first, while no process has time to help and to compile them, too.
-    together = ((), *((spec,) for spec in learners), tuple(_add_oracle(comparison, learners)))
+    # the same stays together, and what takes longest begins.
+    together = (*((spec,) for spec in learners), (), tuple(_add_oracle(comparison, learners)))
     parts = [_Part(seed, specs, not specs) for specs in together for seed in comparison.seeds]
     kinds = [part.schedulers for part in parts]
     jobs = run_jobs(partial(_run_alone, comparison), parts, processes, PART_TIME_LIMIT, kinds)
