@@ -72,11 +72,12 @@ def resume_after_kill() -> list[Row]:
             tasks = RESUMED_TASKS + kill * BETWEEN_KILLS
             wait_for_tasks(service.port, tasks, 3600.0)
             service.kill()
+            troubles = [line.strip() for line in service.lines if "checkpoint" in line]
             begin = time.monotonic()
             service.start_again()
             wait_for_tasks(service.port, tasks, 600.0)
             seconds.append(time.monotonic() - begin)
-            print(f"killed after {tasks} tasks: goes on after {seconds[-1]:.1f} s", flush=True)
+            print(f"killed after {tasks} tasks: goes on after {seconds[-1]:.1f} s", *troubles, flush=True)
     return [
         Row("live_resume", median(seconds), RESUME_SECONDS, "s", target=1.0, at_most=True),
         Row("live_resume_worst", max(seconds), RESUME_SECONDS, "s", target=0.0),  # printed: one steal makes it

@@ -62,6 +62,7 @@ T = TypeVar("T")
 ANALYSIS_SECONDS = 1.0
 FRESH_SECONDS = 0.5  # age of a snapshot that a request is answered with
 CHECKPOINT_BUSY, CHECKPOINT_SECONDS = 2.0, 300.0  # of work of the race, which a replay repeats; of wall time
+CHECKPOINT_PATIENCE = 60.0  # seconds that a checkpoint waits for rows before it, on a disk that is slow for a while
 CHECKPOINT_LOOK_SECONDS = 0.5  # between two looks at how much work a replay would repeat
 WATCHED_SECONDS = 30.0  # after the last client has left, or the last request, the race counts as watched
 UNWATCHED_FRAME_SECONDS = 10.0  # between two frames that nobody sees, for the history of who comes later
@@ -319,12 +320,14 @@ class RaceManager:
                 last = simulation, 0.0, now
             if busy - last[1] > CHECKPOINT_BUSY or (now - last[2] > CHECKPOINT_SECONDS and busy > last[1]):
                 last = simulation, busy, now  # of its state: what is done while that is stored is replayed too
-                await self._store_checkpoint(simulation, recording)
+                await self._store_checkpoint(simulation, recording, CHECKPOINT_PATIENCE)
 
-    async def _store_checkpoint(self, simulation: ContinuousSimulation, recording: Recording) -> None:
+    async def _store_checkpoint(
+        self, simulation: ContinuousSimulation, recording: Recording, patience: float = lifecycle.STORE_TIMEOUT
+    ) -> None:
         try:
             saved = await asyncio.to_thread(simulation.checkpoint, self._key, lambda: dict(recording.attempts))
-            async with asyncio.timeout(lifecycle.STORE_TIMEOUT):
+            async with asyncio.timeout(patience):
                 await recording.flush()  # it is of use only with all tasks before it
                 await self.store.add_checkpoint(recording.run_id, saved.at_task, saved.changes, saved.state)
         except (SchedulerError, TimeoutError) as error:
