@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
 
-from live_server import QUICK, live, until
+from hybrid_scheduler.live.simulation import ContinuousSimulation
+from live_server import DEADLINE, QUICK, live, until
 
 pytestmark = pytest.mark.asyncio
 TASK = {"size": 1000.0, "compute_intensity": 0.5, "memory_required": 100.0}
@@ -52,6 +55,18 @@ async def test_a_run_from_start_to_end(url: str, cache: dict[str, Any]) -> None:
         assert await served.manager.store.last_task(run.id) == ended["tasks_processed"] - 1
         log = await served.manager.store.settings_changes(run.id)
         assert [sorted(each["change"]) for each in log] == [["step"], ["step"], ["failed_gpus", "rate"], ["task"]]
+
+
+async def test_the_status_waits_for_no_certificate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    certified = Event()
+    monkeypatch.setattr(ContinuousSimulation, "wait_for_certificate", lambda simulation: certified.wait(2 * DEADLINE))
+    async with live(f"sqlite:///{tmp_path}/hms.db", autostart=True) as served:
+        try:
+            async with asyncio.timeout(DEADLINE):
+                while (await served.get("/api/status"))["tasks_processed"] < 20:
+                    await asyncio.sleep(0.01)
+        finally:
+            certified.set()
 
 
 async def test_restarted_tasks_are_stored_as_further_attempts(url: str) -> None:

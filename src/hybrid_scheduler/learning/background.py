@@ -28,9 +28,9 @@ MAX_BEHIND = 8  # observations that such a trainer may lag behind; more are drop
 NICENESS = 15  # the process is this much "nicer" than the one that decides; HMS_LEARNER_NICE says otherwise
 AHEAD_SECONDS = 60.0  # a process that was started ahead is taken within these, and leaves after twice as many
 LOADED_BY = {
-    "rl_agent": ("hybrid_scheduler.learning.dqn", "hybrid_scheduler.learning.q_network", "scipy.linalg"),
+    "rl_agent": ("hybrid_scheduler.learning.dqn", "hybrid_scheduler.learning.q_network", "numba", "scipy.linalg"),
 }
-"""By learner: the module of its trainer, and what that loads with its first fit; Numba loads SciPy with a product."""
+"""By learner: the module of its trainer, and what its first fit loads; Numba loads SciPy with a product."""
 
 _ahead: dict[str, tuple[float, ChildProcess]] = {}  # by the module of the trainer it waits for
 

@@ -154,9 +154,13 @@ class ContinuousSimulation:
     def snapshot(self, certify: bool = True) -> Snapshot:
         """Return this moment as plain data; without a new certificate it takes milliseconds."""
         if certify:
-            self.race.windows.wait()  # not while the race stands still
+            self.wait_for_certificate()  # not while the race stands still
         with self._lock:
             return self.race.snapshot(self.state, self.tasks_per_second, self.error, certify)
+
+    def wait_for_certificate(self) -> None:
+        """Wait until the window that is to be shown is certified: seconds after a start, which loads kernels."""
+        self.race.windows.wait()
 
     def analysis(self) -> Analysis:
         """Return the statistics that are slow to compute."""

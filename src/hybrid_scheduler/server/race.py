@@ -441,17 +441,21 @@ class RaceManager:
         if self._recording is not None:
             await self._recording.flush()
 
-    async def look(self) -> None:
-        """Take a snapshot with all figures, unless there is one that is as good as that of a frame."""
+    async def look(self, certify: bool = True) -> None:
+        """Take a snapshot with all figures, or as they are now, unless there is one as good as that of a frame."""
         if self.is_watched and self._looked:
             return  # frames bring one
+        if not certify:
+            if time.monotonic() - self._begun > FRESH_SECONDS:
+                await self._refresh_snapshot(certify=False)
+            return
         async with self._looking:
             if time.monotonic() - self._looked > FRESH_SECONDS:
                 await self._refresh_snapshot()
 
-    async def watch(self) -> None:
+    async def watch(self, certify: bool = True) -> None:
         """Let the race be watched for a while: frames come, and every decision is explained."""
-        await self.look()
+        await self.look(certify)
         self._note_watched()
 
     @property
@@ -471,6 +475,8 @@ class RaceManager:
         """Take a snapshot; one that was begun before the last change, or of another run, hides no newer one."""
         if (simulation := self.simulation) is None:
             return
+        if certify:
+            await asyncio.to_thread(simulation.wait_for_certificate)
         begin = time.monotonic()
         snapshot = await asyncio.to_thread(simulation.snapshot, certify)
         if simulation is self.simulation and begin >= self._begun:
