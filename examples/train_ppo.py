@@ -127,7 +127,7 @@ def learn(agent: Agent, optimizer: torch.optim.Optimizer, rollout: dict[str, Ten
     for _ in range(EPOCHS):
         order = torch.randperm(len(goal))
         for seen, mask, action, chance, gain, aim in zip(
-            *(torch.split(column[order], BATCH) for column in columns), strict=True
+            *(torch.split(column.index_select(0, order), BATCH) for column in columns), strict=True
         ):
             hidden = agent.body(seen)
             chances, value = normalise(agent.score(hidden, mask)), agent.value(hidden)
