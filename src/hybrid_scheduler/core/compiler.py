@@ -12,6 +12,7 @@ import os
 import shutil
 import sys
 import tempfile
+import threading
 import time
 from collections import namedtuple
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -65,6 +66,7 @@ def compiled(function: F) -> F:
 
 _unregistered: list[tuple[Function, dict[str, Any]]] = []
 _numba: list[ModuleType] = []  # once it is loaded
+_loading = threading.RLock()
 
 
 def load_numba() -> Any:
@@ -75,13 +77,14 @@ def load_numba() -> Any:
     import numba
     from numba.extending import register_jitable
 
-    _numba[:] = [numba]
-    while _unregistered:
-        function, options = _unregistered.pop()
-        if options.get("_nrt", True):  # its callers say whether it counts references: no two files may be alike
-            register_jitable(**options)(function)
-        else:
-            _register_with_cache(function, options)
+    with _loading:  # who comes second must find all of them registered
+        _numba[:] = [numba]
+        while _unregistered:
+            function, options = _unregistered.pop()
+            if options.get("_nrt", True):  # its callers say whether it counts references: no two files may be alike
+                register_jitable(**options)(function)
+            else:
+                _register_with_cache(function, options)
     return numba
 
 
@@ -211,7 +214,10 @@ class _MachineCode:
         return (self._compiled or self._compile())._numba_type_
 
     def _compile(self) -> Any:
-        self._compiled = load_numba().njit(cache=True, **self._options, **_FROM_PYTHON)(self.py_func)
+        with _loading:  # one for all threads
+            if self._compiled is None:
+                njit = load_numba().njit
+                self._compiled = njit(cache=True, **self._options, **_FROM_PYTHON)(self.py_func)
         return self._compiled
 
 
