@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from inspect import unwrap
 from itertools import permutations, product
 
 import numpy as np
@@ -11,8 +12,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hybrid_scheduler import registry
-from hybrid_scheduler.bounds.turnaround import certified_front, turnaround_bound, verify_turnaround_bound
+from hybrid_scheduler.bounds.turnaround import (
+    certified_front,
+    serve_shortest_first,
+    turnaround_bound,
+    verify_turnaround_bound,
+)
 from hybrid_scheduler.core import Cluster, Tasks
+from hybrid_scheduler.core.compiler import jit
 from hybrid_scheduler.core.physics import class_times
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
 from hybrid_scheduler.errors import UnknownNameError
@@ -143,3 +150,10 @@ def test_without_a_task_that_runs_there_is_nothing_to_bound() -> None:
     bound = turnaround_bound(tasks, TWO_NODES)
     assert bound.mean == 0.0
     assert verify_turnaround_bound(bound, tasks, TWO_NODES)
+
+
+def test_plain_python_and_machine_code_serve_to_the_same_bits() -> None:
+    plain = unwrap(serve_shortest_first)
+    tasks = workload("long_tail", 150)
+    works = class_times(tasks, Cluster.default()).min(axis=1)
+    assert repr(plain(tasks.arrival_time, works)) == repr(jit(plain)(tasks.arrival_time, works))

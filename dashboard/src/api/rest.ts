@@ -598,7 +598,7 @@ export interface paths {
         };
         /**
          * State of the simulation
-         * @description Return state, progress and problems.
+         * @description Return state, progress and problems; the bound is that of the last certificate, which nobody waits for.
          */
         get: operations["status_api_simulation_status_get"];
         put?: never;
@@ -658,7 +658,7 @@ export interface paths {
         };
         /**
          * State of the simulation (short path)
-         * @description Return state, progress and problems.
+         * @description Return state, progress and problems; the bound is that of the last certificate, which nobody waits for.
          */
         get: operations["status_api_status_get"];
         put?: never;

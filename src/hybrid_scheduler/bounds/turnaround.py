@@ -288,7 +288,7 @@ def serve_shortest_first(release: Floats, works: Floats) -> float:
                 at = child
                 child = 2 * at + 1
             heap[at] = left
-    return total
+    return float(total)  # of NumPy in plain Python
 
 
 def _price_bound(
