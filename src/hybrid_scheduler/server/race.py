@@ -446,8 +446,7 @@ class RaceManager:
         if self.is_watched and self._looked:
             return  # frames bring one
         if not certify:
-            if time.monotonic() - self._begun > FRESH_SECONDS:
-                await self._refresh_snapshot(certify=False)
+            await self._refresh_snapshot(certify=False)
             return
         async with self._looking:
             if time.monotonic() - self._looked > FRESH_SECONDS:
