@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -48,7 +47,6 @@ class Service:
         await self.manager.pause()
         simulation = self.manager.simulation
         assert simulation is not None
-        await asyncio.to_thread(simulation._execute, lambda: None)  # the block under way is done now
         return simulation.race.stream.number
 
     async def step(self, tasks: int, **settings: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
@@ -193,6 +194,19 @@ NUMBERS: list[dict[str, Any]] = [
     {"schedulers": ["jsq:d=1000000000000"]},
     {"schedulers": ["greedy:" + "x" * 400]},
 ]
+
+
+async def test_what_a_pause_shows_is_handed_to_the_recorder(tmp_path: Path) -> None:
+    async with live(f"sqlite:///{tmp_path}/hms.db", autostart=True) as served:
+        await served.until_tasks(20)
+        simulation, busy = served.manager.simulation, Event()
+        assert simulation is not None
+        recorders = list(simulation.sinks)
+        simulation.sinks[:] = [lambda _: (busy.set(), time.sleep(0.5))[0], *recorders]  # recorders are late
+        assert await asyncio.to_thread(busy.wait, DEADLINE)
+        shown = (await served.post("/api/pause"))["tasks_processed"]
+        await served.manager.flush()
+        assert served.manager.recorder.rows_written == shown * (2 + len(QUICK))  # itself, an example, results
 
 
 async def test_every_number_has_limits_and_the_race_goes_on(url: str) -> None:

@@ -114,6 +114,10 @@ class ContinuousSimulation:
         self.error = error
         self._set_state(PAUSED)
 
+    def wait_for_block(self) -> None:
+        """Wait until the block under way is placed and every sink has it."""
+        self._execute(lambda: None)
+
     def resume(self) -> None:
         """Continue after a pause."""
         self.error = ""

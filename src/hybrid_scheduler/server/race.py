@@ -348,9 +348,10 @@ class RaceManager:
                 await self._refresh_snapshot()
 
     async def pause(self) -> None:
-        """Pause between two blocks."""
+        """Pause between two blocks: what a snapshot counts when this returns, `flush` waits for."""
         self._halted = False
         self._require_active().pause()
+        await self._execute(lambda simulation: simulation.wait_for_block())
         await self._refresh_snapshot()
 
     async def resume(self) -> None:
@@ -382,10 +383,8 @@ class RaceManager:
 
     async def _command(self, command: Callable[[ContinuousSimulation], T]) -> T:
         """Let the simulation execute a command between two blocks; what it did is stored when this returns."""
-        try:
-            result = await asyncio.to_thread(command, self._require_active(stores=True))
-        except TimeoutError:
-            raise BusyError("the simulation did not execute this command in time: try again") from None
+        self._require_active(stores=True)
+        result = await self._execute(command)
         try:
             async with asyncio.timeout(lifecycle.STORE_TIMEOUT):
                 await self.flush()
@@ -396,6 +395,12 @@ class RaceManager:
             ) from None
         await self._refresh_snapshot(certify=self.is_watched)
         return result
+
+    async def _execute(self, command: Callable[[ContinuousSimulation], T]) -> T:
+        try:
+            return await asyncio.to_thread(command, self._require_active())
+        except TimeoutError:
+            raise BusyError("the simulation did not execute this command in time: try again") from None
 
     async def submit_experiment(self, values: dict[str, Any]) -> int:
         """Queue an experiment; returns the id of its run."""
