@@ -1,7 +1,7 @@
 /** A real `hms serve` for each worker, on a free port and in a folder of its own; it can be killed and started again. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -85,6 +85,12 @@ export class Server {
     child.kill(signal);
     await gone;
   }
+
+  /** End for good, and leave nothing behind. */
+  async close(): Promise<void> {
+    await this.kill('SIGTERM');
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
+  }
 }
 
 /** Serve with other settings, without learners unless they ask for some: those take seconds to start. */
@@ -94,7 +100,7 @@ export async function serving(settings: Record<string, string>, use: (server: Se
   try {
     await use(server);
   } finally {
-    await server.kill('SIGTERM');
+    await server.close();
   }
 }
 
@@ -122,7 +128,7 @@ export const test = base.extend<{ calm: void; local: void }, { server: Server }>
       const server = new Server(await freePort());
       await server.start();
       await use(server);
-      await server.kill('SIGTERM');
+      await server.close();
     },
     { scope: 'worker', timeout: 600_000 },
   ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import signal
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -78,7 +79,7 @@ def test_a_trainer_that_dies_is_reported(background: BackgroundProcess) -> None:
 
 
 def test_a_process_started_ahead_is_taken_by_its_trainer_and_by_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(learning, "LOADED_BY", {"hybrid_ml": (ForestTrainer.__module__, "json.tool")})
+    monkeypatch.setattr(learning, "STARTED_AHEAD", {"hybrid_ml": ForestTrainer.__module__})
     learning.start_trainers_ahead(["greedy", "hybrid_ml", "hybrid_ml"])
     [(_, ahead)] = learning._ahead.values()
     other = BackgroundProcess(Counter())
@@ -93,7 +94,8 @@ def test_a_process_started_ahead_is_taken_by_its_trainer_and_by_no_other(monkeyp
 
 
 def test_a_process_that_was_started_too_long_ahead_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(learning, "LOADED_BY", {"hybrid_ml": (Counter.__module__,)})
+    monkeypatch.setattr(learning, "STARTED_AHEAD", {"hybrid_ml": Counter.__module__})
+    monkeypatch.setattr(learning, "LOADED_BY", {Counter.__module__: ()})
     learning.start_trainers_ahead(["hybrid_ml"])
     [(_, ahead)] = learning._ahead.values()
     monkeypatch.setattr(learning, "AHEAD_SECONDS", 0.0)
@@ -109,6 +111,43 @@ def test_delayed_updates_come_after_exactly_so_many_tasks() -> None:
     updates = [training.train(seen, 20) for seen in range(5)]
     training.close()
     assert updates == [None, None, 1, 2, 3]
+
+
+def test_updates_that_come_when_ready_tell_how_many_tasks_they_came_later() -> None:
+    training = TrainingLoop(Counter(), delay=AS_READY)
+    assert training.lag == 0
+    training.train(0, 20)
+    process = training._process
+    assert process is not None
+    updates = []
+    for seen in (1, 2):  # each update is there when the next observation is made
+        while process.behind:
+            time.sleep(0.01)
+        updates.append(training.train(seen, 20))
+    training.close()
+    assert updates == [1, 2]
+    assert training.lag == 20
+    assert TrainingLoop(Counter(), delay=40).lag == 40
+
+
+class Loaded:
+    """Tells whether a module is loaded where it trains."""
+
+    def train(self, observation: str) -> bool:
+        """Look for the module."""
+        return observation in sys.modules
+
+
+def test_a_warm_process_has_loaded_what_the_first_fit_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(learning, "LOADED_BY", {Loaded.__module__: ("json.tool",)})
+    training = TrainingLoop(Loaded(), delay=1)
+    training.warm_up()
+    assert training.train("json.tool", 0) is None
+    assert training.train("another", 1) is True
+    training.close()
+    foreground = TrainingLoop(Loaded(), delay=0)
+    foreground.warm_up()
+    assert foreground._process is None
 
 
 @pytest.mark.parametrize("kind", [HybridML, RLAgent])

@@ -9,9 +9,11 @@ import pytest
 
 from hybrid_scheduler.core.cluster import Cluster
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
-from hybrid_scheduler.runtime.devices import parse_devices
+from hybrid_scheduler.runtime.devices import build_cluster, class_signatures, parse_devices
 from hybrid_scheduler.runtime.executor import create_backend
 from hybrid_scheduler.runtime.lane import Pace
+from hybrid_scheduler.runtime.measured_times import MeasuredTimes
+from hybrid_scheduler.runtime.tasks import choose_kernel, kernel_task
 from hybrid_scheduler.runtime.validation import Calibration, Validation, Validator, summarise
 from hybrid_scheduler.schedulers.scheduler import from_function
 from hybrid_scheduler.workloads import WorkloadGenerator
@@ -41,3 +43,28 @@ def test_what_passes_between_two_kernels_counts_in_the_simulation() -> None:
     assert found.simulated.makespan >= len(tasks) * found.gap > 0.0
     calibrated, _ = found.task_seconds
     assert calibrated + found.gap == pytest.approx(found.simulated.times[:, 0]), "kernels are compared without it"
+
+
+def test_the_parts_of_a_split_task_are_simulated_with_their_own_seconds() -> None:
+    tasks = WorkloadGenerator(1).generate_preset("mixed", 6)
+    backend = create_backend("local", parse_devices("emulated"), None)
+    try:
+        calibration = Calibration(backend, tasks, Pace(at_once=True, scale=0.5))
+        cluster, times = build_cluster(backend.devices), MeasuredTimes()
+        signatures = class_signatures(backend.devices, cluster)
+        for kernel in {choose_kernel(float(each)) for each in tasks.compute_intensity}:
+            for signature in signatures:  # half a second before anything is done, then in proportion to the size
+                for size in np.geomspace(1.0, 20_000.0, 60).tolist():
+                    times.observe(kernel_task(kernel).name, signature, signature, size, 0.5 + size / 1000.0)
+        whole = calibration.predict(times, tasks, cluster, np.ones(len(tasks)))
+        shares = np.array([0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
+        parts = calibration.predict(times, tasks, cluster, shares)
+    finally:
+        backend.close()
+    on_gpu = np.array([each.kind == "gpu" for each in cluster.classes])
+    split = slice(1, 5)
+    assert (parts[[0, 5]] == whole[[0, 5]]).all(), "tasks that are not split"
+    assert (
+        parts[split, on_gpu][:, 0] * shares[split] + parts[split, ~on_gpu][:, 0] * (1 - shares[split])
+        > 0.5 + whole[split].min(axis=1)
+    ).all(), "both parts begin"

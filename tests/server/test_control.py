@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from hybrid_scheduler.live.simulation import ContinuousSimulation
+from hybrid_scheduler.live.simulation import ContinuousSimulation, RaceEvent
 from live_server import DEADLINE, QUICK, live, until
 
 pytestmark = pytest.mark.asyncio
@@ -201,8 +201,12 @@ async def test_what_a_pause_shows_is_handed_to_the_recorder(tmp_path: Path) -> N
         await served.until_tasks(20)
         simulation, busy = served.manager.simulation, Event()
         assert simulation is not None
-        recorders = list(simulation.sinks)
-        simulation.sinks[:] = [lambda _: (busy.set(), time.sleep(0.5))[0], *recorders]  # recorders are late
+
+        def delay(_: RaceEvent) -> None:
+            busy.set()
+            time.sleep(0.5)
+
+        simulation.sinks[:] = [delay, *simulation.sinks]  # the recorder is late
         assert await asyncio.to_thread(busy.wait, DEADLINE)
         shown = (await served.post("/api/pause"))["tasks_processed"]
         await served.manager.flush()

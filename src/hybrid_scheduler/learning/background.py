@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Any, Protocol, cast
 
+import numpy as np
+
 from hybrid_scheduler.errors import SchedulerError
 from hybrid_scheduler.processes import Channel, ChildProcess
 
@@ -28,9 +30,12 @@ MAX_BEHIND = 8  # observations that such a trainer may lag behind; more are drop
 NICENESS = 15  # the process is this much "nicer" than the one that decides; HMS_LEARNER_NICE says otherwise
 AHEAD_SECONDS = 60.0  # a process that was started ahead is taken within these, and leaves after twice as many
 LOADED_BY = {
-    "rl_agent": ("hybrid_scheduler.learning.dqn", "hybrid_scheduler.learning.q_network", "numba", "scipy.linalg"),
+    "hybrid_scheduler.learning.dqn": ("hybrid_scheduler.learning.q_network", "numba", "scipy.linalg"),
+    "hybrid_scheduler.learning.forest": ("sklearn.ensemble", "numba"),
 }
-"""By learner: the module of its trainer, and what its first fit loads; Numba loads SciPy with a product."""
+"""By the module of a trainer: what its first fit loads; Numba loads SciPy with a product."""
+STARTED_AHEAD = {"rl_agent": "hybrid_scheduler.learning.dqn"}
+"""By learner: the module of a trainer whose process is worth starting before its race."""
 
 _ahead: dict[str, tuple[float, ChildProcess]] = {}  # by the module of the trainer it waits for
 
@@ -56,17 +61,17 @@ class _Answer:
 def start_trainers_ahead(schedulers: Iterable[str]) -> None:
     """Start the processes of learners that are about to race: they load libraries while the caller loads its own."""
     for name in schedulers:
-        if (modules := LOADED_BY.get(name)) and modules[0] not in _ahead:
-            _ahead[modules[0]] = time.monotonic(), _start(modules)
+        if (module := STARTED_AHEAD.get(name)) and module not in _ahead:
+            _ahead[module] = time.monotonic(), _start((module, *LOADED_BY[module]))
 
 
-def _take_process(trainer: Trainer) -> ChildProcess:
+def _take_process(trainer: Trainer, modules: Sequence[str]) -> ChildProcess:
     started, process = _ahead.pop(type(trainer).__module__, (0.0, None))
     if process is not None and time.monotonic() - started < AHEAD_SECONDS:
         return process
     if process is not None:
         process.close()
-    return _start(())
+    return _start(modules)
 
 
 def _start(modules: Sequence[str]) -> ChildProcess:
@@ -76,11 +81,13 @@ def _start(modules: Sequence[str]) -> ChildProcess:
 class BackgroundProcess:
     """A trainer in another process, and its updates so far."""
 
-    def __init__(self, trainer: Trainer, submitted: int = 0, updates: Sequence[Any] = ()) -> None:
-        self._process = _take_process(trainer)
+    def __init__(
+        self, trainer: Trainer, submitted: int = 0, updates: Sequence[Any] = (), modules: Sequence[str] = ()
+    ) -> None:
+        self._process = _take_process(trainer, modules)
         self._outbox: SimpleQueue[Any] = SimpleQueue()
         self._updates: deque[Any] = deque(updates)  # one for each observation, in order; None: no change
-        self._collected = submitted - len(updates)
+        self.collected = submitted - len(updates)  # updates that were taken
         self._trainer: Trainer | None = None  # as it came back from the process
         self._arrived, self._ended = threading.Condition(), False
         self._submitted = submitted
@@ -104,7 +111,7 @@ class BackgroundProcess:
         """How many observations are not trained on yet; raises if they never will be."""
         self._require_alive()
         with self._arrived:
-            return self._submitted - self._collected - len(self._updates)
+            return self._submitted - self.collected - len(self._updates)
 
     def latest(self) -> Any:
         """Return the newest update since the last call, None if there is none; never blocks."""
@@ -113,10 +120,10 @@ class BackgroundProcess:
     def wait_for(self, number: int) -> Any:
         """Wait until observation `number` is trained on; return the newest update up to it."""
         with self._arrived:
-            self._arrived.wait_for(lambda: self._collected + len(self._updates) >= number or self._ended)
-        if self._collected + len(self._updates) < number:
+            self._arrived.wait_for(lambda: self.collected + len(self._updates) >= number or self._ended)
+        if self.collected + len(self._updates) < number:
             self._require_alive()
-        return self._collect(number - self._collected)
+        return self._collect(number - self.collected)
 
     def checkpoint(self) -> tuple[Trainer, int, list[Any]]:
         """Return the trainer after all observations so far, their number, and the updates not collected yet."""
@@ -132,7 +139,7 @@ class BackgroundProcess:
         newest = None
         for _ in range(count):
             update = self._updates.popleft()
-            self._collected += 1
+            self.collected += 1
             newest = update if update is not None else newest
         return newest
 
@@ -176,11 +183,20 @@ class TrainingLoop:
     def __init__(self, trainer: Trainer, delay: int) -> None:
         self.trainer, self._delay = trainer, delay
         self._process: BackgroundProcess | None = None
-        self._due: deque[tuple[int, int]] = (
-            deque()
-        )  # number of an observation, and the task count at which its update is due
+        # Number of an observation, and the task count at which its update is due or, when ready, it was made.
+        self._due: deque[tuple[int, int]] = deque()
         self._seen = 0
         self._waiting: tuple[int, list[Any]] = (0, [])  # observations before this process, and their last updates
+        self._lags = np.zeros(
+            2, np.int64
+        )  # sum of tasks between observation and update, number of updates
+
+    def warm_up(self) -> None:
+        """Start the process before there is anything to train on, and wait until it has loaded what a fit needs."""
+        if self._delay and self._process is None:
+            modules = LOADED_BY.get(type(self.trainer).__module__, ())
+            self._process = BackgroundProcess(self.trainer, *self._waiting, modules=modules)
+            self._process.checkpoint()
 
     def train(self, observation: Any, tasks: int) -> Any:
         """Train on an observation of so many tasks; return the update that is due now, if any."""
@@ -191,8 +207,11 @@ class TrainingLoop:
         self._seen += tasks
         if self._delay < 0:
             if self._process.behind < MAX_BEHIND:
-                self._process.submit(observation)
-            return self._process.latest()
+                self._due.append((self._process.submit(observation), self._seen))
+            update = self._process.latest()
+            while self._due and self._due[0][0] <= self._process.collected:
+                self._lags += self._seen - self._due.popleft()[1], 1
+            return update
         number = self._process.submit(observation)
         self._due.append((number, self._seen + self._delay))
         due = 0
@@ -217,6 +236,14 @@ class TrainingLoop:
         if delay and submitted:
             loop._process = BackgroundProcess(trainer, *loop._waiting)
         return loop
+
+    @property
+    def lag(self) -> int:
+        """The delay with which updates came so far; all tasks if none did."""
+        if self._delay >= 0:
+            return self._delay
+        tasks, updates = self._lags.tolist()
+        return round(tasks / updates) if updates else self._seen
 
     @property
     def in_background(self) -> bool:

@@ -119,6 +119,8 @@ class ExecutionLane:
 
     def _warm_up(self, tasks: Tasks) -> None:
         """Load libraries and compile before the clock starts: every device runs each kernel once, small."""
+        if is_learner(self.scheduler):
+            self.scheduler.warm_up()
         kernels = sorted({choose_kernel(float(each)) for each in tasks.compute_intensity})
         size = float(np.median(tasks.size)) if len(tasks) else 1.0
         for device in range(len(self.backend.devices)):

@@ -2,18 +2,22 @@
 
 A calibration times every kernel that tasks use, at sizes across theirs, on every device. All devices work at once and
 each runs the kernels in a random order of its own: as in a real run they share memory and caches. What passes between
-two kernels of a device counts in the simulation as if the device were busy: there is no task without it.
+two kernels of a device counts in the simulation as if the device were busy: there is no task without it. The half of
+a kernel takes more than half of its seconds: tasks that a policy splits are simulated with those of their parts. What
+a learner learns comes as many tasks later as in the run, where training takes a part of the devices' cores.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from copy import deepcopy
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
 
+from hybrid_scheduler.core.cluster import Cluster
 from hybrid_scheduler.core.lane import Lane
 from hybrid_scheduler.core.placements import Placements
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
@@ -25,13 +29,14 @@ from hybrid_scheduler.runtime.dispatcher import Dispatcher
 from hybrid_scheduler.runtime.executor import create_policy
 from hybrid_scheduler.runtime.lane import ExecutionLane, Pace
 from hybrid_scheduler.runtime.measured_times import MeasuredTimes
-from hybrid_scheduler.runtime.tasks import choose_kernel, create_kernel_job, kernel_task
+from hybrid_scheduler.runtime.tasks import choose_kernel, create_kernel_job, kernel_task, part_edge
+from hybrid_scheduler.schedulers.learner import is_learner
 from hybrid_scheduler.schedulers.round_robin import RoundRobin
 from hybrid_scheduler.studies.compare import Progress
 from hybrid_scheduler.studies.pretraining import load_or_train
 
-SIZES, ROUNDS = 8, 2
-"""Sizes at which a kernel is timed on every device, and how often new ones are drawn in a calibration."""
+SIZES, PARTS, ROUNDS = 8, 4, 2
+"""Sizes at which a kernel is timed on every device, parts of others, and how often new ones are drawn."""
 
 
 @dataclass
@@ -86,12 +91,40 @@ class Calibration:
 
     def _draw_cases(self, rng: np.random.Generator) -> list[tuple[str, float]]:
         """Draw sizes that tasks have, small and large: some, such as primes for an FFT, are slow by themselves."""
-        parts = np.arange(SIZES) / SIZES
-        return [
-            (kernel, size)
-            for kernel in sorted({choose_kernel(float(each)) for each in self.tasks.compute_intensity})
-            for size in np.quantile(self.tasks.size, parts + rng.random(SIZES) / SIZES, method="nearest").tolist()
-        ]
+        cases = list[tuple[str, float]]()
+        for kernel in sorted({choose_kernel(float(each)) for each in self.tasks.compute_intensity}):
+            cases += ((kernel, size) for size in self._draw_sizes(rng, SIZES))
+            shares = (np.arange(PARTS) + rng.random(PARTS)) / PARTS
+            sizes = zip(self._draw_sizes(rng, PARTS), rng.permutation(shares).tolist(), strict=True)
+            cases += ((kernel, self.part_size(kernel, size, share)) for size, share in sizes)
+        return cases
+
+    def _draw_sizes(self, rng: np.random.Generator, count: int) -> list[float]:
+        places = (np.arange(count) + rng.random(count)) / count
+        sizes: list[float] = np.quantile(self.tasks.size, places, method="nearest").tolist()
+        return sizes
+
+    def part_size(self, kernel: str, size: float, share: float) -> float:
+        """Return the size of the whole task that runs what is run for a share of this one."""
+        edge = self.pace.edge(size)
+        return size * part_edge(kernel, edge, share) / edge
+
+    def predict(self, times: MeasuredTimes, tasks: Tasks, cluster: Cluster, gpu_fraction: Floats) -> Floats:
+        """Return the seconds of tasks by class, gaps left out; of a part as if the whole task took as long."""
+        signatures = class_signatures(self.backend.devices, cluster)
+        shares = share_by_class(gpu_fraction, cluster)
+        seconds = np.empty(shares.shape)
+        for row, (intensity, size) in enumerate(
+            zip(tasks.compute_intensity.tolist(), tasks.size.tolist(), strict=True)
+        ):
+            kernel = choose_kernel(intensity)
+            for share in np.unique(shares[row]).tolist():
+                part = self.part_size(kernel, size, share)
+                predicted = times.predict(kernel_task(kernel).name, signatures, part) / share
+                seconds[row] = np.where(shares[row] == share, predicted, seconds[row])
+        # Scaled, because a device works through the sum of its tasks, slow moments included, which medians leave out.
+        biased: Floats = seconds * np.array([times.bias(each) for each in signatures])
+        return biased
 
 
 @dataclass(frozen=True)
@@ -103,7 +136,7 @@ class Validation:
     simulated: Placements
     measured: Placements
     joules: float | None = None
-    gap: float = 0.0  # of the simulated seconds of every task: they pass between two kernels
+    gap: float = 0.0  # seconds between two kernels: of the simulated ones of every part
 
     @property
     def makespan_error(self) -> float:
@@ -128,7 +161,8 @@ class Validation:
         on_cpu = np.flatnonzero(real.ran & (real.gpu_fraction < 1.0))
         rows = np.concatenate([on_gpu, on_cpu])
         column = real.cluster.class_index[np.concatenate([real.gpu[on_gpu], real.cpu[on_cpu]])]
-        return self.simulated.times[rows, column] - self.gap, real.times[rows, column]
+        gaps = self.gap / share_by_class(self.simulated.gpu_fraction, real.cluster)
+        return (self.simulated.times - gaps)[rows, column], real.times[rows, column]
 
     @property
     def task_errors(self) -> Floats:
@@ -158,21 +192,42 @@ class Validator:
     def validate(self, spec: str, seed: int, tasks: Tasks, progress: Progress | None = None) -> Validation:
         """Run the tasks, measure again, and simulate; the policy of the run knows the times measured before it."""
         before, backend, pace = self._before or self.calibrate(), self.calibration.backend, self.calibration.pace
-        with ExecutionLane(create_policy(spec, backend, seed), backend, pace, deepcopy(before)) as lane:
+        policy = create_policy(spec, backend, seed)
+        with ExecutionLane(policy, backend, pace, deepcopy(before)) as lane:
             start = self.meter.joules() if self.meter else None
             measured = lane.run(tasks, progress)
             end = self.meter.joules() if self.meter else None
         times, paced = before.merge(self.calibrate()), pace.scale_arrivals(tasks)
-        cluster = build_cluster(backend.devices)
-        signatures = class_signatures(backend.devices, cluster)
-        names = [kernel_task(choose_kernel(float(each))).name for each in paced.compute_intensity]
-        medians = [times.predict(name, signatures, float(size)) for name, size in zip(names, paced.size, strict=True)]
-        # Scaled, because a device works through the sum of its tasks, slow moments included, which medians leave out.
-        gap = self.calibration.gap
-        seconds = np.array(medians) * np.array([times.bias(each) for each in signatures]) + gap
-        simulated = Lane(load_or_train(spec, cluster, seed), VirtualMultiGPU(cluster=cluster)).run(paced, seconds)
         joules = end - start if start is not None and end is not None else None
-        return Validation(spec, seed, simulated, measured, joules, gap)
+        lag = policy.training_lag if is_learner(policy) else 0
+        simulated = self._simulate(spec, seed, paced, times, lag)
+        return Validation(spec, seed, simulated, measured, joules, self.calibration.gap)
+
+    def _simulate(self, spec: str, seed: int, tasks: Tasks, times: MeasuredTimes, lag: int) -> Placements:
+        """Simulate with seconds of whole tasks; if the policy splits some, once more with those of their parts."""
+        cluster, calibration = build_cluster(self.calibration.backend.devices), self.calibration
+
+        def run(gpu_fraction: Floats) -> Placements:
+            gaps = calibration.gap / share_by_class(gpu_fraction, cluster)
+            seconds = calibration.predict(times, tasks, cluster, gpu_fraction) + gaps
+            policy = load_or_train(spec, cluster, seed)
+            lane = Lane(policy, VirtualMultiGPU(cluster=cluster))
+            if not is_learner(policy):
+                return lane.run(tasks, seconds)
+            if policy.learn_every:
+                policy.train_in_background(lag)
+            with closing(policy):
+                return lane.run(tasks, seconds)
+
+        simulated = run(np.zeros(len(tasks)))
+        return run(simulated.gpu_fraction) if simulated.split.any() else simulated
+
+
+def share_by_class(gpu_fraction: Floats, cluster: Cluster) -> Floats:
+    """Return the part of every task that a device of each class gets if it gets any; 1 of one that is not split."""
+    on_gpu = np.array([each.kind == "gpu" for each in cluster.classes])
+    share = np.where(on_gpu, gpu_fraction[:, None], 1.0 - gpu_fraction[:, None])
+    return np.where((share > 0.0) & (share < 1.0), share, 1.0)
 
 
 def summarise(validations: Sequence[Validation]) -> list[dict[str, float | str]]:

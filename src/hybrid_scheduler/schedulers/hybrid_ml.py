@@ -474,6 +474,15 @@ class HybridML(Learner):
         """Train in another process from now on."""
         self._training = TrainingLoop(self._trainer, delay)
 
+    @property
+    def training_lag(self) -> int:
+        """The tasks after which updates were applied, in the mean of a run."""
+        return self._training.lag
+
+    def warm_up(self) -> None:
+        """Load what background training needs before the clock starts."""
+        self._training.warm_up()
+
     def set_energy_weight(self, weight: float) -> None:
         """Weigh energy against time in every decision, from the next block on."""
         self.energy_weight = check_energy_weight(weight, self.name)

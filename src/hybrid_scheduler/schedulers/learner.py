@@ -85,6 +85,14 @@ class Learner(Scheduler):
     def train_in_background(self, delay: int) -> None:
         """Train in another process from now on and apply updates `delay` tasks later (-1: when they are ready)."""
 
+    @property
+    def training_lag(self) -> int:
+        """The tasks after which updates were applied, in the mean of a run."""
+        return 0
+
+    def warm_up(self) -> None:
+        """Load what background training needs before the clock starts."""
+
     def set_energy_weight(self, weight: float) -> None:
         """Weigh energy (1) against time (0) from now on."""
 

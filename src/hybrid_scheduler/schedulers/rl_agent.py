@@ -547,6 +547,15 @@ class RLAgent(Learner):
         """Train in another process from now on."""
         self._training = TrainingLoop(self._trainer, delay)
 
+    @property
+    def training_lag(self) -> int:
+        """The tasks after which updates were applied, in the mean of a run."""
+        return self._training.lag
+
+    def warm_up(self) -> None:
+        """Load what background training needs before the clock starts."""
+        self._training.warm_up()
+
     def close(self) -> None:
         """End the background process, if there is one."""
         self._training.close()
