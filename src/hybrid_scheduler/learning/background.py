@@ -187,9 +187,7 @@ class TrainingLoop:
         self._due: deque[tuple[int, int]] = deque()
         self._seen = 0
         self._waiting: tuple[int, list[Any]] = (0, [])  # observations before this process, and their last updates
-        self._lags = np.zeros(
-            2, np.int64
-        )  # sum of tasks between observation and update, number of updates
+        self._lags = np.zeros(2, np.int64)  # sum of tasks between observation and update, number of updates
 
     def warm_up(self) -> None:
         """Start the process before there is anything to train on, and wait until it has loaded what a fit needs."""
