@@ -18,9 +18,7 @@ Written by `make results` from [docs/results.json](docs/results.json); change ne
 simulated**: one CPU and four GPUs of the [model](docs/model.md), nothing was measured on a GPU. How it was done, and
 what it cannot show, stands in [METHODOLOGY.md](METHODOLOGY.md). Numbers are means over seeds with 95 % bootstrap
 intervals in brackets; comparisons are paired by seed. `DIR` in a command is any new folder; `hms report DIR` makes a
-document of it. Each table names the version that made it. Those of [learners on unfamiliar work](#unfamiliar), of
-[Cholesky](#cholesky) and of [the adversary](#adversary) were made before learners kept an account of the kernels
-inside a graph: their learners' rows on graphs are not what the commands print today."""
+document of it. Each table names the version that made it."""
 
 RULE = """A claim holds in a place if the whole 95 % interval is on its side, and cannot be told if the claimed number
 lies inside the interval or fewer than three seeds were run. A range counts from its modest end. Every place where we
