@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import signal
 import sys
 import time
@@ -79,7 +80,7 @@ def test_a_trainer_that_dies_is_reported(background: BackgroundProcess) -> None:
 
 
 def test_a_process_started_ahead_is_taken_by_its_trainer_and_by_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(learning, "STARTED_AHEAD", {"hybrid_ml": ForestTrainer.__module__})
+    monkeypatch.setattr(learning, "LOADED_BY", {"hybrid_ml": (ForestTrainer.__module__, "json.tool")})
     learning.start_trainers_ahead(["greedy", "hybrid_ml", "hybrid_ml"])
     [(_, ahead)] = learning._ahead.values()
     other = BackgroundProcess(Counter())
@@ -94,8 +95,7 @@ def test_a_process_started_ahead_is_taken_by_its_trainer_and_by_no_other(monkeyp
 
 
 def test_a_process_that_was_started_too_long_ahead_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(learning, "STARTED_AHEAD", {"hybrid_ml": Counter.__module__})
-    monkeypatch.setattr(learning, "LOADED_BY", {Counter.__module__: ()})
+    monkeypatch.setattr(learning, "LOADED_BY", {"hybrid_ml": (Counter.__module__,)})
     learning.start_trainers_ahead(["hybrid_ml"])
     [(_, ahead)] = learning._ahead.values()
     monkeypatch.setattr(learning, "AHEAD_SECONDS", 0.0)
@@ -130,24 +130,38 @@ def test_updates_that_come_when_ready_tell_how_many_tasks_they_came_later() -> N
     assert TrainingLoop(Counter(), delay=40).lag == 40
 
 
-class Loaded:
-    """Tells whether a module is loaded where it trains."""
+class Loading:
+    """Loads a module when it is warmed up, and tells whether one is loaded where it trains."""
+
+    def warm_up(self) -> None:
+        """Load the module."""
+        importlib.import_module("json.tool")
 
     def train(self, observation: str) -> bool:
         """Look for the module."""
         return observation in sys.modules
 
 
-def test_a_warm_process_has_loaded_what_the_first_fit_needs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(learning, "LOADED_BY", {Loaded.__module__: ("json.tool",)})
-    training = TrainingLoop(Loaded(), delay=1)
+def test_a_warm_process_has_loaded_what_the_first_fit_needs() -> None:
+    training = TrainingLoop(Loading(), delay=1)
     training.warm_up()
     assert training.train("json.tool", 0) is None
-    assert training.train("another", 1) is True
+    assert training.train("json.tool", 1) is True
     training.close()
-    foreground = TrainingLoop(Loaded(), delay=0)
+    foreground = TrainingLoop(Loading(), delay=0)
     foreground.warm_up()
     assert foreground._process is None
+
+
+def test_a_trainer_that_was_warmed_up_has_learnt_nothing() -> None:
+    cold, warm = new_trainer(), new_trainer()
+    warm.warm_up()
+    assert warm.models is None
+    [seen] = blocks(1)
+    models = [each.train(seen) for each in (cold, warm)]
+    shares = [each.share.predict(seen.rows).tolist() for each in models if isinstance(each, ForestModels)]
+    assert len(shares) == 2
+    assert shares[0] == shares[1]
 
 
 @pytest.mark.parametrize("kind", [HybridML, RLAgent])

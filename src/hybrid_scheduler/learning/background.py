@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from queue import SimpleQueue
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 
@@ -30,12 +30,9 @@ MAX_BEHIND = 8  # observations that such a trainer may lag behind; more are drop
 NICENESS = 15  # the process is this much "nicer" than the one that decides; HMS_LEARNER_NICE says otherwise
 AHEAD_SECONDS = 60.0  # a process that was started ahead is taken within these, and leaves after twice as many
 LOADED_BY = {
-    "hybrid_scheduler.learning.dqn": ("hybrid_scheduler.learning.q_network", "numba", "scipy.linalg"),
-    "hybrid_scheduler.learning.forest": ("sklearn.ensemble", "numba"),
+    "rl_agent": ("hybrid_scheduler.learning.dqn", "hybrid_scheduler.learning.q_network", "numba", "scipy.linalg"),
 }
-"""By the module of a trainer: what its first fit loads; Numba loads SciPy with a product."""
-STARTED_AHEAD = {"rl_agent": "hybrid_scheduler.learning.dqn"}
-"""By learner: the module of a trainer whose process is worth starting before its race."""
+"""By learner: the module of its trainer, and what its first fit loads; Numba loads SciPy with a product."""
 
 _ahead: dict[str, tuple[float, ChildProcess]] = {}  # by the module of the trainer it waits for
 
@@ -47,8 +44,19 @@ class Trainer(Protocol):
         """Train on an observation."""
 
 
+@runtime_checkable
+class Warmable(Protocol):
+    """A trainer that can load what its first fit needs before there is anything to fit."""
+
+    def warm_up(self) -> None:
+        """Load and compile; learn nothing."""
+
+
+@dataclass(frozen=True)
 class _Request:
     """Asks the process for its trainer."""
+
+    warm_up: bool = False  # after it has loaded what the first fit needs
 
 
 @dataclass(frozen=True)
@@ -61,17 +69,17 @@ class _Answer:
 def start_trainers_ahead(schedulers: Iterable[str]) -> None:
     """Start the processes of learners that are about to race: they load libraries while the caller loads its own."""
     for name in schedulers:
-        if (module := STARTED_AHEAD.get(name)) and module not in _ahead:
-            _ahead[module] = time.monotonic(), _start((module, *LOADED_BY[module]))
+        if (modules := LOADED_BY.get(name)) and modules[0] not in _ahead:
+            _ahead[modules[0]] = time.monotonic(), _start(modules)
 
 
-def _take_process(trainer: Trainer, modules: Sequence[str]) -> ChildProcess:
+def _take_process(trainer: Trainer) -> ChildProcess:
     started, process = _ahead.pop(type(trainer).__module__, (0.0, None))
     if process is not None and time.monotonic() - started < AHEAD_SECONDS:
         return process
     if process is not None:
         process.close()
-    return _start(modules)
+    return _start(())
 
 
 def _start(modules: Sequence[str]) -> ChildProcess:
@@ -81,10 +89,8 @@ def _start(modules: Sequence[str]) -> ChildProcess:
 class BackgroundProcess:
     """A trainer in another process, and its updates so far."""
 
-    def __init__(
-        self, trainer: Trainer, submitted: int = 0, updates: Sequence[Any] = (), modules: Sequence[str] = ()
-    ) -> None:
-        self._process = _take_process(trainer, modules)
+    def __init__(self, trainer: Trainer, submitted: int = 0, updates: Sequence[Any] = ()) -> None:
+        self._process = _take_process(trainer)
         self._outbox: SimpleQueue[Any] = SimpleQueue()
         self._updates: deque[Any] = deque(updates)  # one for each observation, in order; None: no change
         self.collected = submitted - len(updates)  # updates that were taken
@@ -127,13 +133,20 @@ class BackgroundProcess:
 
     def checkpoint(self) -> tuple[Trainer, int, list[Any]]:
         """Return the trainer after all observations so far, their number, and the updates not collected yet."""
+        return self._ask(_Request()), self._submitted, list(self._updates)
+
+    def warm_up(self) -> None:
+        """Wait until the process has loaded what the first fit needs."""
+        self._ask(_Request(warm_up=True))
+
+    def _ask(self, request: _Request) -> Trainer:
         self._trainer = None
-        self._outbox.put(_Request())
+        self._outbox.put(request)
         with self._arrived:
             self._arrived.wait_for(lambda: self._trainer is not None or self._ended)
         if self._trainer is None:
             self._require_alive()
-        return cast(Trainer, self._trainer), self._submitted, list(self._updates)
+        return cast(Trainer, self._trainer)
 
     def _collect(self, count: int) -> Any:
         newest = None
@@ -192,9 +205,8 @@ class TrainingLoop:
     def warm_up(self) -> None:
         """Start the process before there is anything to train on, and wait until it has loaded what a fit needs."""
         if self._delay and self._process is None:
-            modules = LOADED_BY.get(type(self.trainer).__module__, ())
-            self._process = BackgroundProcess(self.trainer, *self._waiting, modules=modules)
-            self._process.checkpoint()
+            self._process = BackgroundProcess(self.trainer, *self._waiting)
+            self._process.warm_up()
 
     def train(self, observation: Any, tasks: int) -> Any:
         """Train on an observation of so many tasks; return the update that is due now, if any."""
@@ -275,6 +287,17 @@ def _serve(channel: Channel, modules: Sequence[str]) -> None:
     trainer: Trainer = pickle.loads(received)  # noqa: S301  # our parent wrote it
     for message in channel.messages():
         observation = pickle.loads(message)  # noqa: S301  # as above
-        is_request = isinstance(observation, _Request)
-        answer = _Answer(trainer) if is_request else trainer.train(observation)
+        answer: Any = None
+        if isinstance(observation, _Request):
+            if observation.warm_up and isinstance(trainer, Warmable):
+                trainer.warm_up()
+                _yield_cores()
+            answer = _Answer(trainer)
+        elif (answer := trainer.train(observation)) is not None:
+            _yield_cores()
         channel.send([pickle.dumps(answer, protocol=5)])
+
+
+def _yield_cores() -> None:
+    """Take what others leave of the cores from now on: the first model is there, or will be soon."""
+    os.nice(max(0, NICENESS - os.nice(0)))

@@ -7,6 +7,7 @@ it is due and worth it, and at once when the predicted shares have drifted from 
 from __future__ import annotations
 
 import time
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -147,6 +148,12 @@ class ForestTrainer:
         self.models = replace(models, last_fit=Retrain(0, len(labels), mae, r2, tested, reason, seconds))
         self._since_fit = 0
         return self.models
+
+    def warm_up(self) -> None:
+        """Load and compile what the first fit needs; learn nothing."""
+        draw, cluster = np.random.default_rng(0).random, Cluster.default(1)
+        times = draw((MIN_TASKS, len(cluster.classes)))
+        deepcopy(self).fit(draw((MIN_TASKS, len(FEATURES))), times, label_queued(times, cluster), cluster)
 
     def _extend_window(self, new: ShareObservation) -> tuple[Floats, Floats]:
         rows, times = new.rows, new.times
