@@ -176,6 +176,30 @@ def test_within_a_graph_it_goes_by_the_means_of_what_has_ended() -> None:
     assert 0 < len(begun) <= 10, "those that ran there while nothing was known, and hardly any later"
 
 
+@pytest.mark.parametrize("taught", [False, True])
+def test_a_batch_of_which_nothing_is_known_keeps_every_machine_at_work(taught: bool) -> None:
+    """Means of unrelated times differ by chance, and what was learnt on other machines says nothing of these."""
+    columns = {f"m{number:02d}": {"kind": "cpu"} for number in range(16)}
+    cluster = Cluster.from_dict({"classes": columns, "nodes": [dict.fromkeys(columns, 1)]})
+    batch, other = (draw_matrix(seed, 512, sorted(columns)) for seed in (1, 2))
+    agent = AttentionAgent()
+    if taught:
+        agent.pretrain(other, cluster, measured=True)
+    placements = Lane(agent, VirtualMultiGPU(cluster=cluster)).run(batch)
+    check_schedule(placements)
+    rule = VirtualMultiGPU(cluster=cluster).run(batch, registry.schedulers.create("work_stealing"))
+    assert placements.turnaround.mean() < 1.2 * rule.turnaround.mean()
+
+
+def draw_matrix(seed: int, count: int, machines: list[str]) -> Tasks:
+    """Draw a batch of times as Braun et al. 2001 do: every other machine is faster than the next."""
+    generator, alike = np.random.default_rng(seed), np.ones(count)
+    times = generator.uniform(1, 3000, count)[:, None] * generator.uniform(1, 1000, (count, len(machines)))
+    times[:, ::2] = np.sort(times[:, ::2], axis=1)
+    seconds = {name: times[:, column] for column, name in enumerate(machines)}
+    return Tasks.build(size=alike, compute_intensity=0.5 * alike, memory_required=alike, measured=seconds)
+
+
 def test_it_decides_without_torch() -> None:
     code = (
         "import sys; sys.modules['torch'] = None\n"

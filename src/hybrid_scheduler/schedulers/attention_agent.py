@@ -7,7 +7,8 @@ faster, and never waits while something waits that no device runs faster: device
 
 The weights are the same for every cluster: what is particular to one, how long tasks take on its devices, the agent
 learns while it runs, from tasks that have ended (`learning/durations.py`). Until some have, it takes size for time;
-where nothing can be learnt, as within a batch, it goes by the mean seconds of what has ended on each class. Graphs,
+where nothing can be learnt, as within a batch, or what was learnt is wrong, the oldest task goes to whoever is idle
+unless the mean seconds of what has ended on each class say that faster devices end all that waits before. Graphs,
 which the network was not trained on, are dealt out by `graph_rule.py`. Devices that are always free are decided task
 by task: where each should end first.
 """
@@ -45,7 +46,7 @@ from hybrid_scheduler.learning.waiting_set import (
     weight_shapes,
 )
 from hybrid_scheduler.registry import how_to_install, is_installed
-from hybrid_scheduler.schedulers.fallback import EVIDENCE, sum_errors
+from hybrid_scheduler.schedulers.fallback import EVIDENCE, TINY, sum_errors
 from hybrid_scheduler.schedulers.graph_rule import (
     close_account,
     keeps_account,
@@ -66,9 +67,9 @@ BLOCK = 10  # tasks between two looks at what has ended
 TREES, DURATION_WINDOW, INTERVAL, TOLERANCE = 20, 1000, 50, 0.05  # of the model of durations
 RECENT = 100  # blocks whose durations are predicted again with every new model
 ROOM = 1024  # rows of the table of expected seconds at first
-BY_MEANS = -2  # instead of a row of that table
 ALIKE = 3.0  # times that the mean seconds of two classes may differ by chance
 PATIENCE = 40.0  # tasks that have ended without a model of durations, from which on the means count
+WRONG = 1.1  # errors of a model that is worse than the means, over theirs
 MOST = 1 << 17  # rows that it keeps at most: what has waited longer counts as unknown
 
 
@@ -102,7 +103,8 @@ class AttentionAgent(Learner):
         self.known = np.zeros(2, np.int64)  # rows of the table that are in use, from one to another
         self.table, self.table_seconds = np.zeros((0, 4)), np.zeros((0, 1))  # ready, size, intensity, memory
         self.moment = np.full(1, -np.inf)  # of the last question
-        self.by_row, self.has_model = np.zeros((2, 1), np.bool_)  # whether the table has rows of one block, a graph
+        self.by_row = np.zeros(1, np.bool_)  # whether the table has rows of one block, a graph
+        self.has_model, self.is_foreign = np.zeros((2, 1), np.bool_)  # of durations; one that was learnt elsewhere
         self.graph = close_account()  # what has ended in the graph that runs
         self._recent = deque[FeatureTable](maxlen=RECENT)
         self.window = window
@@ -137,6 +139,7 @@ class AttentionAgent(Learner):
         features = FeatureTable.from_tasks(tasks)
         self.seconds = self._predict(tasks, features, view, classes)
         self.by_row[0], self.has_model[0] = tasks.has_edges, self._model is not None
+        self.is_foreign[0] = self._model is not None and self._version == 0
         self.graph = close_account()
         if tasks.has_edges:
             self.table_seconds, self.known[:] = self.seconds, 0
@@ -197,7 +200,9 @@ class AttentionAgent(Learner):
             read_history(self.graph, view)
             note_trials(self.graph, waiting.running, view)
             return pick_in_graph(self.graph, waiting, device, view, self.left)
-        count = gather(self, waiting, view)
+        if goes_by_means(self, view):
+            return pick_by_means(waiting, device, view, self.busy)
+        count = gather(self, waiting)
         find_idle(waiting, view, self.idle)
         for each in range(len(self.left)):
             self.left[each] = max(view.running_end[each] - waiting.now, 0.0)
@@ -304,16 +309,15 @@ class AttentionAgent(Learner):
 
 
 @jitable
-def gather(agent: Any, waiting: Waiting, view: View) -> int:
+def gather(agent: Any, waiting: Waiting) -> int:
     """Collect the shortest of the tasks that wait, with what is known of them; return how many they are."""
-    count, room, by_means = 0, agent.window, knows_only_means(agent, view)
-    find_busy(waiting, view, agent.busy)
+    count, room = 0, agent.window
     for position in range(waiting.length):
         row = waiting.row[position]
-        known = BY_MEANS if by_means else look_up(agent, waiting, row)
+        known = look_up(agent, waiting, row)
         least = np.inf
         for kind in range(len(agent.idle)):
-            least = min(least, expect(agent, waiting, row, known, kind, view))
+            least = min(least, expect(agent, waiting, row, known, kind))
         if count == room and least >= agent.best[count - 1]:
             continue
         place = count if count < room else room - 1
@@ -324,20 +328,43 @@ def gather(agent: Any, waiting: Waiting, view: View) -> int:
         count = min(count + 1, room)
     for place in range(count):
         row = waiting.row[agent.position[place]]
-        known = BY_MEANS if by_means else look_up(agent, waiting, row)
+        known = look_up(agent, waiting, row)
         agent.need[place] = waiting.memory_required[row]
         agent.age[place] = waiting.now - waiting.ready_time[row]
         for kind in range(len(agent.idle)):
-            agent.expected[place, kind] = expect(agent, waiting, row, known, kind, view)
+            agent.expected[place, kind] = expect(agent, waiting, row, known, kind)
     return count
 
 
 @jitable
-def knows_only_means(agent: Any, view: View) -> bool:
-    """Whether the means of what has ended are all there is to go by: nothing is learnt within a graph or a batch."""
-    if len(view.ended) == 0 or agent.has_model[0]:
-        return False
-    return sum_errors(view)[0] >= (EVIDENCE if agent.by_row[0] else PATIENCE)
+def goes_by_means(agent: Any, view: View) -> bool:
+    """Whether the means of what has ended say more: nothing was learnt, as within a batch, or wrongly elsewhere."""
+    number, own, mean = sum_errors(view)
+    if agent.has_model[0]:
+        return agent.is_foreign[0] and number >= EVIDENCE and own > WRONG * mean
+    return number >= (EVIDENCE if agent.by_row[0] else PATIENCE)
+
+
+@jitable
+def pick_by_means(waiting: Waiting, device: int, view: View, busy: Any) -> int:
+    """Take the oldest task that fits, unless faster devices should end all that waits before this one ends it."""
+    kind = view.device_class[device]
+    find_busy(waiting, view, busy)
+    if view.ended[kind, 0] == 0.0 and busy[kind]:
+        return -1  # one device finds out how slow its class is, not all
+    own, rate, least = typical_seconds(kind, view.ended), 0.0, np.inf
+    for each in range(len(view.free)):
+        other = typical_seconds(view.device_class[each], view.ended)
+        rate += 1.0 / max(other, TINY) if other < own else 0.0
+        least = min(least, other)
+    if own > ALIKE * least and own * rate > waiting.length:
+        return -1
+    for position in range(waiting.length):
+        row = waiting.row[position]
+        fits = waiting.memory_required[row] <= view.memory[device]
+        if fits and waiting.times[min(row, len(waiting.times) - 1), kind] != np.inf:
+            return position
+    return -1
 
 
 @jitable
@@ -349,23 +376,11 @@ def find_busy(waiting: Waiting, view: View, busy: Any) -> None:
 
 
 @jitable
-def expect(agent: Any, waiting: Waiting, row: int, known: int, kind: int, view: View) -> float:
-    """Return the expected seconds of a task on a class; inf where it is known to be impossible, or being tried."""
+def expect(agent: Any, waiting: Waiting, row: int, known: int, kind: int) -> float:
+    """Return the expected seconds of a task on a class; inf where it is known to be impossible."""
     if waiting.times[min(row, len(waiting.times) - 1), kind] == np.inf:
         return np.inf
-    if known == BY_MEANS:
-        tries = view.ended[kind, 0] == 0.0 and agent.busy[kind]  # one device finds out how slow its class is, not all
-        return np.inf if tries else expect_mean(kind, view.ended)
     return agent.table_seconds[known, kind] if known >= 0 else 1.0
-
-
-@jitable
-def expect_mean(kind: int, ended: Floats) -> float:
-    """Return the mean seconds of a class, or of the fastest if the difference may be chance."""
-    own = least = typical_seconds(kind, ended)
-    for other in range(len(ended)):
-        least = min(least, typical_seconds(other, ended))
-    return own if own > ALIKE * least else least
 
 
 @jitable
