@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -326,7 +327,9 @@ async def test_a_race_that_nobody_watches_makes_no_frames_until_somebody_asks(
         monkeypatch.setattr(manager, "send_frame", note_frame)
         await until(lambda: manager.simulation.race.stream.number > number + 100)  # type: ignore[union-attr]  # as above
         assert not sent  # notices may come at any time
+        manager._looked = time.monotonic() - 60.0  # a frame was made once
         monkeypatch.setattr(race, "WATCHED_SECONDS", 30.0)
+        manager._watched = time.monotonic()
         status = await served.get("/api/status")
         assert status["tasks_processed"] > number + 100
         async with served.watch() as client:

@@ -61,6 +61,7 @@ from hybrid_scheduler.workloads.library import Entry, Library, is_upload
 T = TypeVar("T")
 ANALYSIS_SECONDS = 1.0
 FRESH_SECONDS = 0.5  # age of a snapshot that a request is answered with
+LATE_SECONDS = 2.0  # age of the last frame from which on a request does not wait for the next
 CHECKPOINT_BUSY, CHECKPOINT_SECONDS = 2.0, 300.0  # of work of the race, which a replay repeats; of wall time
 CHECKPOINT_PATIENCE = 60.0  # seconds that a checkpoint waits for rows before it, on a disk that is slow for a while
 CHECKPOINT_LOOK_SECONDS = 0.5  # between two looks at how much work a replay would repeat
@@ -448,7 +449,7 @@ class RaceManager:
 
     async def look(self, certify: bool = True) -> None:
         """Take a snapshot with all figures, or as they are now, unless there is one as good as that of a frame."""
-        if self.is_watched and self._looked:
+        if self.is_watched and time.monotonic() - self._looked < LATE_SECONDS:
             return  # frames bring one
         if not certify:
             await self._refresh_snapshot(certify=False)
