@@ -206,7 +206,7 @@ async def test_what_a_pause_shows_is_handed_to_the_recorder(tmp_path: Path) -> N
             busy.set()
             time.sleep(0.5)
 
-        simulation.sinks[:] = [delay, *simulation.sinks]  # the recorder is late
+        simulation.sinks = [delay, *simulation.sinks]  # the recorder is late; the old list may be in use
         assert await asyncio.to_thread(busy.wait, DEADLINE)
         shown = (await served.post("/api/pause"))["tasks_processed"]
         await served.manager.flush()

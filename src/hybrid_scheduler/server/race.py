@@ -569,7 +569,7 @@ class RaceManager:
         self._note_watched()  # whoever has started it
         self.hub.notice = ""
         # The feed observes, so that every task that a snapshot counts can be found; the recorder may block the race.
-        simulation.sinks[:], simulation.observers[:] = [recording], [feed]
+        simulation.sinks, simulation.observers = [recording], [feed]
         loop = asyncio.get_running_loop()
 
         def on_state(state: str) -> None:
