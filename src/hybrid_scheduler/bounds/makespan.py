@@ -253,7 +253,7 @@ def _merge_proportional(times: Floats) -> Floats:
 
 
 def _lp_prices(times: Floats, number: Floats) -> Floats:
-    """Return the optimal prices of any number of classes: the dual of the assignment LP, solved by HiGHS."""
+    """Return the optimal prices of any number of classes: the marginals of the assignment LP, solved by HiGHS."""
     from scipy.optimize import linprog  # half a second, which two classes never need
     from scipy.sparse import coo_array
 
@@ -263,27 +263,26 @@ def _lp_prices(times: Floats, number: Floats) -> Floats:
     scale = float(np.min(sample, axis=1).max())
     rows, columns = np.nonzero(np.isfinite(sample))
     tasks, classes = len(sample), len(number)
-    # Variables: λ per class, then one value v_i ≤ λ_d·t(i, d) per task; maximise Σ v.
-    entries = len(rows)
-    index = np.arange(entries)
-    matrix = coo_array(
+    # Variables: the share x of every task on every class, then the makespan T, which is minimised.
+    shares, index = len(rows), np.arange(len(rows))
+    work = coo_array(
         (
-            np.concatenate([-sample[rows, columns] / scale, np.ones(entries)]),
-            (np.concatenate([index, index]), np.concatenate([columns, classes + rows])),
+            np.concatenate([sample[rows, columns] / scale, -number]),
+            (np.concatenate([columns, np.arange(classes)]), np.concatenate([index, np.full(classes, shares)])),
         ),
-        shape=(entries, classes + tasks),
+        shape=(classes, shares + 1),
     )
     result = linprog(
-        np.concatenate([np.zeros(classes), -np.ones(tasks)]),
-        A_ub=matrix.tocsr(),
-        b_ub=np.zeros(entries),
-        A_eq=np.concatenate([number, np.zeros(tasks)])[None, :],
-        b_eq=[1.0],
+        np.concatenate([np.zeros(shares), [1.0]]),
+        A_ub=work.tocsr(),  # Σ x·t ≤ number·T on every class: what this costs is its price
+        b_ub=np.zeros(classes),
+        A_eq=coo_array((np.ones(shares), (rows, index)), shape=(tasks, shares + 1)).tocsr(),
+        b_eq=np.ones(tasks),
         method="highs",
     )
     if result.x is None:
         raise SchedulerError(f"the linear programme of the bound was not solved ({result.message})")
-    prices = np.maximum(result.x[:classes], 0.0)
+    prices = np.maximum(-result.ineqlin.marginals, 0.0)
     normalised: Floats = prices / float(prices @ number)
     return normalised
 

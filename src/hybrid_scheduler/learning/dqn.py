@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
-from hybrid_scheduler.bounds.makespan import find_prices
+from hybrid_scheduler.bounds.makespan import FEW_CLASSES, find_prices
 from hybrid_scheduler.core.tasks import Floats, Ints
 from hybrid_scheduler.learning import LOADING
 from hybrid_scheduler.learning.durations import DurationModel, DurationObservation, DurationTrainer
@@ -43,6 +43,7 @@ HIDDEN = 256
 REWARDS = ("price", "turnaround", "execution")
 QUEUE_PENALTY = 0.02  # how much dearer a second gets per mean task that its queue is longer than the mean
 PRICE_WINDOW, PRICE_INTERVAL = 1000, 10  # tasks that prices are computed from, and between two computations
+PRICE_SHARE = 0.05  # of the window that is new before prices of many classes, which take long, are computed again
 MAX_ROWS = 512  # candidates of all decisions of a gradient step: with many classes fewer decisions tell as much
 MIN_STEPS = 8.0  # gradient steps taken together: a long run of steps takes less time than many short ones
 DRIFT_FACTOR, DRIFT_FLOOR = 8.0, 0.5  # relative errors above factor × their mean, and above the floor, are drift
@@ -361,9 +362,10 @@ class AgentTrainer:
     def _current_prices(self, decisions: Decisions) -> Floats:
         """Return the price of a second of every class by the last tasks; 1 is the mean over devices."""
         self._since_prices += len(decisions.action)
-        outdated = self._prices is None or self._since_prices >= PRICE_INTERVAL
-        if outdated or self._prices is None or len(self._prices) != len(decisions.counts):
-            assert self._window is not None  # noqa: S101  # set by train
+        assert self._window is not None  # noqa: S101  # set by train
+        many = len(decisions.counts) > FEW_CLASSES
+        interval = max(PRICE_INTERVAL, PRICE_SHARE * len(self._window) if many else 0.0)
+        if self._prices is None or self._since_prices >= interval or len(self._prices) != len(decisions.counts):
             self._prices = find_prices(self._window, decisions.counts) * decisions.counts.sum()
             self._since_prices = 0
         return self._prices
