@@ -51,11 +51,12 @@ run: ## start the live race and print the address of its page
 	@$(MAKE) --no-print-directory -j2 $(RUN_READY) $(WEB)
 	@$(BIN)/hms serve
 
-# pip takes minutes and one core: meanwhile the other one sets up, checks and builds the dashboard.
+# pip takes minutes and one core: meanwhile the other one sets up, checks and builds the dashboard. A browser and what the
+# package's tests start wait much of the time: side by side they take the cores that the others leave.
 test: ## run every test
 	@$(MAKE) --no-print-directory -j2 $(READY) test-dashboard
 	@$(MAKE) --no-print-directory $(WEB)
-	@$(MAKE) --no-print-directory test-python test-browser
+	@$(MAKE) --no-print-directory -j2 test-python test-browser
 
 test-dashboard: $(NODE_READY) ## types and components of the dashboard
 	@cd dashboard && npm run --silent check && npm run --silent test

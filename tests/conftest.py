@@ -84,5 +84,10 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
     return done
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """Take one more than there are cores: many tests wait for processes, connections and disks."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile:
     return ByFile(config, log)

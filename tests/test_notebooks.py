@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import pytest
-from nbclient import NotebookClient
 
 NOTEBOOKS = sorted((Path(__file__).parents[1] / "notebooks").glob("*.ipynb"))
 MOST_BYTES = 20_000
 
 
 def read(path: Path) -> Any:
+    import nbformat  # two seconds, which only the worker that runs these tests has to wait for
+
     return nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]  # nbformat has no types for it
 
 
@@ -29,8 +29,11 @@ def test_there_are_five() -> None:
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_outputs_are_stripped_and_the_file_is_small(path: Path) -> None:
-    nbformat.validate(read(path))
-    code = [cell for cell in read(path).cells if cell.cell_type == "code"]
+    from nbformat import validate
+
+    notebook = read(path)
+    validate(notebook)
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert all(not cell.outputs and cell.execution_count is None for cell in code)
     assert path.stat().st_size < MOST_BYTES
 
@@ -38,6 +41,8 @@ def test_outputs_are_stripped_and_the_file_is_small(path: Path) -> None:
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 @pytest.mark.filterwarnings("default::DeprecationWarning")  # of the Jupyter client, not ours
 def test_it_runs(path: Path, tmp_path: Path) -> None:
+    from nbclient import NotebookClient
+
     notebook = read(path)
     NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
     printed = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
