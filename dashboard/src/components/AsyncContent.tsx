@@ -1,5 +1,5 @@
 /** What was asked of the server: a skeleton while it is awaited, one line and a button when it failed, else the answer. */
-import type { ReactNode } from 'react';
+import { useEffect, useState, type ReactNode } from 'react';
 import type { ApiError } from '@/api/client';
 import type { FetchResult } from '@/api/useFetch';
 import { Button, ErrorMessage } from './controls';
@@ -24,12 +24,20 @@ export function RequestError({ problem, retry }: { problem: ApiError; retry: () 
   );
 }
 
-/** Grey boxes of the height of what is to come, so that nothing jumps. */
-export function Skeleton({ heights, label }: { heights: string[]; label: string }) {
+/** Milliseconds after which people ask themselves what takes so long. */
+const LATE = 2000;
+
+/** Grey boxes of the height of what is to come, so that nothing jumps; `late` says why it may take long. */
+export function Skeleton({ heights, label, late }: { heights: string[]; label: string; late?: string }) {
+  const [isLate, setLate] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setLate(true), LATE);
+    return () => clearTimeout(timer);
+  }, []);
   return (
     <div role="status" className="space-y-3">
+      {late && isLate ? <p className="text-sm text-quiet">{label}: {late}</p> : <span className="sr-only">{label}</span>}
       {heights.map((height, i) => <div key={i} className={`skeleton ${height}`} />)}
-      <span className="sr-only">{label}</span>
     </div>
   );
 }

@@ -1,4 +1,4 @@
-import { cleanup, render, screen, within } from '@testing-library/react';
+import { act, cleanup, render, screen, within } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { navigate } from '@/state/router';
@@ -53,6 +53,16 @@ test('a gang lights up on all of its GPUs, and its line says what it is', async 
   expect(picture.querySelectorAll('[data-picked]')).toHaveLength(3);
   expect(screen.getByText(/Job 7 of user 0: 3 GPUs at once on 2 nodes, waited 0 s/)).toBeVisible();
   expect(screen.getByText('hms jobs training_jobs -n 200 -s fcfs --backfill easy --fit best')).toBeVisible();
+});
+
+test('who waits for the first simulation is told why', async () => {
+  serve({ 'GET /api/clusters': OPTIONS, 'GET /api/clusters/run': () => new Promise(() => {}) });
+  vi.useFakeTimers();
+  render(<ClustersPage />);
+  expect(screen.queryByText(/is compiled/)).toBeNull();
+  act(() => vi.advanceTimersByTime(2000));
+  vi.useRealTimers();
+  expect(screen.getByText(/^Simulating: the first time its loop is compiled/)).toBeVisible();
 });
 
 test('a choice is kept in the address and asked of the server', async () => {

@@ -35,7 +35,7 @@ export default function ClustersPage() {
         <AsyncContent answer={options} skeleton={<Skeleton heights={['h-20']} label="Loading what can be simulated" />}>
           {(known) => <Choices options={known} choice={choice} />}
         </AsyncContent>
-        <AsyncContent answer={answer} skeleton={<Skeleton heights={['h-20', 'h-96']} label="Simulating" />}>
+        <AsyncContent answer={answer} skeleton={<Skeleton heights={['h-20', 'h-96']} label="Simulating" late="the first time its loop is compiled, which takes up to half a minute" />}>
           {(run) => <RunView key={`${run.title} ${run.policy} ${run.page}`} run={run} choice={choice} />}
         </AsyncContent>
       </div>

@@ -25,7 +25,7 @@ export function serve(replies: Record<string, Reply>): { requests: RecordedReque
     const one = { method: init?.method ?? 'GET', path: url, body: typeof init?.body === 'string' ? (JSON.parse(init.body) as unknown) : null };
     requests.push(one);
     const found = replies[`${one.method} ${url}`] ?? replies[`${one.method} ${url.split('?')[0]}`];
-    const reply = typeof found === 'function' ? (found as (each: RecordedRequest) => unknown)(one) : found;
+    const reply: unknown = typeof found === 'function' ? await (found as (each: RecordedRequest) => unknown)(one) : found;
     if (reply === undefined) return errorResponse(new ErrorReply(404, `no answer for ${one.method} ${url}`));
     return reply instanceof ErrorReply ? errorResponse(reply) : new Response(JSON.stringify(reply), { status: 200 });
   });
