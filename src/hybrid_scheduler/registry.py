@@ -342,7 +342,7 @@ schedulers = Registry(
             ("Search", "SRCH"), "clairvoyant search", Style("hourglass", "#7a2fa0", "#e3b5ff", (6, 1, 2, 1)),
         ),
         _builtin(
-            "optimal", "optimal:Optimal", "yes", "the ready tasks as a batch: local search, then proved (MILP)",
+            "optimal", "search:Optimal", "yes", "the ready tasks as a batch: local search, then proved (MILP)",
             ("Optimal", "OPT"), "clairvoyant search", Style("parallelogram", "#6b4f1d", "#cdb891", (2, 2, 1, 2)),
         ),
         _builtin(
