@@ -144,6 +144,16 @@ def can_run(task: TaskView, view: View, device: int) -> bool:
 
 
 @jitable
+def next_fitting(device: int, task: TaskView, view: View) -> int:
+    """Return the first device from a given one on, in a circle, that can hold a task; that one if none can."""
+    for step in range(len(view.free)):
+        other = (device + step) % len(view.free)
+        if task.memory_required <= view.memory[other]:
+            return other
+    return device
+
+
+@jitable
 def least_loaded_node_cpu(view: View, device: int) -> int:
     """Return the CPU of the device's node that is free first; it takes the CPU share of a split task."""
     first = view.first_cpu[device]
