@@ -61,7 +61,8 @@ class View(NamedTuple):
     queue_work: Floats
     device_index: DeviceIndex | None  # of the devices, if asked for and they are many
     ended: Floats  # what a non-clairvoyant scheduler knows of tasks that have ended, by class: how many (up to 1000),
-    # their mean seconds, and the mean error of the logarithms of its predictions and of that mean; empty: no account
+    # their mean seconds, and the mean error of the logarithms of its predictions and of that mean, unless it ignores
+    # errors; empty: no account
     history: Floats  # what has ended in a graph: the number of entries, then row, class and seconds of each; empty
     # unless the scheduler `reads_history` and is not clairvoyant
     expected: Floats  # with a history: seconds by row and class by which queues are estimated; a scheduler may write
