@@ -459,11 +459,6 @@ def describe(specs: Iterable[str]) -> dict[str, Description]:
     return found
 
 
-def style_for(spec: str) -> Style:
-    """Return how one scheduler is drawn; `describe` tells several variants of one apart."""
-    return describe([spec])[spec].style
-
-
 def split_spec(spec: str) -> tuple[str, list[str]]:
     """Split a spec into what it names, `hybrid_ml` or `file.py:Name`, and its options."""
     name, *rest = _split_parts(spec)

@@ -55,7 +55,6 @@ if TYPE_CHECKING:
 MODES = ("queued", "isolated")
 ESTIMATED, EXACT = BACKLOGS = ("estimated", "exact")
 """What a non-clairvoyant scheduler sees of the queues: estimates of its own, or as in version 1.0 their true ends."""
-BATCH_WINDOW = 4096  # most tasks that a batch policy without a window of its own is given at once
 INDEXED_DEVICES = 24  # from here on an index of the devices is faster than a look at all of them
 BASELINES = ("round_robin", "random", "greedy")
 
