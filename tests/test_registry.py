@@ -14,7 +14,7 @@ import pytest
 from helpers_cli import hms, python, refused
 from hybrid_scheduler import Scheduler, VirtualMultiGPU, WorkloadGenerator
 from hybrid_scheduler.errors import InputError, SchedulerError, UnknownNameError
-from hybrid_scheduler.registry import PLUGIN_STYLES, Registry, describe, schedulers, style_for
+from hybrid_scheduler.registry import PLUGIN_STYLES, Registry, describe, schedulers
 from hybrid_scheduler.schedulers.oracle import Oracle
 from hybrid_scheduler.schedulers.random import Random
 
@@ -133,7 +133,6 @@ def test_options_keep_name_kind_and_colour_of_their_scheduler_and_change_marker_
     assert {(each.style.light, each.style.dark) for each in (base, first, second)} == {("#0b7a96", "#0fd7ff")}
     assert len({each.style.marker for each in (base, first, second)}) == 3
     assert len({each.style.dash for each in (base, first, second)}) == 3
-    assert style_for(specs[1]) == first.style
 
 
 def test_plug_ins_and_files_get_the_next_free_styles_in_the_order_in_which_they_come() -> None:

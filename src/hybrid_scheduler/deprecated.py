@@ -49,6 +49,7 @@ MODULES = {
     "reports.figures.learning_curve": "reports.figures.learning",
     "reports.figures.makespan_over_bound": "reports.figures.bars",
     "runs": "studies.results",
+    "schedulers.optimal": "schedulers.search",
     "simulator": "core.simulator",
     "suite": "studies.suite",
     "training": "studies.pretraining",

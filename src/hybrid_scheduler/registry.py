@@ -342,7 +342,7 @@ schedulers = Registry(
             ("Search", "SRCH"), "clairvoyant search", Style("hourglass", "#7a2fa0", "#e3b5ff", (6, 1, 2, 1)),
         ),
         _builtin(
-            "optimal", "optimal:Optimal", "yes", "the ready tasks as a batch: local search, then proved (MILP)",
+            "optimal", "search:Optimal", "yes", "the ready tasks as a batch: local search, then proved (MILP)",
             ("Optimal", "OPT"), "clairvoyant search", Style("parallelogram", "#6b4f1d", "#cdb891", (2, 2, 1, 2)),
         ),
         _builtin(
@@ -457,11 +457,6 @@ def describe(specs: Iterable[str]) -> dict[str, Description]:
             described = _describe_variant(described, options, others.index(options) + 1)
         found[spec] = described
     return found
-
-
-def style_for(spec: str) -> Style:
-    """Return how one scheduler is drawn; `describe` tells several variants of one apart."""
-    return describe([spec])[spec].style
 
 
 def split_spec(spec: str) -> tuple[str, list[str]]:

@@ -286,6 +286,29 @@ def test_a_policy_that_ignores_the_backlog_is_shown_none_and_one_derived_from_it
     assert np.array_equal(ends[0], ends[2])
 
 
+class Averaging(Looking):
+    """Says that it asks for no errors, and looks at what there is."""
+
+    ignores_errors = True
+
+    def choose(self, task: TaskView, view: View) -> tuple[float, int]:
+        self.shown.append(float(view.ended.shape[1]))
+        return 0.0, int(self.cpus[0])
+
+
+def test_errors_that_a_policy_ignores_are_counted_only_where_another_block_may_follow() -> None:
+    tasks, policy, machine = workload("mixed", 60, load=2.0), Averaging(), VirtualMultiGPU()
+    machine.run(tasks, policy)
+    assert set(policy.shown) == {2.0}
+    policy.shown.clear()
+    machine.step(tasks.with_arrival_times(tasks.arrival_time + 1e6), policy)  # a block that nobody announced
+    assert set(policy.shown) == {4.0}
+    greedy = registry.schedulers.create("greedy")
+    sides = [machine.run(tasks, greedy), VirtualMultiGPU().step(tasks, greedy)]
+    for column in COLUMNS:
+        assert np.array_equal(getattr(sides[0], column), getattr(sides[1], column), equal_nan=True), column
+
+
 @pytest.mark.parametrize("name", ["round_robin", "random"])
 @some
 @given(instance=instances())

@@ -68,7 +68,7 @@ def test_a_kernel_that_the_gpu_lacks_is_left_out_with_a_reason(monkeypatch: pyte
             raise NotImplementedError("no sparse\nhere")
         return lambda: size
 
-    lacking = Kernel("sparse", "", refuse, lambda n: 2.0 * n, lambda n: 8.0 * n)
+    lacking = Kernel("sparse", "", refuse, KERNELS["sparse"].on_numpy, lambda n: 2.0 * n, lambda n: 8.0 * n)
     monkeypatch.setitem(KERNELS, "sparse", lacking)
     gpu = Device("mps", "fake", "cpu:0")
     profile = hasty(gpu=gpu, kernels=["matmul", "sparse"]).profile_range([16])

@@ -124,7 +124,7 @@ async def test_a_cursor_that_is_no_number_is_none(sqlite: str) -> None:
 
 
 async def test_a_client_that_joins_late_gets_the_last_minutes(sqlite: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hybrid_scheduler.server.history.SECONDS", 0.0)
+    monkeypatch.setattr("hybrid_scheduler.server.websocket.POINT_SECONDS", 0.0)
     async with live(sqlite, autostart=True) as served:
         schema = validator_for(await served.get("/api/schema/ws"))
         await served.client.patch("/api/simulation/settings", json={"load": 0.5})

@@ -7,13 +7,11 @@ from typing import Annotated
 
 import typer
 
-Database = Annotated[
-    str | None, typer.Option("--database", help="sqlite:///file or postgresql://…; the service's own if absent.")
-]
+from hybrid_scheduler.cli import options
 
 
 def backup(
-    copy: Annotated[Path, typer.Argument(help="File to write; it must not exist.")], database: Database = None
+    copy: Annotated[Path, typer.Argument(help="File to write; it must not exist.")], database: options.Database = None
 ) -> None:
     """Copy the service's database to a file, as of one moment, while it runs."""
     from hybrid_scheduler.settings import load_settings
@@ -25,7 +23,7 @@ def backup(
 
 def restore(
     copy: Annotated[Path, typer.Argument(help="File that hms backup wrote.")],
-    database: Database = None,
+    database: options.Database = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the runs that are there.")] = False,
 ) -> None:
     """Replace the service's database by a copy; stop the server first."""

@@ -12,20 +12,13 @@ import typer
 from hybrid_scheduler.cli import options, output
 
 if TYPE_CHECKING:
-    from hybrid_scheduler.workloads.formats.reader import Format, Imported
-
-Files = Annotated[
-    list[Path], typer.Argument(help="A file and its companions (pods with their list of nodes); gzip and zstd too.")
-]
-FormatName = Annotated[
-    str, typer.Option("--format", help="The format; detected from the file's first bytes if absent.")
-]
+    from hybrid_scheduler.workloads.formats.reader import Format
 
 
 def import_(
-    files: Files,
+    files: options.Files,
     out: Annotated[Path, typer.Option("--out", "-o", help="The file to write: .parquet, .csv, .csv.gz or .csv.zst.")],
-    form: FormatName = "",
+    form: options.FormatName = "",
     cluster_out: Annotated[
         Path | None,
         typer.Option("--cluster-out", help="Where to write the machines of the files (tasks.cluster.yaml)."),
@@ -53,7 +46,7 @@ def import_(
         output.print_json(document)
         return
     typer.echo(f"{', '.join(path.name for path in files)}: {report.form.name} ({report.form.summary})")
-    for line in [*describe_rows(found), *_describe_mapping(report.form)]:
+    for line in [*output.describe_rows(found), *_describe_mapping(report.form)]:
         typer.echo(line)
     speed = f"{found.rows / seconds:,.0f} rows/s, {report.bytes / seconds / 1e6:.3g} MB/s"
     typer.echo(f"read in {output.quantity(seconds, 's')}: {speed}")
@@ -62,17 +55,6 @@ def import_(
     if report.cluster_file and found.cluster:
         counts = output.count(len(found.cluster.nodes), "node"), output.count(len(found.cluster.devices), "device")
         typer.echo(f"wrote {report.cluster_file}: {', '.join(counts)}")
-
-
-def describe_rows(found: Imported) -> list[str]:
-    """Return lines on how many rows became tasks and why others were skipped."""
-    from hybrid_scheduler.workloads.source import describe_assumptions
-
-    tasks = len(found.tasks)
-    became = f"{found.used:,} became {'one task each' if tasks == found.used else f'{tasks:,} tasks'}"
-    lines = [f"{found.rows:,} rows: {became}, {found.rows - found.used:,} were skipped"]
-    lines += [f"  {count:>9,} {reason}" for reason, count in found.skipped.items()]
-    return [*lines, *textwrap.wrap(" ".join(describe_assumptions(found.tasks)), 80)]
 
 
 def _describe_mapping(form: Format) -> list[str]:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hybrid_scheduler.cli import options, output
-from hybrid_scheduler.cli.import_ import Files, FormatName, describe_rows
 from hybrid_scheduler.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,8 +26,8 @@ LONG = ((86_400.0, "days"), (3600.0, "h"))
 
 
 def inspect(
-    files: Files,
-    form: FormatName = "",
+    files: options.Files,
+    form: options.FormatName = "",
     cluster: options.ClusterFile = None,
     gpus: options.Gpus = None,
     png: Annotated[Path | None, typer.Option("--png", help="Write the figure to this file (PNG, SVG, PDF).")] = None,
@@ -71,7 +70,7 @@ def inspect(
         return
     typer.echo(f"{', '.join(path.name for path in files)}: {used.name} ({used.summary})")
     whose = "of the file" if machine is found.cluster else f"of {beside.name}" if beside else "not of the file"
-    for line in [*describe_rows(found), *_describe(found.tasks, machine, shape, whose)]:
+    for line in [*output.describe_rows(found), *_describe(found.tasks, machine, shape, whose)]:
         typer.echo(line)
     if used.read_jobs and used.name not in ("csv", "parquet"):
         typer.echo(f"as jobs of a shared cluster (hms jobs): {reader.read_jobs(files, used.name).jobs.describe()}")

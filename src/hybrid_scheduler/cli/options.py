@@ -36,6 +36,15 @@ Tasks = Annotated[
 Rate = Annotated[float | None, typer.Option("--rate", help="Arrivals per second.")]
 Load = Annotated[float | None, typer.Option("--load", help="Offered load; 1 saturates the cluster.")]
 Seeds = Annotated[str, typer.Option("--seeds", help="How many seeds (5), a range (0..99), or a list such as 3,7,9.")]
+Files = Annotated[
+    list[Path], typer.Argument(help="A file and its companions (pods with their list of nodes); gzip and zstd too.")
+]
+FormatName = Annotated[
+    str, typer.Option("--format", help="The format; detected from the file's first bytes if absent.")
+]
+Database = Annotated[
+    str | None, typer.Option("--database", help="sqlite:///file or postgresql://…; the service's own if absent.")
+]
 ClusterFile = Annotated[Path | None, typer.Option("--cluster", help="A YAML file with nodes and device classes.")]
 Gpus = Annotated[int | None, typer.Option("--gpus", help="Number of GPUs beside one CPU, without a cluster file.")]
 ProfileFile = Annotated[

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from hybrid_scheduler.core.cluster import Cluster
+    from hybrid_scheduler.workloads.formats.reader import Imported
 
 
 COMPILING = "compiling the loops of these policies, once: 2 to 10 s each; they are kept for the next time …"
@@ -33,6 +35,17 @@ def count(number: int, noun: str) -> str:
     from hybrid_scheduler.core.formatting import format_count
 
     return format_count(number, noun)
+
+
+def describe_rows(found: Imported) -> list[str]:
+    """Return lines on how many rows became tasks and why others were skipped."""
+    from hybrid_scheduler.workloads.source import describe_assumptions
+
+    tasks = len(found.tasks)
+    became = f"{found.used:,} became {'one task each' if tasks == found.used else f'{tasks:,} tasks'}"
+    lines = [f"{found.rows:,} rows: {became}, {found.rows - found.used:,} were skipped"]
+    lines += [f"  {count:>9,} {reason}" for reason, count in found.skipped.items()]
+    return [*lines, *textwrap.wrap(" ".join(describe_assumptions(found.tasks)), 80)]
 
 
 def print_json(document: Any) -> None:

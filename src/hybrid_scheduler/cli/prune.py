@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from hybrid_scheduler.cli.backup import Database
+from hybrid_scheduler.cli import options
 from hybrid_scheduler.errors import InputError
 
 UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
@@ -20,7 +20,7 @@ def prune(
         float | None, typer.Option("--days", min=0.0, help="Delete runs that ended earlier; KEEP_DAYS if absent.")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be deleted, and stop.")] = False,
-    database: Database = None,
+    database: options.Database = None,
 ) -> None:
     """Delete the oldest runs until the limits hold and give their space back, whether the server runs or not.
 

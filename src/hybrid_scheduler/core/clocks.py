@@ -22,6 +22,10 @@ ENDED_MEMORY, ERROR_MEMORY = 1000.0, 100.0
 """Tasks over which the mean seconds of a class run, so that they follow a workload that changes, and its errors."""
 
 
+COLUMNS, COLUMNS_WITHOUT_ERRORS = 4, 2
+"""Of the account of what has ended."""
+
+
 class Estimates(NamedTuple):
     """When devices should become free, as far as that can be known."""
 
@@ -29,10 +33,10 @@ class Estimates(NamedTuple):
     delay: Floats  # seconds by which a device is behind the estimates made when its work was queued
     oldest: Ints  # first unfinished entry of a device, or NO_ENTRY
     newest: Ints
-    following: Ints  # the entry queued next on the same device; unused entries form a list too
+    following: Ints  # the entry queued next on the same device; entries that are used no more form a list too
     spans: Floats  # by entry: actual start and end, estimated ones (without the delay), seconds of the whole task
     # and those expected of it
-    unused: Ints  # two entries: the first unused entry, and how many there are
+    unused: Ints  # three entries: the first entry used no more, how many are unused, the first that never was used
     now: Floats  # two entries: time of the last decision, and the earliest end of what had not ended then
 
 
@@ -41,7 +45,8 @@ class Clocks(NamedTuple):
 
     free: Floats  # actual end of the work queued so far
     estimates: Estimates | None  # None where the actual ends may be seen: Numba then leaves out all that keeps them
-    ended: Floats  # what has ended, by class, in columns (see `View.ended`); empty for a clairvoyant scheduler
+    ended: Floats  # what has ended, by class, in columns (see `View.ended`); empty for a clairvoyant scheduler, and
+    # without the errors for one that ignores them
     running: Floats  # by device, where queues are ordered: seconds of what runs, whole, those expected of it, and its
     # row; 0 seconds: nothing runs, or it is in `ended`
     device_class: Ints  # by device, where `ended` is not empty
@@ -62,18 +67,22 @@ def build_estimated_clocks(free: Floats) -> Clocks:
         newest=np.full(count, NO_ENTRY),
         following=np.empty(0, np.int64),
         spans=np.empty((0, 6)),
-        unused=np.array([NO_ENTRY, 0]),
+        unused=np.array([NO_ENTRY, 0, 0]),
         now=np.array([0.0, -np.inf]),
     )
     return build_exact_clocks(free)._replace(estimates=estimates)
 
 
-def count_ends(clocks: Clocks, device_class: Ints, classes: int, ordered: bool = False) -> Clocks:
+def count_ends(
+    clocks: Clocks, device_class: Ints, classes: int, ordered: bool = False, errors: bool = True
+) -> Clocks:
     """Return the clocks with means of the seconds of tasks that have ended, by class; what was counted stays."""
+    columns = COLUMNS if errors else COLUMNS_WITHOUT_ERRORS
     if len(clocks.ended):
-        return clocks
+        missing = max(columns - clocks.ended.shape[1], 0)
+        return clocks._replace(ended=np.pad(clocks.ended, ((0, 0), (0, missing)))) if missing else clocks
     running = np.zeros((len(device_class) if ordered else 0, 3))
-    return clocks._replace(ended=np.zeros((classes, 4)), running=running, device_class=device_class)
+    return clocks._replace(ended=np.zeros((classes, columns)), running=running, device_class=device_class)
 
 
 def reserve_entries(estimates: Estimates, entries: int) -> Estimates:
@@ -83,12 +92,10 @@ def reserve_entries(estimates: Estimates, entries: int) -> Estimates:
     if not more:
         return estimates
     more = max(more, used)  # doubling: many small blocks cost no more than a large one
-    new = np.arange(used + 1, used + more + 1)
-    new[-1] = estimates.unused[0]
-    unused = np.array([used, estimates.unused[1] + more])
-    following = np.concatenate([estimates.following, new])
-    spans = np.empty((used + more, estimates.spans.shape[1]))  # few are ever used, and the others take no memory
-    spans[:used] = estimates.spans
+    # Few are ever used, and the others take neither memory nor time.
+    following, spans = np.empty(used + more, np.int64), np.empty((used + more, estimates.spans.shape[1]))
+    following[:used], spans[:used] = estimates.following, estimates.spans
+    unused = estimates.unused + np.array([0, more, 0])
     return estimates._replace(following=following, spans=spans, unused=unused)
 
 
@@ -121,7 +128,7 @@ def remap_ends(clocks: Clocks, device_class: Ints, sources: list[int]) -> Clocks
     """Return clocks for other classes of devices: each has the means of the class in `sources`, or none."""
     if not len(clocks.ended):
         return clocks
-    known = np.vstack([clocks.ended, np.zeros(4)])  # the last one, NO_ENTRY: none
+    known = np.vstack([clocks.ended, np.zeros(clocks.ended.shape[1])])  # the last one, NO_ENTRY: none
     return clocks._replace(ended=known[sources], device_class=device_class)
 
 
@@ -192,9 +199,12 @@ def typical_seconds(kind: int, ended: Floats) -> float:
 
 @jitable
 def note_end(kind: int, seconds: float, expected: float, ended: Floats) -> None:
-    """Count a task that has ended on a class: its seconds, and how wrong were those expected and the mean so far."""
+    """Count a task that has ended on a class: its seconds, and how wrong were those expected and the mean so far.
+
+    Errors are left out where nobody asks: logarithms take as long as a quarter of a decision.
+    """
     number = ended[kind, 0] + 1.0
-    if seconds > 0.0:
+    if seconds > 0.0 and ended.shape[1] > COLUMNS_WITHOUT_ERRORS:
         weight = 1.0 / min(number, ERROR_MEMORY)
         ended[kind, 2] += weight * (abs(math.log(expected / seconds)) - ended[kind, 2])
         ended[kind, 3] += weight * (abs(math.log(typical_seconds(kind, ended) / seconds)) - ended[kind, 3])
@@ -231,7 +241,11 @@ def enqueue(
     All of the task takes `whole` seconds, and is expected to take `expected`.
     """
     entry = estimates.unused[0]
-    estimates.unused[0] = estimates.following[entry]
+    if entry != NO_ENTRY:
+        estimates.unused[0] = estimates.following[entry]
+    else:
+        entry = estimates.unused[2]
+        estimates.unused[2] += 1
     estimates.unused[1] -= 1
     estimates.following[entry] = NO_ENTRY
     begin = start  # known exactly where the queue is empty

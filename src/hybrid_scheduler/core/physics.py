@@ -116,7 +116,7 @@ def best_split_times(times: Floats, cluster: Cluster) -> Floats:
 def whole_times(tasks: Tasks, times: Floats, cluster: Cluster) -> Floats:
     """Return class times with inf where a whole task does not fit the memory of a device."""
     memory = cluster.per_class("memory")
-    if tasks.memory_required.max(initial=0.0) <= memory.min():
+    if tasks.most_memory <= memory.min():
         return times
     return np.where(tasks.memory_required[:, None] <= memory, times, np.inf)
 
@@ -182,7 +182,7 @@ def _largest_shares(tasks: Tasks, cluster: Cluster) -> Floats:
 def rejections(tasks: Tasks, times: Floats, cluster: Cluster) -> npt.NDArray[np.uint8]:
     """Return for every task `RAN` if some device can run it whole, else the reason why none can."""
     memory = np.array([each.memory for each in cluster.classes])
-    if not tasks.measured and tasks.memory_required.max(initial=0.0) <= memory[cluster.counts > 0].max():
+    if not tasks.measured and tasks.most_memory <= memory[cluster.counts > 0].max():
         return np.full(len(tasks), RAN, np.uint8)  # the usual case: every task fits some device
     status = _check_fit(tasks.memory_required, times, memory, cluster.counts)
     if tasks.has_edges and status.any():

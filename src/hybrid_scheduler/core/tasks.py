@@ -218,6 +218,11 @@ class Tasks:
         return len(self.edges.parents) > 0
 
     @cached_property
+    def most_memory(self) -> float:
+        """The memory that the largest task requires."""
+        return float(self.memory_required.max(initial=0.0))
+
+    @cached_property
     def children(self) -> Edges:
         """The edges listed by parent."""
         return self.edges.transpose()
@@ -237,7 +242,8 @@ class Tasks:
     def without_times(self) -> Tasks:
         """Return the tasks as they are known before they run to who does not know how long they take."""
         hidden = copy(self)  # with all that is known of the graph
-        hidden.__dict__.update(measured={}, expected={}, duration_estimate=np.full(len(self), np.nan))
+        unknown = np.broadcast_to(np.nan, len(self))  # one number, however many the tasks
+        hidden.__dict__.update(measured={}, expected={}, duration_estimate=unknown)
         return hidden
 
     def with_arrival_times(self, arrival_time: npt.ArrayLike) -> Tasks:

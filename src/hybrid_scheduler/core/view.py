@@ -61,7 +61,8 @@ class View(NamedTuple):
     queue_work: Floats
     device_index: DeviceIndex | None  # of the devices, if asked for and they are many
     ended: Floats  # what a non-clairvoyant scheduler knows of tasks that have ended, by class: how many (up to 1000),
-    # their mean seconds, and the mean error of the logarithms of its predictions and of that mean; empty: no account
+    # their mean seconds, and the mean error of the logarithms of its predictions and of that mean, unless it ignores
+    # errors; empty: no account
     history: Floats  # what has ended in a graph: the number of entries, then row, class and seconds of each; empty
     # unless the scheduler `reads_history` and is not clairvoyant
     expected: Floats  # with a history: seconds by row and class by which queues are estimated; a scheduler may write
@@ -141,6 +142,16 @@ def finish_on(task: TaskView, view: View, device: int) -> float:
 def can_run(task: TaskView, view: View, device: int) -> bool:
     """Whether the whole task fits the device's memory and its class can run it."""
     return task.memory_required <= view.memory[device] and np.isfinite(task.times[view.device_class[device]])
+
+
+@jitable
+def next_fitting(device: int, task: TaskView, view: View) -> int:
+    """Return the first device from a given one on, in a circle, that can hold a task; that one if none can."""
+    for step in range(len(view.free)):
+        other = (device + step) % len(view.free)
+        if task.memory_required <= view.memory[other]:
+            return other
+    return device
 
 
 @jitable

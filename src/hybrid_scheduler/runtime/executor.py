@@ -37,7 +37,6 @@ from hybrid_scheduler.runtime.jobs import (
     are_plain,
     note_number,
 )
-from hybrid_scheduler.runtime.lifetime import Lifetime
 from hybrid_scheduler.runtime.measured_times import MeasuredTimes, load_times, save_times, times_path
 from hybrid_scheduler.runtime.nested import submit_nested
 from hybrid_scheduler.runtime.objects import MIN_BUFFER, StoredObject
@@ -330,6 +329,68 @@ class HybridScheduler(Executor):
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """Shut down; after an interrupt only calls that run are waited for, until the next interrupt."""
         self.shutdown(cancel_futures=kind is not None and issubclass(kind, KeyboardInterrupt))
+
+
+_alive: set[Lifetime] = set()  # of schedulers whose workers are
+
+
+class Lifetime:
+    """Ends the workers of a dispatcher; knows nothing of the scheduler, which may be dropped before its work is done.
+
+    `on_closed` is called once, when the workers have ended.
+    """
+
+    def __init__(self, dispatcher: Dispatcher, on_closed: Callable[[], None]) -> None:
+        self._dispatcher, self._on_closed = dispatcher, on_closed
+        self._lock, self._is_closed = threading.Lock(), False
+        self._thread: threading.Thread | None = None
+        self._at_end: list[Callable[[], None]] = []
+        _alive.add(self)
+
+    def on_end(self, function: Callable[[], None]) -> None:
+        """Call a function when the workers have ended."""
+        self._at_end.append(function)
+
+    def finish(self) -> None:
+        """Wait for all work, then end the workers; an interrupt while waiting ends them at once."""
+        try:
+            self._dispatcher.finish()
+        finally:
+            self.close()
+
+    def finish_later(self) -> None:
+        """Do the same in a thread of its own; may be called again."""
+        with self._lock:
+            if self._thread is None and not self._is_closed:
+                self._thread = threading.Thread(target=self.finish, name="hybrid-scheduler-end", daemon=True)
+                self._thread.start()
+
+    def close(self) -> None:
+        """End the workers now; calls that have not ended fail. May be called again."""
+        with self._lock:
+            if self._is_closed:
+                return
+            self._is_closed = True
+            self._dispatcher.backend.close()
+        self._dispatcher.abandon()
+        _alive.discard(self)
+        self._on_closed()
+        for each in self._at_end:
+            each()
+
+
+def _finish_all() -> None:
+    """Finish the work of every scheduler that was not shut down, as executors of the standard library do."""
+    try:
+        for each in list(_alive):
+            each.finish()
+    finally:
+        for each in list(_alive):
+            each.close()
+
+
+# Not `atexit`: when its functions run, no thread and no process can be started any more.
+threading._register_atexit(_finish_all)  # type: ignore[attr-defined]  # as concurrent.futures does
 
 
 class _ThreadPoolInName(ThreadPoolExecutor):

@@ -17,6 +17,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from hybrid_scheduler import registry
 from hybrid_scheduler.core.cluster import Cluster
 from hybrid_scheduler.core.lane import Lane
 from hybrid_scheduler.core.placements import Placements
@@ -31,7 +32,6 @@ from hybrid_scheduler.runtime.lane import ExecutionLane, Pace
 from hybrid_scheduler.runtime.measured_times import MeasuredTimes
 from hybrid_scheduler.runtime.tasks import choose_kernel, create_kernel_job, kernel_task, part_edge
 from hybrid_scheduler.schedulers.learner import is_learner
-from hybrid_scheduler.schedulers.round_robin import RoundRobin
 from hybrid_scheduler.studies.compare import Progress
 from hybrid_scheduler.studies.pretraining import load_or_train
 
@@ -64,7 +64,7 @@ class Calibration:
     def _measure(self, rounds: int) -> MeasuredTimes:
         times, spans = MeasuredTimes(), list[tuple[int, float, float]]()
         dispatcher = Dispatcher(
-            RoundRobin(),
+            registry.schedulers.create("round_robin"),
             self.backend,
             times,
             lambda job: spans.extend((share.device, share.start, share.end) for share in job.shares),

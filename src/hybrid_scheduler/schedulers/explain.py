@@ -118,9 +118,6 @@ def _candidate(
     )
 
 
-Explanations = dict[str, Explanation]
-
-
 def explain_next(lane: Lane, tasks: Tasks, times: Floats) -> Explanation:
     """Explain what a lane's scheduler will do with the first of some tasks, before they are placed."""
     try:

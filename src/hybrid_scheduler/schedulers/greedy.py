@@ -14,6 +14,7 @@ class Greedy(Scheduler):
     clairvoyant = False
     splits = True
     indexes_devices = True
+    ignores_errors = True
 
     @compiled
     def choose(self, task: TaskView, view: View) -> tuple[float, int]:

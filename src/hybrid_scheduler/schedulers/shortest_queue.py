@@ -10,9 +10,9 @@ from typing import Annotated
 
 import numpy as np
 
-from hybrid_scheduler.core.compiler import compiled, jitable
+from hybrid_scheduler.core.compiler import compiled
 from hybrid_scheduler.core.tasks import Floats, Tasks
-from hybrid_scheduler.core.view import TaskView, View
+from hybrid_scheduler.core.view import TaskView, View, next_fitting
 from hybrid_scheduler.errors import check_number
 from hybrid_scheduler.schedulers.scheduler import Scheduler
 
@@ -54,13 +54,3 @@ class JoinShortestQueue(Scheduler):
     def key(self, task: TaskView, view: View, device: int) -> float:
         """Return the time at which the task became ready: first come, first served."""
         return task.ready_time
-
-
-@jitable
-def next_fitting(device: int, task: TaskView, view: View) -> int:
-    """Return the first device from a given one on, in a circle, that can hold a task; that one if none can."""
-    for step in range(len(view.free)):
-        other = (device + step) % len(view.free)
-        if task.memory_required <= view.memory[other]:
-            return other
-    return device

@@ -13,10 +13,9 @@ import numpy as np
 
 from hybrid_scheduler.core.compiler import compiled
 from hybrid_scheduler.core.tasks import Floats, Tasks
-from hybrid_scheduler.core.view import TaskView, View
+from hybrid_scheduler.core.view import TaskView, View, next_fitting
 from hybrid_scheduler.errors import InputError
 from hybrid_scheduler.schedulers.scheduler import Scheduler
-from hybrid_scheduler.schedulers.shortest_queue import next_fitting
 
 VICTIMS = ("longest", "random")
 

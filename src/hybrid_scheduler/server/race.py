@@ -31,9 +31,8 @@ from hybrid_scheduler.live.simulation import (
 from hybrid_scheduler.live.snapshot import Analysis, Snapshot, TaskRecord, build_task_records
 from hybrid_scheduler.schedulers.explain import Explanation
 from hybrid_scheduler.server import lifecycle
-from hybrid_scheduler.server.announcements import Announcer
 from hybrid_scheduler.server.csv_export import CsvExport
-from hybrid_scheduler.server.feed import Feed, RecentTask
+from hybrid_scheduler.server.feed import Announcer, Feed, RecentTask
 from hybrid_scheduler.server.heavy_reads import HeavyReads
 from hybrid_scheduler.server.jobs import JobQueue
 from hybrid_scheduler.server.lifecycle import (

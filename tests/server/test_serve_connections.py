@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hybrid_scheduler.server import connections
+from hybrid_scheduler.server import serve
 from live_server import live
 
 pytestmark = pytest.mark.asyncio
@@ -29,7 +29,7 @@ async def test_half_open_requests_beyond_the_room_give_way_to_whole_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hybrid_scheduler.server.serve.raise_file_limit", lambda _: 20)
-    monkeypatch.setattr(connections, "HEADER_SECONDS", 3600.0)
+    monkeypatch.setattr(serve, "HEADER_SECONDS", 3600.0)
     async with live(f"sqlite:///{tmp_path}/hms.db") as served:
         writers = await open_half(served.address, 60)
         assert (await served.get("/api/health"))["state"] == "ok"
@@ -40,7 +40,7 @@ async def test_half_open_requests_beyond_the_room_give_way_to_whole_ones(
 async def test_a_request_that_does_not_come_ends_its_connection(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "HEADER_SECONDS", 0.1)
+    monkeypatch.setattr(serve, "HEADER_SECONDS", 0.1)
     async with live(f"sqlite:///{tmp_path}/hms.db") as served:
         host, port = served.address.removeprefix("http://").split(":")
         reader, writer = await asyncio.open_connection(host, int(port))
@@ -58,9 +58,9 @@ async def test_the_limit_of_open_files_is_raised_or_fewer_connections_are_allowe
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (512, before[1]))
-        room = connections.raise_file_limit(2000)
+        room = serve.raise_file_limit(2000)
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        assert soft == min(hard, connections.WANTED_FILES)
-        assert room == soft - connections.RESERVE
+        assert soft == min(hard, serve.WANTED_FILES)
+        assert room == soft - serve.RESERVE
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)

@@ -8,7 +8,7 @@ import pytest
 
 from hybrid_scheduler.live.settings import LiveSettings
 from hybrid_scheduler.live.simulation import ContinuousSimulation
-from hybrid_scheduler.server.announcements import NOTICE_SECONDS, Announcer
+from hybrid_scheduler.server.feed import NOTICE_SECONDS, Announcer
 from live_server import live
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import orjson
 import pytest
 
-from hybrid_scheduler.server.history import LINES, MARKS, MAX_TEXT, NOTIFICATIONS, POINTS, SECONDS, History
 from hybrid_scheduler.server.schemas.messages import messages
+from hybrid_scheduler.server.websocket import LINES, MARKS, MAX_TEXT, NOTIFICATIONS, POINT_SECONDS, POINTS, History
 
 
 def figures(name: str, value: float, devices: int = 2) -> dict[str, Any]:
@@ -51,7 +51,7 @@ def test_figures_become_columns_and_the_newest_update_is_left_to_itself() -> Non
 
 def test_moments_are_some_seconds_apart_and_never_while_the_race_stands_still() -> None:
     half = [update(0.5 * number) for number in range(20)]
-    assert read(*half)["clock"] == [1000 + SECONDS * number for number in range(5)]
+    assert read(*half)["clock"] == [1000 + POINT_SECONDS * number for number in range(5)]
     still = [update(second, sim_time=7.0) for second in (0, 5, 10, 15)]
     assert read(*still)["clock"] == [1000]
 
