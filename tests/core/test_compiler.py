@@ -10,6 +10,7 @@ import pytest
 
 from hybrid_scheduler import registry
 from hybrid_scheduler.core import compiler as module
+from hybrid_scheduler.core import simulator
 from hybrid_scheduler.core.compiler import cache_directory, compiled, fingerprint, is_compiled, no_inline
 from hybrid_scheduler.core.lane import Lane
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
@@ -82,6 +83,22 @@ def test_a_loop_is_interpreted_until_that_has_cost_as_much_as_compiling_it(
     compiled_run = Lane(EarliestFinish(), VirtualMultiGPU()).run(tasks)
     assert len(module._loops) == 1
     assert np.array_equal(first.finish, compiled_run.finish)
+
+
+@pytest.mark.parametrize("name", ["min_min", "gcmu", "maxweight", "heteroprio"])
+def test_policies_that_look_at_all_that_waits_are_interpreted_as_long_as_few_tasks_wait(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HMS_CACHE_DIR", str(tmp_path))
+    for each in ("_loops", "_spent", "_next_look"):
+        monkeypatch.setattr(module, each, {})
+    tasks, policy, machine = workload("mixed", 60), registry.schedulers.create(name), VirtualMultiGPU()
+    plain = machine.run(tasks, policy, interpreted=None)
+    assert not module._loops
+    assert np.array_equal(plain.finish, machine.run(tasks, policy, interpreted=True).finish)
+    monkeypatch.setattr(module, "LARGE_BLOCK", 60 * 5 * 60 // simulator.PAIRS_PER_DECISION - 1)
+    assert np.array_equal(plain.finish, machine.run(tasks, policy, interpreted=None).finish)
+    assert len(module._loops) == 1
 
 
 def test_small_blocks_are_interpreted_until_that_has_cost_as_much_as_loading_a_compiled_loop(

@@ -116,6 +116,10 @@ def test_simulate_says_what_others_would_have_made_of_it(kept: dict[str, Any]) -
     said = hms("simulate", path, "-s", "eft").out
     assert "eft took" in said
     assert "would have saved" in said
+    assert "eft itself takes" in said
+    assert "no other is shorter" in said
+    assert max(map(len, said.splitlines())) <= 80
+    assert "itself" not in hms("simulate", path, "-s", "round_robin").out, "nothing is known of the policy of the run"
 
 
 def test_files_that_are_no_run_are_refused(tmp_path: Path) -> None:

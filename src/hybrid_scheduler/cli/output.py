@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import typer
 
@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 
     from hybrid_scheduler.core.cluster import Cluster
     from hybrid_scheduler.workloads.formats.reader import Imported
+
+
+class Step(Protocol):
+    """Moves a progress bar: how much is done, of how much, and what is at work."""
+
+    def __call__(self, done: int, total: int, what: str = "") -> None: ...  # noqa: D102  # said above
 
 
 COMPILING = "compiling the loops of these policies, once: 2 to 10 s each; they are kept for the next time …"
@@ -87,7 +93,7 @@ def table(*columns: str) -> Table:
 
 
 @contextmanager
-def progress(title: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+def progress(title: str, quiet: bool) -> Iterator[Step]:
     """Show a progress bar on stderr while a block runs, with a note if something has to be compiled first."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -115,7 +121,11 @@ def progress(title: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
     try:
         with bar:
             task = bar.add_task(title, total=None)
-            yield lambda done, total: bar.update(task, completed=done, total=total)
+
+            def step(done: int, total: int, what: str = "") -> None:
+                bar.update(task, completed=done, total=total, description=f"{title} {what}".rstrip())
+
+            yield step
     finally:
         on_compile.remove(report)
 

@@ -56,6 +56,8 @@ MODES = ("queued", "isolated")
 ESTIMATED, EXACT = BACKLOGS = ("estimated", "exact")
 """What a non-clairvoyant scheduler sees of the queues: estimates of its own, or as in version 1.0 their true ends."""
 INDEXED_DEVICES = 24  # from here on an index of the devices is faster than a look at all of them
+PAIRS_PER_DECISION = 20
+"""Pairs of waiting tasks and devices that plain Python looks at in the time of a decision that looks at none."""
 BASELINES = ("round_robin", "random", "greedy")
 
 
@@ -127,8 +129,10 @@ class VirtualMultiGPU:
             clear_queue(self._clocks.estimates, device)
         self.view = self.view._replace(gpus=np.sort(np.append(self.view.gpus, device)))
 
-    def run(self, tasks: Tasks | Iterable[Task], scheduler: Scheduler, *, interpreted: bool = False) -> Placements:
-        """Reset, then simulate the tasks."""
+    def run(
+        self, tasks: Tasks | Iterable[Task], scheduler: Scheduler, *, interpreted: bool | None = False
+    ) -> Placements:
+        """Reset, then simulate the tasks; `interpreted` as for `step`."""
         self.reset()
         return self.step(Tasks.from_iterable(tasks), scheduler, interpreted=interpreted, last=True)
 
@@ -174,7 +178,7 @@ class VirtualMultiGPU:
         arrives = np.zeros(len(known.free) if tasks.edges.megabytes.any() else 0)
         view = known._replace(arrives=arrives, ended=clocks.ended)
         view = index_devices(view, scheduler, clocks)
-        run, policy, *options = _bind_loop(scheduler, interpreted, steps * len(view.free))
+        run, policy, *options = _bind_loop(scheduler, interpreted, steps, len(view.free))
         fault = run(policy, columns, queue, steps, view, clocks, out, *options)
         if fault[0] >= 0:
             raise describe_fault(scheduler, InvalidDecision(*fault), tasks, self.cluster)
@@ -274,7 +278,7 @@ class OrderedStream:
         if first:
             queue = queue._replace(order=first + (queue.order if len(queue.order) else np.arange(steps)))
         run, policy, *options = bind_ordered_loop(
-            self._scheduler, self._pool, self._interpreted, work=steps * len(self._view.free)
+            self._scheduler, self._pool, self._interpreted, work=steps * len(self._view.free), waiting=last
         )
         until = np.inf if last == len(self._tasks) else -np.inf
         state = (self._view, self._clocks, self._out, self._queues, Block(first, until))
@@ -425,17 +429,18 @@ def build_queue(tasks: Tasks, out: PlacementColumns, planned: Ints | None) -> tu
     return Queue(order[runs[order]], none, missing, size), steps
 
 
-def _bind_loop(scheduler: Scheduler, interpreted: bool | None, work: int) -> tuple[Any, ...]:
+def _bind_loop(scheduler: Scheduler, interpreted: bool | None, steps: int, devices: int) -> tuple[Any, ...]:
     """Return the loop with the scheduler's method bound in, what stands for `self` in it, and further arguments."""
     loop, methods = _find_loop(scheduler)
     plans = loop is simulate_batches
     options = (int(scheduler.window),) if plans else ()
     bound = methods if plans else {"decide": _choose_checked}
     if is_compiled(methods["decide"]) and not interpreted:
-        if interpreted is None and not plans:
+        if interpreted is None:
+            work = count_pairs(steps * devices, min(int(scheduler.window), steps)) if plans else steps * devices
             plain = interpret_while_cheap(loop, methods, bound, scheduler, work)
             if plain is not None:
-                return plain, scheduler
+                return plain, scheduler, *options
         return *compile_loop(loop, methods, scheduler, allocates=plans), *options
     return interpret_loop(loop, bound), scheduler, *options
 
@@ -456,16 +461,30 @@ def steals_work(scheduler: Scheduler) -> bool:
     return hasattr(scheduler, "steal") and bool(getattr(scheduler, "steals", True))
 
 
+def count_pairs(work: int, waiting: int) -> int:
+    """Return the work, in tasks × devices, of a policy that looks at all that waits before every decision."""
+    return work * max(waiting, PAIRS_PER_DECISION) // PAIRS_PER_DECISION
+
+
 def bind_ordered_loop(
-    scheduler: Scheduler, pool: Pool, interpreted: bool | None = False, aborts: bool = True, work: int = 0
+    scheduler: Scheduler,
+    pool: Pool,
+    interpreted: bool | None = False,
+    aborts: bool = True,
+    work: int = 0,
+    waiting: int | None = None,
 ) -> tuple[Any, ...]:
-    """Return the loop of a scheduler that reorders, what stands for `self` in it, and further arguments."""
+    """Return the loop of a scheduler that reorders, what stands for `self` in it, and further arguments.
+
+    `waiting` is how many tasks wait in common at most; a loop that binds late is compiled where nobody knows.
+    """
     loop, methods = _find_ordered_loop(scheduler, aborts)
     extra = True if "find_victim" in methods or "weigh_theft" in methods else None
     options: tuple[Any, ...] = (extra,) if loop is simulate_ordered else (pool, extra)
     bound = {**methods, "decide": _choose_checked} if "decide" in methods else methods
     if all(map(is_compiled, methods.values())) and not interpreted:
-        if interpreted is None and loop is simulate_ordered:
+        if interpreted is None and (loop is simulate_ordered or waiting is not None):
+            work = work if loop is simulate_ordered else count_pairs(work, waiting or 0)
             plain = interpret_while_cheap(loop, methods, bound, scheduler, work)
             if plain is not None:
                 return plain, scheduler, *options
