@@ -184,6 +184,21 @@ def test_a_kernel_is_plain_python_for_short_inputs_until_that_has_cost_as_much_a
         assert len(machine_code) == 2
 
 
+def test_a_kernel_that_was_compiled_before_is_read_from_the_disk_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: list[object] = []
+    monkeypatch.setattr(module, "LOAD_KERNEL_SECONDS", 1e-9)
+    monkeypatch.setattr(module, "_is_kept", lambda function: kept)
+    monkeypatch.setattr(module, "jit", lambda _: lambda *_: "machine code")
+    later, values, out = module.jit_later(_doubling), np.arange(150.0), np.empty(150)
+    assert [later(values, out), later(values, out)] == [None, None]
+    kept.append(later)
+    answers = [
+        later(values, out) for _ in range(1000)
+    ]  # it looks when it has spent twice as much as at the last look
+    assert "machine code" in answers
+    assert answers == sorted(answers, key=str)
+
+
 @module.kernel
 def _half(value: float) -> float:
     return 0.5 * value

@@ -48,6 +48,8 @@ SMALL_BLOCK = 100
 """Tasks × devices below which not even a loop from the cache is loaded at once: a short run is over before."""
 MEDIUM_BLOCK, RENT_SECONDS = 2000, 0.3
 """Rows of a kernel's input that plain Python takes while that has spent less CPU time than compiling would."""
+LOAD_KERNEL_SECONDS = 0.005
+"""The same where Numba is loaded and a kernel was compiled before: what reading it from the disk takes."""
 LARGE_BLOCK = 100_000
 """Tasks × devices for which a loop is compiled at once."""
 COMPILE_SECONDS, LOAD_SECONDS = 3.0, 0.3
@@ -171,7 +173,14 @@ def jit_later(function: F) -> F:
 
 def _run_plain_first(function: F, most: int) -> F:
     kernels: list[Function] = []
-    spent = 0.0
+    spent, next_look = 0.0, LOAD_KERNEL_SECONDS
+
+    def is_worth_it() -> bool:
+        nonlocal next_look
+        if spent < RENT_SECONDS and spent >= next_look:
+            next_look = 2 * spent
+            return _is_kept(function)
+        return spent >= RENT_SECONDS
 
     @wraps(function)
     def run(*arguments: Any) -> Any:
@@ -180,7 +189,7 @@ def _run_plain_first(function: F, most: int) -> F:
             rows = len(arguments[0])
             if rows <= SMALL_BLOCK:
                 return function(*arguments)
-            if rows <= most and spent < RENT_SECONDS:
+            if rows <= most and not is_worth_it():
                 begin = time.thread_time()
                 with np.errstate(all="ignore"):  # as machine code does
                     result = function(*arguments)
@@ -190,6 +199,13 @@ def _run_plain_first(function: F, most: int) -> F:
         return kernels[0](*arguments)
 
     return cast("F", run)
+
+
+def _is_kept(function: Function) -> bool:
+    """Whether Numba is loaded, and keeps what it compiled of a kernel beside the kernel's module."""
+    file, line = Path(function.__code__.co_filename), function.__code__.co_firstlineno
+    kept = (file.parent / "__pycache__").glob(f"{file.stem}.{function.__qualname__}-{line}.*.nbi")
+    return bool(_numba) and any(kept)
 
 
 def kernel(function: F) -> F:
