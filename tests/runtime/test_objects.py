@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
+from weakref import ref
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from hybrid_scheduler import HybridScheduler, task
 from hybrid_scheduler.runtime.backend import LocalBackend
 from hybrid_scheduler.runtime.devices import parse_devices
 from hybrid_scheduler.runtime.jobs import TaskFuture, load_stored
-from hybrid_scheduler.runtime.objects import MIN_BUFFER, ObjectLostError, SharedMemoryStore, StoredObject
+from hybrid_scheduler.runtime.objects import MIN_BUFFER, ObjectLostError, SharedMemoryStore, StoredObject, Token
 from real_programs import start
 
 LENGTH = 200_000  # numbers in an array: 1.6 MB
@@ -140,6 +141,28 @@ def test_segments_are_removed_with_the_last_reference(scheduler: HybridScheduler
     wait_until_empty(scheduler)
     assert store_of(scheduler).used == 0
     assert array.mean() == 1.0, "what was asked for stays"
+
+
+def test_a_segment_that_is_being_removed_is_handed_out_to_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another thread, whose call has the same array, may look for it in the middle of the removal."""
+    store, seen = SharedMemoryStore(), list[Any]()
+    store.start()
+    try:
+        segment = store.put([bytes(MIN_BUFFER)])
+        known, remove = ref(segment), store.remove
+
+        def look_and_remove(token: Token) -> None:
+            seen.append(known())
+            remove(token)
+
+        monkeypatch.setattr(store, "remove", look_and_remove)
+        assert store.used == MIN_BUFFER
+        del segment
+        assert seen == [None]
+        assert store.used == 0
+        assert not list_segments(store.folders[0])
+    finally:
+        store.close()
 
 
 def test_an_array_of_many_calls_is_written_once_and_again_when_it_has_changed(scheduler: HybridScheduler) -> None:

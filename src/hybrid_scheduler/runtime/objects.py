@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
-from weakref import WeakSet, ref
+from weakref import ref
 
 from hybrid_scheduler.errors import SchedulerError
 
@@ -122,7 +122,10 @@ def _offsets(sizes: Iterable[int]) -> Iterator[int]:
 
 
 class Segment:
-    """A segment of the driver's store; it is removed with the last reference to this object."""
+    """A segment of the driver's store; it is removed with the last reference to this object.
+
+    Not by `__del__`: while that runs, another thread could still get hold of the object through a weak reference.
+    """
 
     __slots__ = ("__weakref__", "_kept", "num_bytes", "store", "token")
 
@@ -143,9 +146,6 @@ class Segment:
     def exists(self) -> bool:
         """Whether its content is still there."""
         return self._kept is not None or self.store.exists(self.token)
-
-    def __del__(self) -> None:
-        self.store.free(self)
 
 
 @dataclass
@@ -299,7 +299,7 @@ class ObjectStore:
         self._sent: dict[tuple[int, int], _Sent] = {}  # by address and size
         self._lock = threading.RLock()
         self.limit = limit
-        self._segments: WeakSet[Segment] = WeakSet()
+        self._segments = set[ref[Segment]]()
         self.restore: Callable[[StoredObject], None] = _refuse_restore  # makes a lost value again
 
     # --- where segments are ------------------------------------------------------------------------------------
@@ -333,16 +333,22 @@ class ObjectStore:
     def adopt(self, token: Token) -> Segment:
         """Return the segment that a worker has written; from now on it is the driver's."""
         segment = Segment(self, token)
+        num_bytes = segment.num_bytes
+
+        def free(gone: ref[Segment]) -> None:
+            with self._lock:
+                self._segments.discard(gone)
+                self.used -= num_bytes
+            self.remove(token)
+
         with self._lock:
-            self._segments.add(segment)
-            self.used += segment.num_bytes
+            self._segments.add(ref(segment, free))
+            self.used += num_bytes
         return segment
 
-    def free(self, segment: Segment) -> None:
-        """Remove a segment that nobody needs."""
-        with self._lock:
-            self.used -= segment.num_bytes
-        self.remove(segment.token)
+    def list_segments(self) -> list[Segment]:
+        """Return the segments that somebody needs."""
+        return [segment for each in list(self._segments) if (segment := each()) is not None]
 
     def store(self, value: Any) -> StoredObject:
         """Write a value into the store."""
@@ -488,7 +494,7 @@ class SharedMemoryStore(ObjectStore):
 
     def sweep(self, prefix: str) -> None:
         """Remove what a worker that died has written and not reported."""
-        known = {segment.token[0] for segment in list(self._segments)}
+        known = {segment.token[0] for segment in self.list_segments()}
         for folder in self.folders:
             for name in os.listdir(folder):  # noqa: PTH208  # names are all that is needed
                 if name.startswith(f"{prefix}-") and name not in known:
@@ -498,7 +504,7 @@ class SharedMemoryStore(ObjectStore):
         """Remove all segments; what futures still refer to stays in this process."""
         if not self.folders:
             return
-        for segment in list(self._segments):
+        for segment in self.list_segments():
             segment.keep()
         for folder in self.folders:
             shutil.rmtree(folder, ignore_errors=True)

@@ -152,7 +152,7 @@ class RayStore(ObjectStore):
 
     def close(self) -> None:
         """Keep what futures still refer to in this process."""
-        for segment in list(self._segments):
+        for segment in self.list_segments():
             segment.keep()
 
 
