@@ -147,6 +147,18 @@ def test_an_endless_stream_keeps_it_from_block_to_block_and_for_its_twins(monkey
         assert np.array_equal(one, other, equal_nan=True)
 
 
+@pytest.mark.parametrize("name", ["eft", "spt"])
+def test_a_cluster_that_decides_on_few_tasks_at_a_time_may_go_without(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(simulator, "INDEXED_DEVICES", 0)
+    tasks, policy = workload("mixed", 60, load=2.0), registry.schedulers.create(name)
+    expected = VirtualMultiGPU(cluster=TWO_NODES).run(tasks, policy, interpreted=True).finish
+    monkeypatch.delattr(simulator, "add_device_index")
+    machine = VirtualMultiGPU(cluster=TWO_NODES, indexed=False)
+    assert np.array_equal(machine.run(tasks, policy, interpreted=True).finish, expected)
+
+
 def test_where_data_moves_or_ordered_queues_are_estimated_there_is_none() -> None:
     """All else would be wrong: the answer of the index would be as old as the last task that a device got."""
     policy, view = registry.schedulers.create("eft"), build_view(Cluster.default(gpus=100))

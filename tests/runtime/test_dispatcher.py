@@ -9,7 +9,7 @@ import real_tasks
 from benchmarks.expert import TYPES
 from benchmarks.learnt_throughput import run_batches
 from hybrid_scheduler.registry import schedulers
-from hybrid_scheduler.runtime.dispatcher import DECISION_BLOCK, LOOKAHEAD, TINY_BLOCK, Dispatcher
+from hybrid_scheduler.runtime.dispatcher import DECISION_BLOCK, LOOKAHEAD, REFILL_BLOCK, TINY_BLOCK, Dispatcher
 from hybrid_scheduler.runtime.jobs import TaskFunction
 from hybrid_scheduler.runtime.measured_times import TRIALS
 from scripted_backend import ScriptedBackend
@@ -77,6 +77,47 @@ def test_a_burst_of_tiny_jobs_is_decided_on_in_large_blocks_and_its_rest_when_th
     backend.answer_all()
     assert rest.future.result(timeout=0) == 1
     assert dispatcher.wait(timeout=0)
+
+
+def test_a_burst_beside_idle_devices_is_left_to_the_thread_in_part_so_that_decisions_do_not_hold_up_answers() -> None:
+    backend = WokenBackend("cpu*40")
+    dispatcher = Dispatcher(schedulers.create("eft"), backend)
+    blocks, decide = list[int](), dispatcher.decider.decide
+    dispatcher.decider.decide = lambda jobs, *rest: blocks.append(len(jobs)) or decide(jobs, *rest)  # type: ignore[func-returns-value,method-assign]  # counts
+    dispatcher.start()
+    function = TaskFunction(real_tasks.double)
+    for device in range(len(backend.devices)):  # timed, so that none is a trial
+        dispatcher.times.observe(function.name, backend.devices[0].signature, f"cpu{device}", 1.0, 0.02)
+    jobs = [function.create_job(number, (number,), {}, 50.0) for number in range(1 + DECISION_BLOCK + 3)]
+    for job in jobs:
+        dispatcher.submit(job)
+    assert blocks == [1, DECISION_BLOCK], "the first at once: nothing else runs"
+    assert backend.woken == 1
+    assert dispatcher.counts[1] == 3
+    backend._on_tick()  # what the thread does
+    assert blocks == [1, DECISION_BLOCK, 3]
+    backend.answer_all()
+    assert all(job.future.result(timeout=0) == 1 for job in jobs)
+    assert dispatcher.wait(timeout=0)
+
+
+def test_devices_are_filled_up_before_hundreds_of_places_are_free() -> None:
+    backend = ScriptedBackend("cpu*20")
+    dispatcher = Dispatcher(schedulers.create("eft"), backend)
+    dispatcher.start()
+    function = TaskFunction(real_tasks.double)
+    for device in range(len(backend.devices)):
+        dispatcher.times.observe(function.name, backend.devices[0].signature, f"cpu{device}", 1.0, 0.02)
+    jobs = [function.create_job(number, (number,), {}, 50.0) for number in range(20 * LOOKAHEAD + 100)]
+    for job in jobs:
+        dispatcher.submit(job)
+    assert dispatcher.counts[1:] == (100, 20 * LOOKAHEAD)
+    for number in range(REFILL_BLOCK):
+        device = number % 20
+        backend.answer(backend.queues[device].in_flight[0].number, device=device, seconds=0.02)
+    assert dispatcher.counts[1:] == (100 - REFILL_BLOCK, 20 * LOOKAHEAD)
+    backend.answer_all()
+    assert all(job.future.result(timeout=0) == 1 for job in jobs)
 
 
 @pytest.mark.parametrize("policy", ["eft", "min_min", "sufferage", "hybrid_ml"])

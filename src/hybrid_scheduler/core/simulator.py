@@ -62,7 +62,10 @@ BASELINES = ("round_robin", "random", "greedy")
 
 
 class VirtualMultiGPU:
-    """A cluster in simulated time; device clocks persist from one block of tasks to the next."""
+    """A cluster in simulated time; device clocks persist from one block of tasks to the next.
+
+    `indexed` says that many devices may be indexed for every block, which pays off if that has thousands of tasks.
+    """
 
     def __init__(
         self,
@@ -72,6 +75,7 @@ class VirtualMultiGPU:
         cluster: Cluster | None = None,
         mode: str = "queued",
         backlog: str = ESTIMATED,
+        indexed: bool = True,
     ) -> None:
         if mode not in MODES:
             raise InputError(f"mode is '{mode}', expected {' or '.join(MODES)}")
@@ -79,7 +83,7 @@ class VirtualMultiGPU:
             raise InputError(f"backlog is '{backlog}', expected {' or '.join(BACKLOGS)}")
         self.cluster = cluster or Cluster.default(num_gpus, memory_per_gpu)
         self.queued = mode == "queued"
-        self.backlog = backlog
+        self.backlog, self.indexed = backlog, indexed
         self.view = build_view(self.cluster, self.queued)  # its clocks are the actual ones
         self._clocks: Clocks | None = None  # with estimates, once a task with expected times was queued
 
@@ -177,7 +181,7 @@ class VirtualMultiGPU:
             write_predictions(scheduler, expected)
         arrives = np.zeros(len(known.free) if tasks.edges.megabytes.any() else 0)
         view = known._replace(arrives=arrives, ended=clocks.ended)
-        view = index_devices(view, scheduler, clocks)
+        view = index_devices(view, scheduler, clocks if self.indexed else None)
         run, policy, *options = _bind_loop(scheduler, interpreted, steps, len(view.free))
         fault = run(policy, columns, queue, steps, view, clocks, out, *options)
         if fault[0] >= 0:
@@ -252,7 +256,8 @@ class OrderedStream:
         view = view._replace(arrives=arrives, ended=self._clocks.ended)
         if blind and tasks.has_edges and getattr(scheduler, "reads_history", False):  # both parts of a split task end
             view = view._replace(history=np.zeros((2 * len(tasks) + 1, 3)), expected=expected)
-        self._view = index_devices(view, scheduler, None if has_estimates else self._clocks)
+        can_index = machine.indexed and not has_estimates
+        self._view = index_devices(view, scheduler, self._clocks if can_index else None)
         if watches_devices(scheduler):
             for device in range(count):
                 push(self._queues.events, self._queues.size, device, machine.view.free)

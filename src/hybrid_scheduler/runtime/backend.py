@@ -205,8 +205,7 @@ class Backend:
         recalled = list[Call]()
         with self._lock:
             for queue in self.queues:
-                movable = [call for call in queue.waiting if is_movable(call)]
-                if movable:
+                if queue.waiting and (movable := [call for call in queue.waiting if is_movable(call)]):
                     recalled += movable
                     queue.waiting = deque(call for call in queue.waiting if not is_movable(call))
         return recalled

@@ -67,6 +67,7 @@ MAX_RESTORES = 3  # of the arguments of a job, each after they were lost
 DECISION_BLOCK = 16  # waiting jobs that justify a decision while all devices are busy
 TINY_SECONDS = 2e-4  # of jobs that take less than a decision on one does: many are decided on together
 TINY_BLOCK = 64  # of them that justify a decision
+REFILL_BLOCK = 64  # places, half of all at most, that justify a decision: for hundreds, answers would have to wait
 BURST_SECONDS = 2e-4  # between two jobs of a burst: the next one is about to come
 PLANNING_WINDOW = 128  # waiting jobs that a policy which plans batches or orders queues sees together
 FOREIGN_GRACE = 2.0  # seconds at the end for futures of others that nobody runs, before what waits for them fails
@@ -144,7 +145,9 @@ class Decider:
 
     def __init__(self, policy: Scheduler, backend: Backend, times: MeasuredTimes) -> None:
         self.policy, self.times = policy, times
-        self.machine = VirtualMultiGPU(cluster=build_cluster(backend.devices), backlog=EXACT)  # of its own estimates
+        # Backlogs are exact: those of its own estimates. Devices are looked at one by one: a decision is on one call
+        # or on hundreds, and an index would take longer to build.
+        self.machine = VirtualMultiGPU(cluster=build_cluster(backend.devices), backlog=EXACT, indexed=False)
         self.cluster = self.machine.cluster
         self.class_index: list[int] = self.cluster.class_index.tolist()  # by device
         self.is_gpu: list[bool] = self.cluster.is_gpu.tolist()
@@ -386,6 +389,7 @@ class Dispatcher:
         self._queues = self.decider.queues
         ahead = min(lookahead, BUSY_CALLS) if self.decider.reorders else lookahead
         self._lookahead = ahead * len(backend.devices)
+        self._refill_at = self._lookahead - min(self._lookahead // 2, REFILL_BLOCK)
         self._places = [(each.name, each.signature, f"node {each.node}") for each in backend.devices]
         self._lock = threading.RLock()
         self._idle = threading.Condition(self._lock)
@@ -394,7 +398,7 @@ class Dispatcher:
         self._dispatched: dict[int, Job] = {}  # decided on, not ended
         self._ended: deque[Job] = deque()  # whose futures are not resolved yet
         self._submitted = 0
-        self._last_ready = -math.inf  # when the last job came that was ready
+        self._queued_at = -math.inf  # when the last job that was ready had been queued
         self._is_awake = False  # whether the backend's thread is about to decide
         self._has_bound = False  # whether a job came that not every device may run
         self.context: dict[str, ContextVar[Any]] = {}  # variables that calls take along
@@ -481,12 +485,17 @@ class Dispatcher:
             idle = self._queues.idle
             # Where jobs are small, an answer that triggers the next decision is about to come.
             is_urgent = idle == len(self.backend.devices) or (idle and self._limit == self._lookahead)
-            is_burst, self._last_ready = job.ready - self._last_ready < BURST_SECONDS, job.ready
-            if is_burst and self._queues.recent_seconds < TINY_SECONDS:
-                if len(self._waiting) >= TINY_BLOCK or (is_urgent and not self._decide_soon()):
+            is_tiny, is_burst = (
+                self._queues.recent_seconds < TINY_SECONDS,
+                job.ready - self._queued_at < BURST_SECONDS,
+            )
+            if is_burst and (is_tiny or self._dispatched):
+                is_block = len(self._waiting) >= (TINY_BLOCK if is_tiny else DECISION_BLOCK)
+                if is_block or (is_urgent and not self._decide_soon()):
                     self._decide_waiting()
             elif is_urgent or len(self._waiting) >= DECISION_BLOCK:
                 self._decide_waiting()
+            self._queued_at = max(job.ready, self.now)  # a burst does not end where decisions take long
 
     def _decide_soon(self) -> bool:
         """Have another thread decide when this one pauses; False if the backend has none that can be woken."""
@@ -796,7 +805,7 @@ class Dispatcher:
             self.times.observe_all(observed)
             if not self._waiting and self._queues.idle:
                 self._recall()
-            if self._waiting and (self._queues.idle or 2 * len(self._dispatched) <= self._lookahead):
+            if self._waiting and (self._queues.idle or len(self._dispatched) <= self._refill_at):
                 self._decide_waiting()
         self._drain()
 

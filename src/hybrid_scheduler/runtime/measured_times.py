@@ -155,11 +155,13 @@ class TimeHistory:
         rest = self._residuals(*self._fit_line())
         old, new = rest[:-RECENT], rest[-RECENT:]
         middle = median(old)
-        noise = 1.4826 * median([abs(each - middle) for each in old])
         shift = [each - middle for each in new]
-        one_sided = max(sum(each > 0 for each in shift), sum(each < 0 for each in shift)) >= RECENT - 1
         found = median(shift)
-        return found if one_sided and abs(found) > max(MIN_CHANGE, 2.0 * noise) else 0.0
+        if abs(found) <= MIN_CHANGE:  # mostly: what follows is asked of few
+            return 0.0
+        one_sided = max(sum(each > 0 for each in shift), sum(each < 0 for each in shift)) >= RECENT - 1
+        noise = 1.4826 * median([abs(each - middle) for each in old])
+        return found if one_sided and abs(found) > 2.0 * noise else 0.0
 
 
 class MeasuredTimes:
