@@ -9,6 +9,7 @@ import pytest
 
 from hybrid_scheduler import registry
 from hybrid_scheduler.core.cluster import Cluster
+from hybrid_scheduler.core.lane import Lane
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
 from hybrid_scheduler.errors import SchedulerError
 from hybrid_scheduler.runtime.kept_runs import BOUND, POLICIES_FOR_PROCESSES, simulate_kept_run, sort_longest_first
@@ -29,7 +30,9 @@ def test_several_processes_give_what_one_gives_to_the_same_bits_and_say_what_the
     assert certificate.verified
     assert list(placed) == list(expected) == list(dict.fromkeys(SPECS))
     for spec, placements in placed.items():
-        compiled = VirtualMultiGPU(cluster=RUN.cluster).run(RUN.tasks, load_or_train(spec, RUN.cluster, 7))
+        policy = load_or_train(spec, RUN.cluster, 7)
+        machine = VirtualMultiGPU(cluster=RUN.cluster)
+        compiled = Lane(policy, machine).run(RUN.tasks) if policy.learn_every else machine.run(RUN.tasks, policy)
         for column in ("finish", "gpu", "gpu_fraction", "cpu"):
             values = [getattr(each, column) for each in (placements, expected[spec], compiled)]
             assert np.array_equal(values[0], values[1], equal_nan=True), (spec, column)
@@ -37,6 +40,13 @@ def test_several_processes_give_what_one_gives_to_the_same_bits_and_say_what_the
     assert [done for done, _, _ in told] == list(range(len(placed) + 2))
     assert told[0][2].startswith(f"{BOUND}, ")
     assert told[-1] == (len(placed) + 1, len(placed) + 1, "")
+
+
+def test_a_learner_learns_from_what_has_ended_in_the_kept_run() -> None:
+    tasks = workload("mixed", 300, load=1.5)
+    _, placed = simulate_kept_run(KeptRun(tasks, RUN.cluster, "eft", 1.0, RUN.labels), ["hybrid_ml"], 7)
+    untaught = VirtualMultiGPU(cluster=RUN.cluster).run(tasks, load_or_train("hybrid_ml", RUN.cluster, 7))
+    assert not np.array_equal(placed["hybrid_ml"].finish, untaught.finish)
 
 
 def test_what_takes_longest_begins_and_a_second_search_ends_when_the_first_has_compiled_its_kernels() -> None:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from hybrid_scheduler import registry
 from hybrid_scheduler.bounds.makespan import lower_bound, verify_bound
 from hybrid_scheduler.core.compiler import limit_cores
+from hybrid_scheduler.core.lane import Lane
 from hybrid_scheduler.core.placements import Placements
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
 from hybrid_scheduler.processes import run_jobs
@@ -100,5 +101,5 @@ def _compute(run: KeptRun, seed: int, part: str) -> Certificate | Placements:
     if part == BOUND:
         bound = lower_bound(run.tasks, run.cluster)
         return Certificate(bound.makespan, verify_bound(bound, run.tasks, run.cluster))
-    machine = VirtualMultiGPU(cluster=run.cluster)
-    return machine.run(run.tasks, load_or_train(part, run.cluster, seed), interpreted=None)
+    lane = Lane(load_or_train(part, run.cluster, seed), VirtualMultiGPU(cluster=run.cluster))
+    return lane.run(run.tasks)  # a learner learns from what has ended
