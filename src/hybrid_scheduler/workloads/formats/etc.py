@@ -50,12 +50,13 @@ def sniff(head: bytes) -> bool:
 
 def _read(path: Path, _: Sequence[Path]) -> Imported:
     content = unpack.read_bytes(path, OVERHEAD)
-    if gap := _GAP.search(content):
-        line = content.count(b"\n", 0, gap.end()) + 1
-        raise InputError(
-            f"{path} line {line}: there is no number between two commas: write inf for a machine that cannot"
-        )
-    content = _separate_by_blanks(content)
+    if b"," in content:
+        if gap := _GAP.search(content):
+            line = content.count(b"\n", 0, gap.end()) + 1
+            raise InputError(
+                f"{path} line {line}: there is no number between two commas: write inf for a machine that cannot"
+            )
+        content = _separate_by_blanks(content)
     try:
         machines, numbers = _read_fast(path, content)
     except tables.NotPlainError:  # lines of different lengths, or something that is no number
