@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -43,6 +44,20 @@ def test_what_passes_between_two_kernels_counts_in_the_simulation() -> None:
     assert found.simulated.makespan >= len(tasks) * found.gap > 0.0
     calibrated, _ = found.task_seconds
     assert calibrated + found.gap == pytest.approx(found.simulated.times[:, 0]), "kernels are compared without it"
+
+
+def test_seconds_for_which_a_device_waited_for_a_decision_count_in_the_simulation(tmp_path: Path) -> None:
+    slow = tmp_path / "slow.py"
+    slow.write_text("import time\n\n\ndef choose(task, view):\n    time.sleep(0.02)\n    return 0.0, 0\n")
+    tasks = WorkloadGenerator(1).generate_preset("mixed", 8)
+    backend = create_backend("local", parse_devices("cpu"), None)
+    try:
+        calibration = Calibration(backend, tasks, Pace(at_once=True, scale=0.02))
+        found = Validator(calibration).validate(f"{slow}:choose", 0, tasks)
+    finally:
+        backend.close()
+    assert found.gap - calibration.gap >= 0.02 / len(tasks), "the first decision found the device idle"
+    assert found.simulated.makespan >= len(tasks) * found.gap
 
 
 def test_the_parts_of_a_split_task_are_simulated_with_their_own_seconds() -> None:

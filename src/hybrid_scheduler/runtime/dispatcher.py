@@ -153,6 +153,7 @@ class Decider:
         self.is_gpu: list[bool] = self.cluster.is_gpu.tolist()
         self.queues = EstimatedQueues(len(backend.devices))
         self.seconds, self.count = 0.0, 0  # spent on decisions, and how many
+        self.idle_seconds = 0.0  # for which devices that had nothing left waited for decisions on what they got
         self._backend = backend
         self._signatures = class_signatures(backend.devices, self.cluster)
         self._row_arrays: Sequence[str] = getattr(policy, "row_arrays", ())
@@ -181,6 +182,7 @@ class Decider:
         begin = time.perf_counter()
         predicted = self.predict(jobs)
         self.queues.write_free_times(self.machine.view.free, now)
+        free = self.machine.view.free.tolist()
         block = self._build_block(jobs, predicted, now)
         placed = self._loop.step(self.machine, self._deciding, block, predicted)
         # As lists, because reading an item of an array costs more than the rest of a choice.
@@ -195,8 +197,11 @@ class Decider:
             if self._row_arrays:
                 job.saved = {name: np.array(getattr(self.policy, name)[row]) for name in self._row_arrays}
             choices[job] = self._choose(job, settled, *rows[row])
-        self.seconds += time.perf_counter() - begin
+        seconds = time.perf_counter() - begin
+        self.seconds += seconds
         self.count += len(choices)
+        for device in {device for choice in choices.values() for device, _ in choice.parts}:
+            self.idle_seconds += max(seconds - max(free[device] - now, 0.0), 0.0)
         return choices
 
     def predict(self, jobs: Sequence[Job]) -> Floats:

@@ -2,9 +2,10 @@
 
 A calibration times every kernel that tasks use, at sizes across theirs, on every device. All devices work at once and
 each runs the kernels in a random order of its own: as in a real run they share memory and caches. What passes between
-two kernels of a device counts in the simulation as if the device were busy: there is no task without it. The half of
-a kernel takes more than half of its seconds: tasks that a policy splits are simulated with those of their parts. What
-a learner learns comes as many tasks later as in the run, where training takes a part of the devices' cores.
+two kernels of a device counts in the simulation as if the device were busy: there is no task without it. So do the
+seconds for which devices that had nothing left waited for a decision. The half of a kernel takes more than half of
+its seconds: tasks that a policy splits are simulated with those of their parts. What a learner learns comes as many
+tasks later as in the run, where training takes a part of the devices' cores.
 """
 
 from __future__ import annotations
@@ -200,15 +201,17 @@ class Validator:
         times, paced = before.merge(self.calibrate()), pace.scale_arrivals(tasks)
         joules = end - start if start is not None and end is not None else None
         lag = policy.training_lag if is_learner(policy) else 0
-        simulated = self._simulate(spec, seed, paced, times, lag)
-        return Validation(spec, seed, simulated, measured, joules, self.calibration.gap)
+        parts = int((measured.gpu_fraction > 0.0).sum() + (measured.gpu_fraction < 1.0).sum())
+        gap = self.calibration.gap + lane.dispatcher.decider.idle_seconds / max(parts, 1)
+        simulated = self._simulate(spec, seed, paced, times, lag, gap)
+        return Validation(spec, seed, simulated, measured, joules, gap)
 
-    def _simulate(self, spec: str, seed: int, tasks: Tasks, times: MeasuredTimes, lag: int) -> Placements:
+    def _simulate(self, spec: str, seed: int, tasks: Tasks, times: MeasuredTimes, lag: int, gap: float) -> Placements:
         """Simulate with seconds of whole tasks; if the policy splits some, once more with those of their parts."""
         cluster, calibration = build_cluster(self.calibration.backend.devices), self.calibration
 
         def run(gpu_fraction: Floats) -> Placements:
-            gaps = calibration.gap / share_by_class(gpu_fraction, cluster)
+            gaps = gap / share_by_class(gpu_fraction, cluster)
             seconds = calibration.predict(times, tasks, cluster, gpu_fraction) + gaps
             policy = load_or_train(spec, cluster, seed)
             lane = Lane(policy, VirtualMultiGPU(cluster=cluster))
