@@ -490,10 +490,8 @@ class Dispatcher:
             idle = self._queues.idle
             # Where jobs are small, an answer that triggers the next decision is about to come.
             is_urgent = idle == len(self.backend.devices) or (idle and self._limit == self._lookahead)
-            is_tiny, is_burst = (
-                self._queues.recent_seconds < TINY_SECONDS,
-                job.ready - self._queued_at < BURST_SECONDS,
-            )
+            is_tiny = self._queues.recent_seconds < TINY_SECONDS
+            is_burst = job.ready - self._queued_at < BURST_SECONDS
             if is_burst and (is_tiny or self._dispatched):
                 is_block = len(self._waiting) >= (TINY_BLOCK if is_tiny else DECISION_BLOCK)
                 if is_block or (is_urgent and not self._decide_soon()):

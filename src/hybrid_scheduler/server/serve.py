@@ -146,7 +146,7 @@ def build_protocol(room: int) -> type[asyncio.Protocol]:
     """Return the HTTP protocol of a server with room for so many connections."""
     waiting: dict[GuardedProtocol, str] = {}  # those that have sent no whole request yet, oldest first, by address
 
-    class GuardedProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
+    class GuardedProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]  # chosen at run time
         """Closes connections that send no request in time; if there is no room, the one that waits longest."""
 
         _timer: asyncio.TimerHandle | None = None
