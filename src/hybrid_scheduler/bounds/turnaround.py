@@ -16,6 +16,7 @@ task j has the work min_d λ_d·p_jd; there shortest remaining processing time f
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -33,6 +34,7 @@ CELLS_PER_TASK, MOST_CELLS = 2, 2_000_000
 ITERATIONS, FEWEST_ITERATIONS = 400, 16
 STEP, LAST_STEP = 0.4, 0.28  # of the first iteration on a grid and on the finest, relative to the prices
 MOMENTUM, MEMORY = 0.7, 0.99  # of the means of the gradient and of its square
+VERIFIED_AT_ONCE = 200_000  # cells of the grid whose prices the verifier looks up together
 PATIENCE = 15  # iterations without a gain before the ascent goes on from the best prices with half the step
 MANY = 400_000  # tasks that are worth the start of a thread
 BLOCK, SUPERBLOCK = 8, 1024  # cells that are passed over at once if no start in them can be the cheapest
@@ -179,25 +181,38 @@ def _verify_prices(
     bound: TurnaroundBound, arrival: Floats, release: Floats, seconds: Floats, charge: Floats
 ) -> float:
     """Return Σ α_j: for every task the cheapest class and start among all candidates."""
-    grid, total = bound.grid, 0.0
+    grid = bound.grid
     paid = [np.concatenate([[0.0], np.cumsum(prices * np.diff(grid))]) for prices in bound.prices]
-    for row in range(len(arrival)):
-        least = np.inf
-        for kind in np.flatnonzero(np.isfinite(seconds[row])):
-            length = seconds[row, kind]
-            ends = np.interp([release[row] + length], grid, paid[kind]) - np.interp([release[row]], grid, paid[kind])
-            at_once = length + charge[row, kind] + ends[0]
-            least = min(least, release[row] - arrival[row] + at_once)
-            # A later start costs its delay at least: only starts within `at_once` of the release can be cheaper.
-            low, high = np.searchsorted(grid, [release[row], release[row] + at_once + length])
-            near = grid[low : high + 1]
-            starts = np.concatenate([near, near - length])
-            starts = starts[starts >= release[row]]
-            if len(starts):
-                price = np.interp(starts + length, grid, paid[kind]) - np.interp(starts, grid, paid[kind])
-                least = min(least, float((starts - arrival[row] + length + charge[row, kind] + price).min()))
-        total += least
-    return total
+    least = np.full(len(arrival), np.inf)
+    for kind, prices in enumerate(paid):
+        rows = np.flatnonzero(np.isfinite(seconds[:, kind]))
+        end = release[rows] + seconds[rows, kind]
+        price = np.interp(end, grid, prices) - np.interp(release[rows], grid, prices)
+        least[rows] = np.minimum(least[rows], end - arrival[rows] + charge[rows, kind] + price)
+    for kind, prices in enumerate(paid):
+        # A later start costs its delay at least: `last` is the last one that can be cheaper than what was found.
+        rows = np.flatnonzero(np.isfinite(seconds[:, kind]))
+        length = seconds[rows, kind]
+        last = arrival[rows] + least[rows] - length - charge[rows, kind]
+        for part, at in _cells_between(grid, release[rows], last):  # the price changes as it starts …
+            many, end = rows[part], grid[at] + length[part]
+            price = np.interp(end, grid, prices) - prices[at]
+            np.minimum.at(least, many, end - arrival[many] + charge[many, kind] + price)
+        for part, at in _cells_between(grid, release[rows] + length, last + length):  # … or as it ends
+            many, start = rows[part], np.maximum(grid[at] - length[part], release[rows[part]])
+            price = prices[at] - np.interp(start, grid, prices)
+            np.minimum.at(least, many, grid[at] - arrival[many] + charge[many, kind] + price)
+    return float(least.sum())
+
+
+def _cells_between(grid: Floats, low: Floats, high: Floats) -> Iterator[tuple[Ints, Ints]]:
+    """Yield every place in the grid between two limits, with the row of the limits; not all rows at once."""
+    first = np.searchsorted(grid, low)
+    count = np.maximum(np.searchsorted(grid, high, side="right") - first, 0)
+    for part in np.split(np.arange(len(low)), np.flatnonzero(np.diff(np.cumsum(count) // VERIFIED_AT_ONCE)) + 1):
+        begun = np.cumsum(count[part]) - count[part]
+        rows = np.repeat(part, count[part])
+        yield rows, np.arange(len(rows)) + np.repeat(first[part] - begun, count[part])
 
 
 def verify_shortest_first(release: Floats, works: Floats) -> float:
