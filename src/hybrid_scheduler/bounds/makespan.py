@@ -283,7 +283,7 @@ def _lp_prices(times: Floats, number: Floats) -> Floats:
     if result.x is None:
         raise SchedulerError(f"the linear programme of the bound was not solved ({result.message})")
     prices = np.maximum(-result.ineqlin.marginals, 0.0)
-    normalised: Floats = prices / float(prices @ number)
+    normalised: Floats = prices / float((prices * number).sum())  # not `@`, which rounds by the processor
     return normalised
 
 
