@@ -364,7 +364,8 @@ SECTIONS: dict[str, Section] = {
         "Learners on work unlike all they know",
         "Each learner over the best of five simple rules that see no more than it does (`round_robin`, `random`, "
         "`greedy`, `jsq`, `work_stealing`), and over `eft`, which knows the times. Late: the tasks after the first "
-        "500. Job types, fork-join graphs and noise are drawn here; the rest was measured by others.",
+        "500. ETC: a seed takes one of eight matrices, learners were taught on its opposite. Job types, fork-join "
+        "graphs and noise are drawn here; the rest was measured by others.",
         format_unfamiliar,
     ),
     "kernels": Section(

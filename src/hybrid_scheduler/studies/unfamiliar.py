@@ -31,6 +31,8 @@ CLAIRVOYANT = "eft"
 STREAM = 0x0F8E  # separates the random numbers drawn here from those of the workloads
 KERNEL_TASKS = 2000
 JOB_TYPES = 12
+MATRICES = tuple(f"u_{times}_{spread}.0" for times in "ic" for spread in ("hihi", "hilo", "lohi", "lolo"))
+"""Of Braun et al.: times inconsistent or consistent, tasks and machines that differ much or little."""
 
 
 class Setting(NamedTuple):
@@ -81,11 +83,10 @@ def _measure(placements: Placements) -> Floats:
 
 
 def load_etc(data: Path, seed: int) -> Setting:
-    """Load a matrix of times, of which nothing else is known; learners are taught on one relative."""
-    del seed  # the file is what it is
-    folder = data / "braun_etc"
-    found = reader.read_all([folder / "u_i_hihi.0"])
-    return Setting(found.tasks, _require(found), [reader.read_all([folder / "u_c_lolo.0"]).tasks])
+    """Load one of eight matrices of times, of which nothing else is known; learners are taught on its opposite."""
+    folder, number = data / "braun_etc", seed % len(MATRICES)
+    found = reader.read_all([folder / MATRICES[number]])
+    return Setting(found.tasks, _require(found), [reader.read_all([folder / MATRICES[-1 - number]]).tasks])
 
 
 def build_lu(data: Path, seed: int) -> Setting:
