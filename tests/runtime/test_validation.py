@@ -8,14 +8,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hybrid_scheduler.core import Placements
 from hybrid_scheduler.core.cluster import Cluster
 from hybrid_scheduler.core.simulator import VirtualMultiGPU
+from hybrid_scheduler.core.view import TaskView, View
 from hybrid_scheduler.runtime.devices import build_cluster, class_signatures, parse_devices
 from hybrid_scheduler.runtime.executor import create_backend
 from hybrid_scheduler.runtime.lane import Pace
 from hybrid_scheduler.runtime.measured_times import MeasuredTimes
 from hybrid_scheduler.runtime.tasks import choose_kernel, kernel_task
 from hybrid_scheduler.runtime.validation import Calibration, Validation, Validator, summarise
+from hybrid_scheduler.schedulers.learner import Learner
 from hybrid_scheduler.schedulers.scheduler import from_function
 from hybrid_scheduler.workloads import WorkloadGenerator
 
@@ -83,3 +86,32 @@ def test_the_parts_of_a_split_task_are_simulated_with_their_own_seconds() -> Non
         parts[split, on_gpu][:, 0] * shares[split] + parts[split, ~on_gpu][:, 0] * (1 - shares[split])
         > 0.5 + whole[split].min(axis=1)
     ).all(), "both parts begin"
+
+
+def test_calibrations_for_a_learner_are_made_while_one_of_its_kind_decides_and_learns() -> None:
+    learnt = list[int]()
+
+    class Watcher(Learner):
+        name = "watcher"
+        learn_every = 4
+
+        def choose(self, task: TaskView, view: View) -> tuple[float, int]:
+            return 0.0, 0
+
+        def learn(self, placements: Placements) -> None:
+            learnt.append(len(placements))
+            if len(learnt) > 5:
+                raise ValueError("enough")
+
+    tasks = WorkloadGenerator(1).generate_preset("mixed", 10)
+    backend = create_backend("local", parse_devices("cpu"), None)
+    try:
+        calibration = Calibration(backend, tasks, Pace(at_once=True, scale=0.02))
+        calibration.measure()
+        gap = calibration.gap
+        with pytest.raises(ValueError, match="enough"):
+            calibration.measure_beside(Watcher(), tasks, 0.001)
+    finally:
+        backend.close()
+    assert learnt == [4, 4, 2, 4, 4, 2], "all tasks, block by block, again and again"
+    assert calibration.gap == gap, "between two kernels of a run nobody else decides"

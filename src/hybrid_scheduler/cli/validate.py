@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from hybrid_scheduler.runtime.validation import Validation
 
 MIN_RUNS = 3  # from which the spread says something
+LONGEST_NAME = 14  # that leaves room for the figures on a line of 80
 CSV, PNG, SUMMARY = "tasks.csv", "validation.png", "summary.json"
 
 
@@ -106,7 +107,7 @@ def _print(found: Sequence[Validation], labels: str, load: str, no_meter: str) -
     for row in summarise(found):
         figures = {name: value for name, value in row.items() if isinstance(value, float)}
         table.add_row(
-            str(row["scheduler"])[:16],
+            str(row["scheduler"])[:LONGEST_NAME],
             output.quantity(figures["simulated_makespan"], "s"),
             output.quantity(figures["measured_makespan"], "s"),
             *(f"{figures[name]:+.1%}" for name in ("makespan_error", "worst_makespan_error", "turnaround_error")),

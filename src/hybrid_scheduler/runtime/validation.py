@@ -5,16 +5,18 @@ each runs the kernels in a random order of its own: as in a real run they share 
 two kernels of a device counts in the simulation as if the device were busy: there is no task without it. So do the
 seconds for which devices that had nothing left waited for a decision. The half of a kernel takes more than half of
 its seconds: tasks that a policy splits are simulated with those of their parts. What a learner learns comes as many
-tasks later as in the run, where training takes a part of the devices' cores.
+tasks later as in the run. Deciding and training take a part of the cores and caches that the tasks need: the
+calibrations for a learner are made while another one of its kind decides and trains at the pace of the run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import closing
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import cycle, pairwise
 
 import numpy as np
 
@@ -32,7 +34,7 @@ from hybrid_scheduler.runtime.executor import create_policy
 from hybrid_scheduler.runtime.lane import ExecutionLane, Pace
 from hybrid_scheduler.runtime.measured_times import MeasuredTimes
 from hybrid_scheduler.runtime.tasks import choose_kernel, create_kernel_job, kernel_task, part_edge
-from hybrid_scheduler.schedulers.learner import is_learner
+from hybrid_scheduler.schedulers.learner import Learner, is_learner
 from hybrid_scheduler.studies.compare import Progress
 from hybrid_scheduler.studies.pretraining import load_or_train
 
@@ -61,6 +63,15 @@ class Calibration:
             self._measure(1)
             self._gaps.clear()
         return self._measure(ROUNDS)
+
+    def measure_beside(self, learner: Learner, tasks: Tasks, seconds: float) -> MeasuredTimes:
+        """Measure twice, while a learner decides on these tasks and learns from them at a pace of so many seconds."""
+        gaps = list(self._gaps)  # of a run, how long it waited for decisions is known
+        try:
+            with _rehearse(learner, tasks, build_cluster(self.backend.devices), seconds):
+                return self.measure().merge(self.measure())
+        finally:
+            self._gaps = gaps
 
     def _measure(self, rounds: int) -> MeasuredTimes:
         times, spans = MeasuredTimes(), list[tuple[int, float, float]]()
@@ -198,9 +209,15 @@ class Validator:
             start = self.meter.joules() if self.meter else None
             measured = lane.run(tasks, progress)
             end = self.meter.joules() if self.meter else None
-        times, paced = before.merge(self.calibrate()), pace.scale_arrivals(tasks)
+        paced = pace.scale_arrivals(tasks)
         joules = end - start if start is not None and end is not None else None
         lag = policy.training_lag if is_learner(policy) else 0
+        other = create_policy(spec, backend, seed)
+        if is_learner(other) and other.learn_every:
+            times = self.calibration.measure_beside(other, paced, measured.makespan)
+            self.calibrate()  # for the next run
+        else:
+            times = before.merge(self.calibrate())
         parts = int((measured.gpu_fraction > 0.0).sum() + (measured.gpu_fraction < 1.0).sum())
         gap = self.calibration.gap + lane.dispatcher.decider.idle_seconds / max(parts, 1)
         simulated = self._simulate(spec, seed, paced, times, lag, gap)
@@ -224,6 +241,36 @@ class Validator:
 
         simulated = run(np.zeros(len(tasks)))
         return run(simulated.gpu_fraction) if simulated.split.any() else simulated
+
+
+@contextmanager
+def _rehearse(learner: Learner, tasks: Tasks, cluster: Cluster, seconds: float) -> Iterator[None]:
+    """Let a learner decide and train block by block, all tasks within so many seconds, again and again."""
+    ended, errors = threading.Event(), list[Exception]()
+    every = learner.learn_every
+    blocks = [tasks.part(first, min(first + every, len(tasks))) for first in range(0, len(tasks), every)]
+
+    def run() -> None:
+        lane = Lane(learner, VirtualMultiGPU(cluster=cluster))
+        try:
+            for block in cycle(blocks):
+                lane.run(block)
+                if ended.wait(seconds / len(blocks)):
+                    return
+        except Exception as error:  # noqa: BLE001  # raised below
+            errors.append(error)
+
+    with closing(learner):
+        learner.warm_up()
+        thread = threading.Thread(target=run, name="rehearsal", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
+    if errors:
+        raise errors[0]
 
 
 def share_by_class(gpu_fraction: Floats, cluster: Cluster) -> Floats:
