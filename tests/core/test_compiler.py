@@ -38,6 +38,29 @@ class Threshold(Scheduler):
         return (1.0, least_loaded_gpu(view)) if big else (0.0, 0)
 
 
+class _Even(Scheduler):
+    """A policy with one field."""
+
+    name = "even"
+
+    def __init__(self) -> None:
+        self.gpu = 0
+
+    @compiled
+    def choose(self, task: TaskView, view: View) -> tuple[float, int]:
+        return 1.0, 1 + self.gpu
+
+
+class _Odd(_Even):
+    """Another one with the same field."""
+
+    name = "odd"
+
+    @compiled
+    def choose(self, task: TaskView, view: View) -> tuple[float, int]:
+        return 1.0, 2 + self.gpu
+
+
 def test_a_compiled_method_reads_the_objects_numbers_and_changes_its_arrays() -> None:
     tasks = workload("mixed", 300)
     one, other = Threshold(2500.0), Threshold(2500.0)
@@ -53,6 +76,28 @@ def test_options_of_a_compiled_policy_take_effect_without_compiling_again() -> N
     before = len(module._loops)
     assert (VirtualMultiGPU().run(tasks, Threshold(1e9)).gpu_fraction == 0.0).all()
     assert len(module._loops) == before
+
+
+def test_one_loop_does_not_slow_down_another_whose_scheduler_has_the_same_fields(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Numba knows tuples by their names: of two that are alike in theirs, one asks Python for types at every call."""
+    from numba.core.dispatcher import Dispatcher
+
+    tasks, lanes = workload("mixed", 300), [Lane(_Even(), VirtualMultiGPU()), Lane(_Odd(), VirtualMultiGPU())]
+    for lane in lanes:
+        lane.run(tasks)
+    asked = list[Any]()
+    ask = Dispatcher.typeof_pyval
+
+    def note(dispatcher: Dispatcher, value: Any) -> Any:
+        asked.append(value)
+        return ask(dispatcher, value)
+
+    monkeypatch.setattr(Dispatcher, "typeof_pyval", note)
+    for lane in lanes:
+        lane.run(tasks)
+    assert asked == []
 
 
 def test_a_compiled_policy_may_allocate_arrays() -> None:

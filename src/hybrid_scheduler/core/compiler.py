@@ -40,7 +40,7 @@ _INLINED = {"forceinline": True}  # a view is some 150 machine words: passing th
 # Entries that nobody uses: a loop is called from Python alone, a method and what it calls from loops alone.
 _FROM_PYTHON: dict[str, Any] = {"no_cfunc_wrapper": True}
 _FROM_LOOP: dict[str, Any] = {**_FROM_PYTHON, "no_cpython_wrapper": True}
-_SELF = "SchedulerState"  # the name of every type that stands for a scheduler in compiled code
+_SELF = "SchedulerState"  # how the name of every type begins that stands for a scheduler in compiled code
 
 TINY_BLOCK = 8
 """Tasks × devices that plain Python has decided on before a compiled loop is entered: its arguments are many."""
@@ -110,7 +110,7 @@ def _is_shared(kind: Any) -> bool:
     from numba import types
 
     if isinstance(kind, types.BaseTuple):
-        own = getattr(getattr(kind, "instance_class", None), "__name__", "") == _SELF
+        own = getattr(getattr(kind, "instance_class", None), "__name__", "").startswith(_SELF)
         return not own and all(map(_is_shared, cast("Iterable[Any]", kind)))
     return isinstance(kind, types.Number | types.Boolean | types.NoneType | types.Array)
 
@@ -307,10 +307,14 @@ def _frozen_type(name: str, fields: tuple[str, ...]) -> Any:
 
 
 def _importable_tuple(module_name: str, fields: tuple[str, ...]) -> Any:
-    """Return the type of a `self`: Numba pickles types by reference, so it needs a module to be found in by name."""
-    module = sys.modules.setdefault(module_name, ModuleType(module_name))
-    built = namedtuple(_SELF, fields, module=module_name, rename=True)  # type: ignore[misc]  # fields known at run time only
-    module.__dict__[_SELF] = built
+    """Return the type of a `self`: Numba pickles types by reference, so it needs a module to be found in by name.
+
+    No two have one name: Numba looks compiled code up by the names of tuples and the types of their fields, and asks
+    Python for every argument, which takes half a millisecond, wherever a tuple is not the one that it met first.
+    """
+    module, name = sys.modules.setdefault(module_name, ModuleType(module_name)), f"{_SELF}_{_digest(module_name)}"
+    built = namedtuple(name, fields, module=module_name, rename=True)  # type: ignore[misc]  # fields known at run time only
+    module.__dict__[name] = built
     return built
 
 
