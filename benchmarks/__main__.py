@@ -26,6 +26,7 @@ BENCHMARKS = {
     "interpreted_loop": "interpreted:interpreted_loop",
     "forest_decision": "learners:forest_decision",
     "dqn_decision": "learners:dqn_decision",
+    "agent_on_a_matrix": "learners:agent_on_a_matrix",
     "dqn_learning": "dqn_learning:dqn_learning",
     "dqn_gradient": "dqn_learning:dqn_gradient",
     "vector_env": "vector_env:vector_env",

@@ -1,8 +1,13 @@
-"""One decision of a learner against the library that trained it."""
+"""One decision of a learner against the library that trained it, and what a comparison of one costs."""
 
 from __future__ import annotations
 
+import resource
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
@@ -93,3 +98,24 @@ def dqn_decision() -> list[Row]:
     )
     ours, theirs = side_by_side(5, _per_call(lambda: decide(states, weights, hidden), 2000), _per_call(forward, 2000))
     return [Row("dqn_vs_torch", 2000 / ours, 2000 / theirs, "decisions/s", target=5)]
+
+
+def agent_on_a_matrix() -> list[Row]:
+    """Measure CPU seconds of `hms compare FILE -s rl_agent`, five seeds on 512 tasks × 16 machines, all processes."""
+    random = np.random.default_rng(0)
+    times = random.uniform(1, 3000, (512, 1)) * random.uniform(1, 1000, (512, 16))  # Braun et al. 2001: hihi
+
+    def measure_seconds() -> float:
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return used.ru_utime + used.ru_stime
+
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "u_i_hihi.0"
+        np.savetxt(file, times.ravel())
+        command = [str(Path(sys.executable).with_name("hms")), "compare", str(file), "-s", "rl_agent"]
+        seconds = []
+        for _ in range(4):
+            begin = measure_seconds()
+            subprocess.run(command, check=True, capture_output=True)
+            seconds.append(measure_seconds() - begin)
+    return [Row("agent_on_a_matrix", float(np.median(seconds[1:])), 10.0, "CPU s", target=1, at_most=True)]

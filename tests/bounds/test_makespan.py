@@ -59,6 +59,19 @@ def test_prices_reach_the_optimum_of_the_fractional_schedule(counts: list[int]) 
     assert np.isclose(dual(times, prices), primal(times, counts), rtol=1e-7)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_whatever_prices_are_guessed_the_same_are_found(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    counts = random.integers(0, 4, 12)
+    counts[0] = 1
+    times = random.lognormal(0.0, 1.0, (80, 12))
+    times[random.random(times.shape) < 0.2] = np.inf
+    times[:, 0] = 5.0
+    found = find_prices(times, counts)
+    for guess in (found, np.zeros(12), np.ones(12), random.random(12) ** 8, 1e-300 * found, np.eye(12)[3]):
+        assert np.allclose(find_prices(times, counts, guess), found, rtol=1e-9, atol=1e-12)
+
+
 def test_two_classes_are_cut_once_by_the_ratio_of_their_times() -> None:
     tasks = workload("mixed", 300)
     times = class_times(tasks, Cluster.default())

@@ -7,6 +7,8 @@ import re
 import shutil
 import sqlite3
 import sys
+import threading
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,8 +21,10 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, create_engine, inspect, text
 
+from databases import run_apart
 from hybrid_scheduler.errors import InputError, SchedulerError, UnknownNameError
 from hybrid_scheduler.storage import database
+from hybrid_scheduler.storage.background import end_tasks
 from hybrid_scheduler.storage.database import StorageError, translate_error
 from hybrid_scheduler.storage.store import Store
 from hybrid_scheduler.storage.tables import metadata
@@ -264,3 +268,31 @@ async def test_a_full_disk_is_named_with_advice_whatever_sqlite_calls_it(
     assert "does not answer properly" in str(translate_error(error, str(tmp_path / "hms.db")))
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=0))
     assert "is full: free some space there, then hms prune" in str(translate_error(error, str(tmp_path / "hms.db")))
+
+
+async def test_what_is_cut_off_while_it_connects_leaves_no_thread_that_answers_a_closed_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, failures = threading.Event(), list[BaseException | None]()
+    connect: Any = sqlite3.connect
+
+    def connect_slowly(*arguments: Any, **options: Any) -> Any:
+        begun.set()
+        time.sleep(0.1)
+        return connect(*arguments, **options)
+
+    async def cut_off() -> None:
+        store = await Store.open(f"sqlite:///{tmp_path}/hms.db")
+        await store.engine.dispose()  # the next query connects
+        monkeypatch.setattr(sqlite3, "connect", connect_slowly)
+        query = asyncio.create_task(store.ping())
+        assert await asyncio.to_thread(begun.wait, 120.0)
+        await end_tasks([query])
+        await store.close()
+
+    monkeypatch.setattr(threading, "excepthook", lambda each: failures.append(each.exc_value))
+    others = set(threading.enumerate())
+    run_apart(cut_off)  # in a loop of its own, which is closed
+    for thread in set(threading.enumerate()) - others:
+        thread.join(120.0)
+    assert failures == []

@@ -6,6 +6,7 @@ import math
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +18,8 @@ from hybrid_scheduler.core.simulator import VirtualMultiGPU
 from hybrid_scheduler.core.view import TaskView, View
 from hybrid_scheduler.errors import InputError, PolicyError, UnknownNameError
 from hybrid_scheduler.schedulers.scheduler import Scheduler
-from hybrid_scheduler.studies.compare import ANY, WHOLE, Comparison, compare, shorten_names
+from hybrid_scheduler.studies.compare import ANY, WHOLE, Comparison, certify, compare, shorten_names
+from hybrid_scheduler.workloads.formats import csv
 from hybrid_scheduler.workloads.source import Source
 from instances import workload
 
@@ -52,6 +54,31 @@ def test_seeds_in_several_processes_give_the_same_bits_in_the_same_order() -> No
     assert [each.measures for each in one.outcomes] == [each.measures for each in other.outcomes]
     assert [each.seed for each in other.outcomes] == [3, 1, 2, 0]
     assert seen == [(done, 12) for done in range(13)], "bounds, the learner and the other are jobs of their own"
+
+
+def test_seeds_on_a_file_have_one_certificate_and_with_noise_each_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[object] = []
+
+    def certify_and_count(*given: Any) -> Any:
+        found.append(given)
+        return certify(*given)
+
+    monkeypatch.setattr("hybrid_scheduler.studies.compare.certify", certify_and_count)
+    file = tmp_path / "tasks.csv"
+    csv.write(workload("mixed", 40), file)
+    schedulers, seeds = ("jsq", "round_robin", "hybrid_ml"), (0, 1, 2, 3)
+    whole = compare(Comparison(Source.of(str(file)), schedulers, seeds=seeds))
+    assert len(found) == 1
+    assert len({outcome.bound.makespan for outcome in whole.outcomes}) == 1
+    parts = compare(whole.comparison, processes=2)
+    assert [each.measures for each in parts.outcomes] == [each.measures for each in whole.outcomes]
+    alone = [compare(replace(whole.comparison, seeds=(seed,))).outcomes[0].measures for seed in seeds]
+    assert alone == [each.measures for each in whole.outcomes]
+    found.clear()
+    compare(Comparison(Source.of(str(file), noise="0.2"), ("eft",), seeds=seeds))
+    assert len(found) == 4
 
 
 def test_a_learner_that_alone_splits_tasks_gets_the_bound_for_any_schedule_from_several_processes(

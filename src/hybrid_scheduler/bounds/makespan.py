@@ -25,6 +25,8 @@ LP_ROWS = 4096
 """Most tasks in one linear programme; of more, an even sample is priced, which still gives a valid bound."""
 FEW_CLASSES = 8
 """Above this number of classes, proportional tasks are merged in the linear programme."""
+NEAR_CHEAPEST = 1.25
+"""With guessed prices, a linear programme begins with classes on which a task costs up to this times its least."""
 
 
 @dataclass(frozen=True)
@@ -140,8 +142,12 @@ def _verify_path(bound: Bound, tasks: Tasks, shortest: Floats) -> float:
     return float(tasks.arrival_time[chain[0]] + shortest[chain].sum()) if is_chain else -np.inf
 
 
-def find_prices(times: Floats, counts: Ints) -> Floats:
-    """Return the prices per class that maximise the work bound of a batch."""
+def find_prices(times: Floats, counts: Ints, guess: Floats | None = None) -> Floats:
+    """Return the prices per class that maximise the work bound of a batch.
+
+    `guess`, the prices of similar tasks up to a factor, changes nothing but the last digits: with many classes it
+    makes the linear programme two to five times as fast.
+    """
     present = np.flatnonzero(counts > 0)
     seconds, number = times[:, present], counts[present].astype(np.float64)
     seconds = seconds[np.isfinite(seconds).any(axis=1)]
@@ -152,7 +158,7 @@ def find_prices(times: Floats, counts: Ints) -> Floats:
         share = _best_share(seconds, number)
         prices[present] = np.array([share, 1.0 - share]) / number
     else:
-        prices[present] = _lp_prices(seconds, number)
+        prices[present] = _lp_prices(seconds, number, None if guess is None else guess[present])
     return prices
 
 
@@ -252,23 +258,39 @@ def _merge_proportional(times: Floats) -> Floats:
     return merged
 
 
-def _lp_prices(times: Floats, number: Floats) -> Floats:
-    """Return the optimal prices of any number of classes: the marginals of the assignment LP, solved by HiGHS."""
-    from scipy.optimize import linprog  # half a second, which two classes never need
-    from scipy.sparse import coo_array
-
+def _lp_prices(times: Floats, number: Floats, guess: Floats | None) -> Floats:
+    """Return the optimal prices of any number of classes: the marginals of the assignment LP."""
     sample = times[:: -(-len(times) // LP_ROWS)]
     if len(number) > FEW_CLASSES:
         sample = _merge_proportional(sample)
-    scale = float(np.min(sample, axis=1).max())
-    rows, columns = np.nonzero(np.isfinite(sample))
-    tasks, classes = len(sample), len(number)
+    known = np.isfinite(sample)
+    if guess is None:
+        return _solve_assignment(sample, number, known)
+    priced = np.where(known, sample, np.inf) * np.maximum(guess, np.finfo(np.float64).tiny)
+    columns = priced <= NEAR_CHEAPEST * priced.min(axis=1, keepdims=True)
+    while True:  # until no class that was left out is cheaper: then the optimum is that of all classes
+        prices = _solve_assignment(sample, number, columns)
+        cost = np.where(known, np.where(known, sample, 0.0) * prices, np.inf)
+        cheapest = np.where(columns, cost, np.inf).min(axis=1, keepdims=True)
+        missing = (cost < cheapest * (1.0 - 1e-12)) & ~columns
+        if not missing.any():
+            return prices
+        columns |= missing
+
+
+def _solve_assignment(times: Floats, number: Floats, columns: Bools) -> Floats:
+    """Return the prices of the fractional assignment with the least makespan to some classes per task, by HiGHS."""
+    from scipy.optimize import linprog  # half a second, which two classes never need
+    from scipy.sparse import coo_array
+
+    scale = float(np.min(times, axis=1).max())
+    rows, chosen = np.nonzero(columns)
+    tasks, classes, shares, index = *times.shape, len(rows), np.arange(len(rows))
     # Variables: the share x of every task on every class, then the makespan T, which is minimised.
-    shares, index = len(rows), np.arange(len(rows))
     work = coo_array(
         (
-            np.concatenate([sample[rows, columns] / scale, -number]),
-            (np.concatenate([columns, np.arange(classes)]), np.concatenate([index, np.full(classes, shares)])),
+            np.concatenate([times[rows, chosen] / scale, -number]),
+            (np.concatenate([chosen, np.arange(classes)]), np.concatenate([index, np.full(classes, shares)])),
         ),
         shape=(classes, shares + 1),
     )

@@ -365,7 +365,9 @@ class AgentTrainer:
         assert self._window is not None  # noqa: S101  # set by train
         many = len(decisions.counts) > FEW_CLASSES
         interval = max(PRICE_INTERVAL, PRICE_SHARE * len(self._window) if many else 0.0)
-        if self._prices is None or self._since_prices >= interval or len(self._prices) != len(decisions.counts):
-            self._prices = find_prices(self._window, decisions.counts) * decisions.counts.sum()
+        prices = None if self._prices is None or len(self._prices) != len(decisions.counts) else self._prices
+        if prices is None or self._since_prices >= interval:
+            guess = prices if many else None  # of most of these tasks
+            prices = self._prices = find_prices(self._window, decisions.counts, guess) * decisions.counts.sum()
             self._since_prices = 0
-        return self._prices
+        return prices

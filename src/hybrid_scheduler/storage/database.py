@@ -6,8 +6,8 @@ import asyncio
 import shutil
 import sqlite3
 import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +122,28 @@ def connect(url: URL, patience: float) -> AsyncEngine:
         return create_async_engine(url, pool_pre_ping=True, connect_args=arguments, **options)
     except ModuleNotFoundError:
         raise InputError("PostgreSQL needs asyncpg: pip install 'hybrid-ml-scheduler[postgres]'") from None
+
+
+@asynccontextmanager
+async def open_connection(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
+    """Take a connection, also if cancelled meanwhile: then it is closed again.
+
+    Cut off while it connects, aiosqlite would leave a thread that answers an event loop which may be closed by then.
+    """
+    connection = engine.connect()
+    connecting = asyncio.ensure_future(connection.start())
+    try:
+        await asyncio.shield(connecting)
+    except asyncio.CancelledError:
+        while not connecting.done():
+            with suppress(asyncio.CancelledError):  # once more: raised below
+                await asyncio.wait([connecting])
+        if connecting.exception() is None:
+            await connection.close()
+        raise
+    async with AsyncExitStack() as stack:
+        stack.push_async_exit(connection)
+        yield connection
 
 
 def to_json(value: object) -> str:

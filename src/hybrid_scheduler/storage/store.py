@@ -41,6 +41,7 @@ from hybrid_scheduler.storage.database import (
     DuplicateError,
     check_file,
     describe_url,
+    open_connection,
     open_engine,
     take_lock,
     translate_errors,
@@ -390,7 +391,7 @@ class Store:
     @asynccontextmanager
     async def _transaction(self) -> AsyncIterator[AsyncConnection]:
         with translate_errors(self.where):
-            async with self.engine.begin() as connection:
+            async with open_connection(self.engine) as connection, connection.begin():
                 yield connection
 
     async def _insert(self, table: Table, fields: Mapping[str, Any], *moments: str) -> int:
@@ -409,7 +410,7 @@ class Store:
 
     async def _query(self, query: Executable) -> Sequence[Row[Any]]:
         with translate_errors(self.where):
-            async with self.engine.connect() as connection:
+            async with open_connection(self.engine) as connection:
                 return (await connection.execute(query)).all()
 
     async def _fields(self, query: Executable) -> list[Fields]:

@@ -440,20 +440,26 @@ def compare(comparison: Comparison, progress: Progress | None = None, processes:
     if comparison.measured:
         raise InputError("a run on real devices cannot be simulated bit for bit: run it again with hms run")
     learners = [spec for spec in comparison.schedulers if registry.schedulers.create(spec).learn_every]
+    fixed = comparison.source.is_fixed  # the same tasks for every seed have the same bounds
     if processes < 2 or not learners or len(comparison.seeds) < SEEDS_FOR_PROCESSES:
-        return Result(comparison, tuple(_run_seed(comparison, seed) for seed in track(comparison.seeds, progress)))
+        ran: list[Outcome] = []
+        for seed in track(comparison.seeds, progress):
+            ran.append(_run_seed(comparison, seed, ran[0] if fixed and ran else None))
+        return Result(comparison, tuple(ran))
     # Learners need libraries that take seconds to load, bounds need kernels that take seconds to compile: what needs
     # the same stays together, and what takes longest begins.
     together = (*((spec,) for spec in learners), (), tuple(_add_oracle(comparison, learners)))
-    parts = [_Part(seed, specs, not specs) for specs in together for seed in comparison.seeds]
+    seeds = {specs: comparison.seeds[:1] if fixed and not specs else comparison.seeds for specs in together}
+    parts = [_Part(seed, specs, certifies=not specs) for specs in together for seed in seeds[specs]]
     kinds = [part.schedulers for part in parts]
     jobs = run_jobs(partial(_run_alone, comparison), parts, processes, PART_TIME_LIMIT, kinds)
     found: dict[int, list[_PartResult | None]] = {seed: [] for seed in comparison.seeds}
     outcomes: dict[int, Outcome] = {}
     for _, job in zip(track(parts, progress), jobs, strict=True):
-        seed = parts[job.number].seed
-        found[seed].append(job.value)
-        if len(found[seed]) == len(together):
+        part = parts[job.number]
+        for seed in comparison.seeds if fixed and part.certifies else (part.seed,):
+            found[seed].append(job.value)
+        for seed in [seed for seed, results in found.items() if len(results) == len(together)]:
             results = [each for each in found.pop(seed) if each is not None]
             # A seed of which a part failed in a process fails again here, with its own error.
             whole = len(results) == len(together)
@@ -500,9 +506,12 @@ def track(cases: Iterable[Case], progress: Progress | None) -> Iterator[Case]:
         progress(len(waiting), len(waiting))
 
 
-def _run_seed(comparison: Comparison, seed: int) -> Outcome:
-    part = _Part(seed, tuple(_add_oracle(comparison)), certifies=True)
-    return _measure_parts(comparison, seed, [_run_part(comparison, part)])
+def _run_seed(comparison: Comparison, seed: int, known: Outcome | None = None) -> Outcome:
+    """Run all of a seed; `known` is a seed with the same tasks, whose bounds are taken."""
+    result = _run_part(comparison, _Part(seed, tuple(_add_oracle(comparison)), certifies=known is None))
+    if known is not None:
+        result = result._replace(bounds=(known.bound, dict(known.turnaround_bounds)))
+    return _measure_parts(comparison, seed, [result])
 
 
 def _run_part(comparison: Comparison, part: _Part) -> _PartResult:

@@ -122,6 +122,11 @@ class Source:
         """Whether the tasks come from a file; seeds then only change the random choices of schedulers."""
         return bool(self.sha256)
 
+    @property
+    def is_fixed(self) -> bool:
+        """Whether every seed has the same tasks with the same times."""
+        return self.is_file and not self.noise
+
     def tasks(self, seed: int, cluster: Cluster) -> Tasks:
         """Return the tasks of a seed; with noise, their actual times differ from the expected ones."""
         tasks = self._load_tasks(seed, cluster)
