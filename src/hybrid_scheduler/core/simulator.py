@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
@@ -453,7 +453,13 @@ def _bind_loop(scheduler: Scheduler, interpreted: bool | None, steps: int, devic
 def _find_loop(scheduler: Scheduler) -> tuple[Any, dict[str, Any]]:
     """Return the loop that starts tasks in the order of decisions, and the method that goes into it."""
     plan = getattr(type(scheduler), "plan", None)
-    return (simulate_batches if plan else simulate), {"decide": plan or scheduler.chooser}
+    return (simulate_batches if plan else simulate), {"decide": plan or find_choose(scheduler)}
+
+
+def find_choose(scheduler: Scheduler) -> Callable[..., tuple[float, int]]:
+    """Return what goes into the loop for the next block: `choose`, or what the scheduler names as its `chooser`."""
+    found: Callable[..., tuple[float, int]] = getattr(scheduler, "chooser", None) or type(scheduler).choose
+    return found
 
 
 def watches_devices(scheduler: Scheduler) -> bool:
@@ -504,7 +510,7 @@ def _find_ordered_loop(scheduler: Scheduler, aborts: bool = True) -> tuple[Any, 
     spoliate = getattr(kind, "spoliate", None) if aborts else None
     methods = {"select": getattr(kind, "pick", None), "find_victim": spoliate}
     if hasattr(kind, "key"):
-        methods = {"decide": scheduler.chooser, "rank": kind.key, "estimate": getattr(kind, "seconds", kind.key)}
+        methods = {"decide": find_choose(scheduler), "rank": kind.key, "estimate": getattr(kind, "seconds", kind.key)}
         methods["weigh_theft"] = kind.steal if steals_work(scheduler) else None
         loop = simulate_ordered
     return loop, {name: method for name, method in methods.items() if method}

@@ -24,6 +24,7 @@ from hybrid_scheduler import registry
 from hybrid_scheduler.core.cluster import GPU
 from hybrid_scheduler.core.compiler import compiled, freeze, inline, is_compiled, jitable
 from hybrid_scheduler.core.placements import Placements
+from hybrid_scheduler.core.simulator import find_choose
 from hybrid_scheduler.core.tasks import Floats, Tasks
 from hybrid_scheduler.core.view import TaskView, View
 from hybrid_scheduler.errors import InputError, check_number
@@ -129,7 +130,7 @@ class Hierarchical(Scheduler):
     @property
     def chooser(self) -> Function:
         """Both levels' present rules in one function, compiled if both are."""
-        return _combine(*(each.chooser for each in self._levels))
+        return _combine(*map(find_choose, self._levels))
 
     def choose(self, task: TaskView, view: View) -> tuple[float, int]:
         """Choose a group, then a device of it."""

@@ -37,8 +37,6 @@ class Scheduler:
     """Whether a task may be split between a GPU and a CPU."""
     batch_mode: ClassVar[bool] = False
     """Whether decisions depend on the block of tasks as a whole, not on one task at a time."""
-    reads_history: ClassVar[bool] = False
-    """Whether a non-clairvoyant policy reads what has ended in a graph that runs (`View.history`)."""
     learn_every: int = 0
     """Tasks between two calls of `learn`; 0: it does not learn (see `Learner`)."""
 
@@ -59,11 +57,6 @@ class Scheduler:
     def choose(self, task: TaskView, view: View) -> tuple[float, int]:
         """Return (gpu_fraction, device) for one task."""
         raise SchedulerError(f"scheduler '{self.name}' has no choose: override choose or plan")
-
-    @property
-    def chooser(self) -> Callable[..., Any]:
-        """The function that is compiled into the loop for the next block; it must answer as `choose` does."""
-        return type(self).choose
 
     def evidence(self, task: TaskView, view: View) -> Evidence:  # for policies that score devices
         """Return what the decision about a task of the current block rests on, for explanations."""
