@@ -189,6 +189,9 @@ def _parse_device(word: str) -> DeviceSpec:
     if head in ACCELERATORS and options and options[0].isdigit():
         torch_device = f"{head}:{options.pop(0)}"
     known = ("cpu", *ACCELERATORS) if not equals else ("emulated",)
+    if head.rstrip("0123456789") == "gpu":
+        kinds = ", ".join(ACCELERATORS)
+        raise InputError(f"device '{word}' says no kind: name {kinds} or auto, or a CPU in its place as {head}=emulated")
     if head not in known:
         raise unknown_name("device", word, [*known, "name=emulated"], "or auto, or emulated")
     values: dict[str, Any] = {}
