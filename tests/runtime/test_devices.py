@@ -60,7 +60,7 @@ def test_the_cluster_has_the_same_devices_in_the_same_order() -> None:
         ("cpu*0", "'0' is no whole number from 1 to 1024"),
         ("cpu*many", "'many' is no whole number"),
         ("cpu*1000,cpu*1000", "2,000 devices, expected 1,024 at most"),
-        ("cpu,gpu", "name cuda, xpu, mps or auto, or a CPU in its place as gpu=emulated"),
+        ("cpu,gpu", "cuda, xpu, mps or auto, or a CPU in its place as gpu=emulated"),
         ("cpu,gpu1", "gpu1=emulated"),
     ],
 )

@@ -191,7 +191,7 @@ def _parse_device(word: str) -> DeviceSpec:
     known = ("cpu", *ACCELERATORS) if not equals else ("emulated",)
     if head.rstrip("0123456789") == "gpu":
         kinds = ", ".join(ACCELERATORS)
-        raise InputError(f"device '{word}' says no kind: name {kinds} or auto, or a CPU in its place as {head}=emulated")
+        raise InputError(f"device '{word}' says no kind: {kinds} or auto, or a CPU in its place as {head}=emulated")
     if head not in known:
         raise unknown_name("device", word, [*known, "name=emulated"], "or auto, or emulated")
     values: dict[str, Any] = {}
