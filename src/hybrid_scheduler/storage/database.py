@@ -15,6 +15,7 @@ import orjson
 from sqlalchemy import URL, Connection, event, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.pool import QueuePool
 
 from hybrid_scheduler.errors import InputError, SchedulerError, unknown_name
 
@@ -126,10 +127,14 @@ def connect(url: URL, patience: float) -> AsyncEngine:
 
 @asynccontextmanager
 async def open_connection(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
-    """Take a connection, also if cancelled meanwhile: then it is closed again.
+    """Take a connection; a new one is made to the end if cancelled meanwhile, and closed again.
 
     Cut off while it connects, aiosqlite would leave a thread that answers an event loop which may be closed by then.
     """
+    if isinstance(engine.pool, QueuePool) and engine.pool.checkedin():  # that one is open
+        async with engine.connect() as connection:
+            yield connection
+        return
     connection = engine.connect()
     connecting = asyncio.ensure_future(connection.start())
     try:
