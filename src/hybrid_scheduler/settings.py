@@ -5,6 +5,7 @@ Names in the environment are upper case (`NUM_GPUS=8`), keys of `config.yaml` lo
 
 from __future__ import annotations
 
+from functools import lru_cache
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -304,6 +305,7 @@ def _refuse_unsafe(settings: AppSettings) -> None:
         raise ValueError(f"{refused} the default POSTGRES_PASSWORD: set another one")
 
 
+@lru_cache(maxsize=64)  # asked for at every request
 def is_loopback(host: str) -> bool:
     """Whether a host name or address is this machine's own."""
     if host.lower() in ("localhost", "localhost."):

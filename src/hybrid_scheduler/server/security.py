@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import hmac
 from collections.abc import Awaitable, Callable, Mapping
+from functools import lru_cache
 from time import perf_counter
 from urllib.parse import urlsplit
 
 from loguru import logger
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -32,6 +33,8 @@ HEADERS = {
     "content-security-policy": "default-src 'self'; connect-src 'self'; img-src 'self' data: blob:; style-src 'self' "
     "'unsafe-inline'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
 }
+_RAW = {name.encode(): value.encode() for name, value in HEADERS.items()}
+_RAW_API = {**_RAW, b"cache-control": b"no-store"}
 Observe = Callable[[Scope, int, float], None]
 Allow = Callable[[str, str], Awaitable[bool]]
 Refusal = tuple[int, str, str]  # status, message, hint
@@ -55,10 +58,10 @@ class SecurityMiddleware:
         async def send_safely(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
-                status, headers = message["status"], MutableHeaders(scope=message)
-                cached = {"cache-control": "no-store"} if scope["path"].startswith("/api") else {}
-                for name, value in (HEADERS | cached).items():
-                    headers.setdefault(name, value)
+                status, headers = message["status"], list(message.get("headers", ()))
+                given = {name for name, _ in headers}
+                safe = _RAW_API if scope["path"].startswith("/api") else _RAW
+                message["headers"] = headers + [each for each in safe.items() if each[0] not in given]
             await send(message)
 
         try:
@@ -156,6 +159,7 @@ def is_known_host(headers: Mapping[str, str], settings: AppSettings) -> bool:
     return is_loopback(name) or name in map(_hostname, settings.allowed_origins)
 
 
+@lru_cache(maxsize=64)
 def _hostname(address: str) -> str:
     try:
         return urlsplit(address).hostname or ""
