@@ -20,7 +20,15 @@ from hybrid_scheduler import HybridScheduler, task
 from hybrid_scheduler.runtime.backend import LocalBackend
 from hybrid_scheduler.runtime.devices import parse_devices
 from hybrid_scheduler.runtime.jobs import TaskFuture, load_stored
-from hybrid_scheduler.runtime.objects import MIN_BUFFER, ObjectLostError, SharedMemoryStore, StoredObject, Token
+from hybrid_scheduler.runtime.objects import (
+    FREE,
+    MIN_BUFFER,
+    ObjectLostError,
+    SegmentFiles,
+    SharedMemoryStore,
+    StoredObject,
+    Token,
+)
 from real_programs import start
 
 LENGTH = 200_000  # numbers in an array: 1.6 MB
@@ -87,7 +95,7 @@ def segments(scheduler: HybridScheduler) -> list[str]:
 
 
 def list_segments(folder: str) -> list[str]:
-    return sorted(path.name for path in Path(folder).iterdir() if path.name != "lock")
+    return sorted(path.name for path in Path(folder).iterdir() if path.name not in ("lock", FREE))
 
 
 def wait_until_empty(scheduler: HybridScheduler) -> None:
@@ -287,3 +295,107 @@ def test_stored_values_inside_containers_are_loaded(scheduler: HybridScheduler) 
     stored = done(scheduler.submit(make, 2.0)).refer()
     loaded = load_stored({"a": [stored, 1], "b": (stored,)})
     assert loaded["a"][0].mean() == loaded["b"][0].mean() == 2.0
+
+
+# --- memory that is used again -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> SegmentFiles:
+    (tmp_path / "memory" / FREE).mkdir(parents=True)
+    (tmp_path / "disk").mkdir()
+    return SegmentFiles(str(tmp_path / "memory"), str(tmp_path / "disk"), "me", max_free=6_000_000)
+
+
+def read(files: SegmentFiles, token: Token) -> list[bytes]:
+    return [bytes(each) for each in files.open(*token)]
+
+
+def free_files(tmp_path: Path) -> list[Path]:
+    return sorted((tmp_path / "memory" / FREE).iterdir())
+
+
+def test_the_memory_of_a_removed_segment_is_the_next_one(files: SegmentFiles, tmp_path: Path) -> None:
+    first = files.write([b"a" * 2_000_000])
+    inode = (tmp_path / "memory" / first[0]).stat().st_ino
+    files.remove(first[0])
+    assert not files.exists(first[0])
+    with pytest.raises(ObjectLostError):
+        files.open(*first)
+    assert len(free_files(tmp_path)) == 1
+    other = files.write([b"b" * 3_000_000])
+    assert read(files, other) == [b"b" * 3_000_000], "for one that is larger it does not do"
+    second = files.write([b"c" * 100_001, b"d" * 1_700_000])
+    assert (tmp_path / "memory" / second[0]).stat().st_ino == inode
+    assert read(files, second) == [b"c" * 100_001, b"d" * 1_700_000]
+    assert free_files(tmp_path) == []
+    small = files.write([b"e" * 500_000])
+    files.remove(small[0])
+    assert free_files(tmp_path) == [], "small ones are removed"
+
+
+def test_what_somebody_has_mapped_is_never_written_again(files: SegmentFiles, tmp_path: Path) -> None:
+    token = files.write([b"a" * 2_000_000])
+    part = files.open(*token)[0][1_000_000:1_000_010]  # keeps all of it mapped
+    files.remove(token[0])
+    assert free_files(tmp_path) == []
+    for letter in (b"b", b"c", b"d"):
+        files.write([letter * 2_000_000])
+    assert bytes(part) == b"a" * 10
+
+
+def test_memory_that_waits_to_be_used_again_has_a_limit(files: SegmentFiles, tmp_path: Path) -> None:
+    for name, _ in [files.write([b"a" * 1_500_000]) for _ in range(7)]:
+        files.remove(name)
+    assert len(free_files(tmp_path)) == 4
+    files.write([b"a" * 1_500_000])
+    assert len(free_files(tmp_path)) == 3
+
+
+_kept = list[Array]()
+
+
+def keep_and_check(array: Array, value: float) -> Array:
+    """Keep what came before mapped in this worker, see that nobody has changed it, and hand on what was given."""
+    assert all(len(np.unique(each)) == 1 for each in _kept)
+    _kept[:] = [*_kept[-3:], array]
+    assert (array == value).all()
+    return array
+
+
+def test_arrays_keep_their_content_whatever_is_kept_mapped_or_handed_on_while_workers_die(
+    scheduler: HybridScheduler,
+) -> None:
+    held = list[tuple[float, Array]]()
+    for turn in range(6):
+        values = [float(20 * turn + number) for number in range(20)]
+        made = [scheduler.submit(make, value) for value in values]
+        same = [scheduler.submit(keep_and_check, each, value) for each, value in zip(made, values, strict=True)]
+        both = [scheduler.submit(add, one, other) for one, other in zip(made, same, strict=True)]
+        if turn % 2:
+            os.kill(scheduler.backend.pids[0], signal.SIGKILL)
+        held += [
+            (2.0 * value, each.result(DEADLINE)) for value, each in zip(values, both, strict=True) if value % 5 == 0
+        ]
+        assert [each.result(DEADLINE)[7] for each in both] == [2.0 * value for value in values]
+        del made, same, both
+        assert all((array == value).all() for value, array in held)
+
+
+def test_results_are_used_before_more_of_the_stage_before_is_made(tmp_path: Path) -> None:
+    with HybridScheduler(devices="cpu", ahead=1) as scheduler:
+        order = tmp_path / "order"
+        made = [scheduler.submit(make, float(number), str(order)) for number in range(200)]
+        used = [scheduler.submit(note_mean, each, str(order)) for each in made]
+        assert [each.result(DEADLINE) for each in used] == [float(number) for number in range(200)]
+        most, made_so_far = 0, 0
+        for letter in order.read_text(encoding="utf-8"):
+            made_so_far += 1 if letter == "x" else -1
+            most = max(most, made_so_far)
+        assert most <= 100, "results that waited at once"  # 200 if a stage is made as a whole
+
+
+def note_mean(array: Array, runs: str) -> float:
+    with Path(runs).open("a", encoding="utf-8") as file:
+        file.write("-")
+    return float(array.mean())

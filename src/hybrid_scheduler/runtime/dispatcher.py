@@ -507,12 +507,15 @@ class Dispatcher:
         return self._is_awake
 
     def _insert(self, job: Job) -> None:
-        """Let a job wait behind those of its priority."""
-        place, priority = len(self._waiting), job.options.priority
-        if not place or self._waiting[-1].options.priority >= priority:
+        """Let a job wait behind those of its priority; among these, jobs that go on with large results come first.
+
+        Results are then needed no more soon after they were made, and not all of a stage are kept at once.
+        """
+        place, urgency = len(self._waiting), job.urgency
+        if not place or self._waiting[-1].urgency >= urgency:
             self._waiting.append(job)
             return
-        while place and self._waiting[place - 1].options.priority < priority:
+        while place and self._waiting[place - 1].urgency < urgency:
             place -= 1
         self._waiting.insert(place, job)
 
@@ -901,7 +904,7 @@ class Dispatcher:
         """Let jobs that were held for lack of times wait again in their order; all if no task is named."""
         for name in names or list(self._held):
             self._waiting.extend(self._held.pop(name))
-        self._waiting = deque(sorted(self._waiting, key=lambda job: (-job.options.priority, job.number)))
+        self._waiting = deque(sorted(self._waiting, key=lambda job: (*(-each for each in job.urgency), job.number)))
 
     def _fail(self, job: Job, error: BaseException) -> None:
         job.error = error

@@ -20,7 +20,16 @@ from typing import Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary, ref
 
 from hybrid_scheduler.errors import InputError, SchedulerError
-from hybrid_scheduler.runtime.objects import DRIVER, MIN_BUFFER, ObjectStore, Origin, Pickled, Segment, StoredObject
+from hybrid_scheduler.runtime.objects import (
+    DRIVER,
+    MIN_BUFFER,
+    MIN_SHARED,
+    ObjectStore,
+    Origin,
+    Pickled,
+    Segment,
+    StoredObject,
+)
 
 VALUE, ERROR, LOST, CANCELLED, MISSING = 0, 1, 2, 3, 4
 """Outcomes of a call: a value, an exception, every worker died, cancelled before it began, an argument is gone."""
@@ -387,6 +396,12 @@ class Job:
     def is_bound(self) -> bool:
         """Whether it may run on some devices only."""
         return self.options.device >= 0 or len(self.kinds) < len(KINDS)
+
+    @property
+    def urgency(self) -> tuple[float, bool]:
+        """What it waits before: jobs of lower priority, then those that do not go on with large results of others."""
+        large = self.data and any(size >= MIN_SHARED and place != DRIVER for place, size in self.data.items())
+        return self.options.priority, bool(large)
 
     @property
     def inputs(self) -> Sequence[StoredObject]:

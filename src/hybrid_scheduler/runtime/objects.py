@@ -3,6 +3,10 @@
 A value is pickled with its large buffers out of band (protocol 5). They go into a segment, a file in shared memory,
 and what travels between processes is its name. The driver counts references: a segment is removed with the last
 future, waiting call or argument that needs it. A process of its own removes what is left when the driver is gone.
+
+Getting pages from the system and giving them back takes longer than copying into them, so the memory of large
+segments is used again: whoever maps one holds a shared lock on its file for as long as any of it is mapped, and only
+a file that can be locked alone, because nobody does, becomes another segment.
 """
 
 from __future__ import annotations
@@ -37,6 +41,8 @@ DRIVER = "driver"  # the place of data that no task has made
 MEMORY_SHARE = 0.5  # of the free shared memory that is filled before segments are written to disk
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108  # the folder made there is private
 PREFIX, LOCK = "hms-objects-", "lock"  # names of a driver's folders, and of the file in them that it has locked
+FREE = "free"  # the folder in them with memory that no segment needs any more
+MAX_FREE, MAX_FREE_SHARE = 134_217_728, 0.125  # bytes in it, and share of the limit of shared memory
 WATCH = 'read line; for try in 1 2 3 4 5; do rm -rf "$@" && exit; sleep 1; done'
 """Shell: wait for the end of the driver, which closes the pipe, then remove its folders; workers may be dying."""
 Token = tuple[Any, tuple[int, ...]]  # name, or reference of Ray, and sizes of the buffers
@@ -52,8 +58,9 @@ class ObjectLostError(SchedulerError):
 class SegmentFiles:
     """Reads and writes segments; used by the driver and by workers."""
 
-    def __init__(self, memory: str, disk: str, prefix: str) -> None:
+    def __init__(self, memory: str, disk: str, prefix: str, max_free: int = 0) -> None:
         self._folders, self._prefix, self._count = (memory, disk), prefix, itertools.count()
+        self._free, self._max_free = f"{memory}/{FREE}", max_free
 
     def write(self, buffers: Sequence[Any], to_disk: bool = False) -> Token:
         """Write buffers into a new segment, on disk if there is no shared memory left."""
@@ -61,7 +68,8 @@ class SegmentFiles:
         for folder in self._folders[to_disk:]:
             path = f"{folder}/{name}"
             try:
-                _write(path, buffers)
+                is_there = folder == self._folders[0] and self._take_free(path, sum(sizes))
+                _write(path, buffers, is_there)
             except OSError:
                 Path(path).unlink(missing_ok=True)
                 if folder == self._folders[-1]:
@@ -86,11 +94,42 @@ class SegmentFiles:
         """Remove a segment; whoever has mapped it keeps it."""
         for folder in self._folders:
             with suppress(OSError):  # it is in one of them, unless somebody else has removed it
-                os.unlink(f"{folder}/{name}")  # noqa: PTH108  # as often as there are results
+                if self._max_free == 0 or folder != self._folders[0] or not self._recycle(f"{folder}/{name}"):
+                    os.unlink(f"{folder}/{name}")  # noqa: PTH108  # as often as there are results
+
+    def _recycle(self, path: str) -> bool:
+        """Keep the memory of a large segment that nobody has mapped; return whether that is done."""
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            size = os.fstat(descriptor).st_size
+            if size < MIN_SHARED or size + sum(map(_read_size, os.listdir(self._free))) > self._max_free:  # noqa: PTH208
+                return False
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.rename(path, f"{self._free}/{size}-{next(self._count)}")  # noqa: PTH104  # as often as there are results
+        except BlockingIOError:  # mapped
+            return False
+        finally:
+            os.close(descriptor)
+        return True
+
+    def _take_free(self, path: str, size: int) -> bool:
+        """Make a file of memory that no segment needs, of this size or a little more; return whether that is done."""
+        if size < MIN_SHARED or os.path.exists(path):  # noqa: PTH110  # by a dead worker that had the same number
+            return False
+        for each in sorted(os.listdir(self._free), key=_read_size):  # noqa: PTH208  # names are all that is needed
+            if size <= _read_size(each) <= 1.25 * size:
+                with suppress(FileNotFoundError):  # another worker was quicker
+                    os.rename(f"{self._free}/{each}", path)  # noqa: PTH104  # as often as there are results
+                    return True
+        return False
 
 
-def _write(path: str, buffers: Sequence[Any]) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+def _read_size(name: str) -> int:
+    return int(name.partition("-")[0])
+
+
+def _write(path: str, buffers: Sequence[Any], is_there: bool = False) -> None:
+    descriptor = os.open(path, os.O_WRONLY if is_there else os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         position = 0
         for each in buffers:
@@ -99,6 +138,8 @@ def _write(path: str, buffers: Sequence[Any]) -> None:
             while left:  # a write ends early at 2 GB
                 written = os.write(descriptor, left)
                 position, left = position + written, left[written:]
+        if is_there:
+            os.ftruncate(descriptor, position)
     finally:
         os.close(descriptor)
 
@@ -106,6 +147,11 @@ def _write(path: str, buffers: Sequence[Any]) -> None:
 def _map(path: str) -> memoryview:
     descriptor = os.open(path, os.O_RDONLY)
     try:
+        file = os.fstat(descriptor)
+        if file.st_size >= MIN_SHARED:  # its memory may be used again
+            fcntl.flock(descriptor, fcntl.LOCK_SH)  # until nothing of it is mapped any more
+            if os.stat(path).st_ino != file.st_ino:  # noqa: PTH116  # for every large argument
+                raise FileNotFoundError(path)  # it was removed meanwhile
         return memoryview(mmap.mmap(descriptor, 0, access=mmap.ACCESS_COPY))
     except ValueError:  # empty
         return memoryview(b"")
@@ -459,9 +505,11 @@ class SharedMemoryStore(ObjectStore):
         memory = SHARED_MEMORY if os.access(SHARED_MEMORY, os.W_OK) else Path(tempfile.gettempdir())
         self.folders = [tempfile.mkdtemp(prefix=PREFIX, dir=memory), tempfile.mkdtemp(prefix=PREFIX)]
         self._locks, self._owner = [_lock(each) for each in self.folders], os.getpid()
-        self._files = SegmentFiles(self.folders[0], self.folders[1], "driver")
         if self.limit is None:
             self.limit = int(shutil.disk_usage(memory).free * MEMORY_SHARE)
+        os.mkdir(f"{self.folders[0]}/{FREE}")  # noqa: PTH102  # a folder of the one that was just made
+        max_free = min(MAX_FREE, int(self.limit * MAX_FREE_SHARE))
+        self._files = SegmentFiles(self.folders[0], self.folders[1], "driver", max_free)
         self._watcher = subprocess.Popen(  # noqa: S603  # our own words
             ["/bin/sh", "-c", WATCH, "hms-object-store", *self.folders],
             stdin=subprocess.PIPE,
