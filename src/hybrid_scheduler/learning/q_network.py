@@ -85,7 +85,7 @@ class Adam:
 class DoubleQLearning:
     """Gradient steps: the network that learns, the target network, and Adam's means.
 
-    The gradient of the three layers is written out: autograd takes 1.5 times as long for a step
+    The gradient of the three layers is written out: autograd takes 1.2 to 1.5 times as long for a step
     (`python -m benchmarks dqn_gradient`), and a test compares the two.
     """
 
