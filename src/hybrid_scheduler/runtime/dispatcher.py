@@ -482,6 +482,7 @@ class Dispatcher:
             if job.options.nested:  # who waits for it keeps a place among those that may be dispatched
                 self._dispatch([job], 1)
                 return
+            job.urgency = job.find_urgency()
             if job.task.name in self._held:
                 self._held[job.task.name].append(job)
                 return
@@ -511,12 +512,10 @@ class Dispatcher:
 
         Results are then needed no more soon after they were made, and not all of a stage are kept at once.
         """
-        place, urgency = len(self._waiting), job.urgency
-        if not place or self._waiting[-1].urgency >= urgency:
+        if not self._waiting or self._waiting[-1].urgency >= job.urgency:
             self._waiting.append(job)
             return
-        while place and self._waiting[place - 1].urgency < urgency:
-            place -= 1
+        place = next(place for place, other in enumerate(self._waiting) if other.urgency < job.urgency)
         self._waiting.insert(place, job)
 
     def cancel_running(self, future: Future[Any]) -> bool:

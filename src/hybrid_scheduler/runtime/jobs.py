@@ -383,6 +383,7 @@ class Job:
     was_trial: bool = False
     context: dict[str, Any] | None = None  # values of context variables that it takes along
     data: dict[str, int] | None = None  # bytes of its large arguments by the place where they are
+    urgency: tuple[float, bool] = (0.0, False)  # what it waits before: all that has less of it
 
     @property
     def kinds(self) -> frozenset[str]:
@@ -397,9 +398,8 @@ class Job:
         """Whether it may run on some devices only."""
         return self.options.device >= 0 or len(self.kinds) < len(KINDS)
 
-    @property
-    def urgency(self) -> tuple[float, bool]:
-        """What it waits before: jobs of lower priority, then those that do not go on with large results of others."""
+    def find_urgency(self) -> tuple[float, bool]:
+        """Return its priority, and whether it goes on with large results of others."""
         large = self.data and any(size >= MIN_SHARED and place != DRIVER for place, size in self.data.items())
         return self.options.priority, bool(large)
 
