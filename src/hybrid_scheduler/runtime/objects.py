@@ -102,7 +102,8 @@ class SegmentFiles:
         descriptor = os.open(path, os.O_RDONLY)
         try:
             size = os.fstat(descriptor).st_size
-            if size < MIN_SHARED or size + sum(map(_read_size, os.listdir(self._free))) > self._max_free:  # noqa: PTH208
+            kept = sum(map(_read_size, os.listdir(self._free)))  # noqa: PTH208  # names are all that is needed
+            if size < MIN_SHARED or size + kept > self._max_free:
                 return False
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             os.rename(path, f"{self._free}/{size}-{next(self._count)}")  # noqa: PTH104  # as often as there are results
